@@ -1,0 +1,99 @@
+package gid
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Kind is the 12-bit tag inside an id. A kind's number is never reused.
+type Kind uint16
+
+// The kinds of things that have ids.
+const (
+	Workspace Kind = 1 + iota
+	User
+	Membership
+	Session
+	Collection
+	Connector
+	Document
+	SyncJob
+	SyncItem
+	SourceFile
+	APIKey
+	Conversation
+	Message
+	Passage
+)
+
+// New makes an id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
+// bits of Unix milliseconds, 12 bits of kind and 62 random bits.
+func New(k Kind) uuid.UUID {
+	var u uuid.UUID
+	ms := uint64(time.Now().UnixMilli()) //nolint:gosec // milliseconds since 1970 are positive
+	binary.BigEndian.PutUint64(u[:8], ms<<16|8<<12|uint64(k)&0xfff)
+	_, _ = rand.Read(u[8:]) // documented never to fail
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
+
+// KindOf returns the kind that id carries; false for an id made elsewhere.
+func KindOf(id uuid.UUID) (Kind, bool) {
+	if id.Version() != 8 || id.Variant() != uuid.RFC4122 {
+		return 0, false
+	}
+	k := Kind(binary.BigEndian.Uint16(id[6:8]) & 0xfff)
+	_, ok := table(k)
+	return k, ok
+}
+
+// Table names the SQL table that holds the thing id stands for. It has the
+// form that ent's node look-up asks for.
+func Table(_ context.Context, id uuid.UUID) (string, error) {
+	if k, ok := KindOf(id); ok {
+		if t, ok := table(k); ok && t != "" {
+			return t, nil
+		}
+	}
+	return "", fmt.Errorf("no kind of thing has the id %s", id)
+}
+
+func table(k Kind) (string, bool) {
+	switch k {
+	case Workspace:
+		return "workspaces", true
+	case User:
+		return "users", true
+	case Membership:
+		return "memberships", true
+	case Session:
+		return "sessions", true
+	case Collection:
+		return "collections", true
+	case Connector:
+		return "connectors", true
+	case Document:
+		return "documents", true
+	case SyncJob:
+		return "sync_jobs", true
+	case SyncItem:
+		return "sync_items", true
+	case SourceFile:
+		return "source_files", true
+	case APIKey:
+		return "api_keys", true
+	case Conversation:
+		return "conversations", true
+	case Message:
+		return "messages", true
+	case Passage:
+		return "", true
+	default:
+		return "", false
+	}
+}
