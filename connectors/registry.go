@@ -1,0 +1,95 @@
+package connectors
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Registry holds the kinds a process knows. It never changes once it is made.
+type Registry struct {
+	kinds  []Kind
+	byName map[string]Kind
+}
+
+// NewRegistry makes a registry. It refuses a kind without a proper name or a
+// constructor, a name or alias used twice, and malformed option tables.
+func NewRegistry(kinds ...Kind) (*Registry, error) {
+	registry := &Registry{byName: make(map[string]Kind)}
+	for _, kind := range kinds {
+		if err := checkKind(kind); err != nil {
+			return nil, fmt.Errorf("connector kind %q: %w", kind.Name, err)
+		}
+		open := kind.New
+		kind.New = func(ctx context.Context, s Settings) (Source, error) {
+			if err := kind.Validate(s.Config, s.Credentials); err != nil {
+				return nil, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
+			}
+			return open(ctx, kind.withDefaults(s))
+		}
+		for _, name := range append([]string{kind.Name}, kind.Aliases...) {
+			if other, taken := registry.byName[name]; taken {
+				return nil, fmt.Errorf("connector kind %q: the name %q belongs to %q already", kind.Name, name, other.Name)
+			}
+			registry.byName[name] = kind
+		}
+		registry.kinds = append(registry.kinds, kind)
+	}
+	slices.SortFunc(registry.kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
+	return registry, nil
+}
+
+// Lookup finds a kind by its name or one of its aliases.
+func (r *Registry) Lookup(nameOrAlias string) (Kind, bool) {
+	kind, ok := r.byName[nameOrAlias]
+	return kind, ok
+}
+
+// Kinds returns all kinds, sorted by name.
+func (r *Registry) Kinds() []Kind { return slices.Clone(r.kinds) }
+
+func checkKind(kind Kind) error {
+	proper := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	for _, name := range append([]string{kind.Name}, kind.Aliases...) {
+		if !proper.MatchString(name) {
+			return fmt.Errorf("%q is no proper name", name)
+		}
+	}
+	if kind.New == nil {
+		return fmt.Errorf("there is no constructor")
+	}
+	reserved := []string{filtersField}
+	for _, option := range CommonOptions() {
+		reserved = append(reserved, option.Name)
+	}
+	if err := checkOptions(kind.Options, reserved); err != nil {
+		return err
+	}
+	for _, option := range kind.Credentials {
+		if option.Type != TypeString {
+			return fmt.Errorf("credential %q is no string", option.Name)
+		}
+	}
+	return checkOptions(kind.Credentials, nil)
+}
+
+func checkOptions(options []Option, taken []string) error {
+	for _, option := range options {
+		if option.Name == "" || option.Title == "" {
+			return fmt.Errorf("an option lacks its name or title: %q", option.Name)
+		}
+		if slices.Contains(taken, option.Name) {
+			return fmt.Errorf("the option name %q is taken", option.Name)
+		}
+		taken = append(taken, option.Name)
+		if option.Default == nil {
+			continue
+		}
+		if err := option.validate(option.Name, option.Default); err != nil {
+			return fmt.Errorf("default of an option: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package connectors
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+const (
+	// MaxPageItems is the largest number of items a page may hold.
+	MaxPageItems = 500
+	// MaxIDBytes is the length limit of [Item].ID and [Item].Path, in bytes.
+	MaxIDBytes = 1024
+	// MaxCursorBytes is the length limit of [Page].Next, in bytes.
+	MaxCursorBytes = 4096
+)
+
+// ErrNotFound is returned (wrapped) by [Source].Open when the item is gone from
+// the source or was never in it.
+var ErrNotFound = errors.New("not found at the source")
+
+// Item is one thing at the source that can become a document.
+type Item struct {
+	// ID names the item for as long as it lives at the source. At most
+	// MaxIDBytes bytes, never empty.
+	ID string
+	// Path is where a person would say the item is, slash separated and without
+	// a leading slash. Filters and a sync's file_filter match it.
+	Path string
+	// Version changes whenever the content does (an etag, a revision, a hash).
+	// Empty means the source does not tell.
+	Version string
+	// Title, URL, MediaType and Author are hints of the source; empty means
+	// unknown. URL is what a citation links to.
+	Title, URL, MediaType, Author string
+	// Size is the length of the content in bytes, or -1 when unknown.
+	Size int64
+	// CreatedAt and ModifiedAt are in UTC; the zero time means unknown.
+	CreatedAt, ModifiedAt time.Time
+	// Metadata holds further facts of the source worth keeping with the
+	// document. May be nil.
+	Metadata map[string]string
+}
+
+// Page is one step of a walk.
+type Page struct {
+	// Items holds at most MaxPageItems items and may be empty before the end.
+	Items []Item
+	// Next is the cursor of the page that follows. It is only meaningful when
+	// Done is false.
+	Next string
+	// Done says that the walk has reached the end.
+	Done bool
+}
+
+// Source is an opened connector. All methods may be called at the same time
+// from several goroutines. The text of every error is fit to be shown to the
+// people who may edit the connector: it says what to do and holds no secret.
+type Source interface {
+	// Walk returns the page at a cursor: "" is the start, any other value was
+	// the Next of an earlier page, perhaps days ago and in another process. The
+	// same cursor twice gives the same page or a later state of it. A cursor
+	// that no page ever gave is an error or an ordinary page, nothing else.
+	Walk(ctx context.Context, cursor string) (Page, error)
+	// Open returns the content of an item. It returns ErrNotFound when the item
+	// is gone, and a retryable error when the source now holds another version
+	// than the item names. The caller closes the reader.
+	Open(ctx context.Context, item Item) (io.ReadCloser, error)
+	// Check tests the connection and the rights a sync needs. Its error is what
+	// the person setting the connector up gets to read.
+	Check(ctx context.Context) error
+	// Close frees what the source holds; the source is of no use after it.
+	// Closing twice is no error.
+	Close() error
+}
+
+// Resolver is an optional ability of a [Source]: looking items up by path
+// without a walk.
+type Resolver interface {
+	// Resolve returns the items at these paths, each item once, and the paths
+	// at which there is none. Found items equal those a walk gives.
+	Resolve(ctx context.Context, paths []string) (found []Item, missing []string, err error)
+}
