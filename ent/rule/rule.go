@@ -1,0 +1,221 @@
+package rule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"entgo.io/ent"
+	"entgo.io/ent/entql"
+	"entgo.io/ent/privacy"
+	"github.com/google/uuid"
+
+	"magpie/internal/viewer"
+)
+
+// ErrRole is inside the refusal of a write that the viewer's role is too low for.
+var ErrRole = errors.New("role too low")
+
+// Access says what an API key may do with an entity.
+type Access uint8
+
+// The accesses, each including the one before.
+const (
+	None  Access = iota // not even look
+	Read                // look, within the key's collections
+	Write               // look and change
+)
+
+// Tenant is the policy of an entity that belongs to a workspace: reads and
+// writes are filtered to the viewer's workspace, creates take its id.
+// The zero value lets sessions read, lets only owners write, and shuts keys out.
+type Tenant struct {
+	// Field holds the workspace; workspace_id when empty.
+	Field string
+	// Role is the least a session needs for writes; owner when empty.
+	Role viewer.Role
+	// Keys says what API keys may do.
+	Keys Access
+	// Collection names the field with the collection's id. Viewers who reach
+	// only some collections are filtered by it; without it they are refused.
+	Collection string
+	// Subject names the field with the user's or key's own id; when set,
+	// sessions and keys see only their own rows.
+	Subject string
+}
+
+var (
+	_ ent.Policy = Tenant{}
+	_ ent.Policy = Person{}
+)
+
+type filter interface{ Where(entql.P) }
+
+// filterOf reads the Filter method that ent generates on queries and mutations.
+func filterOf(v any) (filter, bool) {
+	m := reflect.ValueOf(v).MethodByName("Filter")
+	if !m.IsValid() {
+		return nil, false
+	}
+	f, ok := m.Call(nil)[0].Interface().(filter)
+	return f, ok
+}
+
+func (t Tenant) field() string {
+	if t.Field == "" {
+		return "workspace_id"
+	}
+	return t.Field
+}
+
+func (t Tenant) role() viewer.Role {
+	if t.Role == "" {
+		return viewer.RoleOwner
+	}
+	return t.Role
+}
+
+// EvalQuery filters a query to what the viewer may see.
+func (t Tenant) EvalQuery(ctx context.Context, q ent.Query) error {
+	return t.eval(ctx, q, Read)
+}
+
+func (t Tenant) eval(ctx context.Context, target any, need Access) error {
+	v, ok := viewer.From(ctx)
+	if !ok {
+		return privacy.Denyf("no viewer in the context")
+	}
+	if v.SpansWorkspaces() {
+		return privacy.Allow
+	}
+	if v.Workspace == uuid.Nil {
+		return privacy.Denyf("the viewer belongs to no workspace")
+	}
+	if v.Kind == viewer.KindKey && t.Keys < need {
+		return privacy.Denyf("API keys have no such access to %T", target)
+	}
+	f, ok := filterOf(target)
+	if !ok {
+		return privacy.Denyf("%T cannot be filtered", target)
+	}
+	switch v.Kind {
+	case viewer.KindSystem, viewer.KindSession, viewer.KindKey:
+		f.Where(entql.FieldEQ(t.field(), v.Workspace))
+	default:
+		return privacy.Denyf("viewers of kind %q have no access", v.Kind)
+	}
+	if t.Subject != "" && v.Kind != viewer.KindSystem {
+		f.Where(entql.FieldEQ(t.Subject, v.Subject))
+	}
+	if !v.AllCollections {
+		if t.Collection == "" {
+			if v.Kind == viewer.KindKey && t.Subject != "" {
+				return privacy.Allow
+			}
+			return privacy.Denyf("the viewer reaches some collections only")
+		}
+		f.Where(inAny(t.Collection, v.Collections))
+	}
+	return privacy.Allow
+}
+
+// inAny is false for every row when ids is empty: nothing listed is nothing reached.
+func inAny(field string, ids []uuid.UUID) entql.P {
+	if len(ids) == 0 {
+		return entql.FieldEQ(field, uuid.Nil)
+	}
+	values := make([]any, len(ids))
+	for i, id := range ids {
+		values[i] = id
+	}
+	return entql.FieldIn(field, values...)
+}
+
+// EvalMutation keeps writes inside the viewer's workspace and role. A create
+// without a workspace gets the viewer's; one for another workspace is refused.
+func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	v, ok := viewer.From(ctx)
+	if !ok {
+		return privacy.Denyf("no viewer in the context")
+	}
+	if v.Kind == viewer.KindSession && !v.Role.AtLeast(t.role()) {
+		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+	}
+	if !m.Op().Is(ent.OpCreate) {
+		return t.eval(ctx, m, Write)
+	}
+	if v.Kind == viewer.KindKey && t.Keys < Write {
+		return privacy.Denyf("API keys may not create %s", m.Type())
+	}
+	if t.Subject != "" && v.Kind != viewer.KindSystem {
+		switch got, set := m.Field(t.Subject); {
+		case set && got != any(v.Subject):
+			return privacy.Denyf("%s: another subject was named", m.Type())
+		case !set:
+			if err := m.SetField(t.Subject, v.Subject); err != nil {
+				return fmt.Errorf("%w: %w", privacy.Deny, err)
+			}
+		}
+	}
+	got, set := m.Field(t.field())
+	switch {
+	case v.SpansWorkspaces():
+		if !set {
+			return privacy.Denyf("%s: the system viewer must name the workspace", m.Type())
+		}
+		return privacy.Allow
+	case v.Workspace == uuid.Nil:
+		return privacy.Denyf("the viewer belongs to no workspace")
+	case set && got != any(v.Workspace):
+		return privacy.Denyf("%s: another workspace was named", m.Type())
+	case !set:
+		if err := m.SetField(t.field(), v.Workspace); err != nil {
+			return fmt.Errorf("%w: %w", privacy.Deny, err)
+		}
+	}
+	return privacy.Allow
+}
+
+// Person is the policy of people, who may belong to several workspaces: they
+// are seen by whoever shares one with them, and written by the system and by
+// themselves.
+type Person struct{}
+
+// EvalQuery filters to members of the viewer's workspace.
+func (Person) EvalQuery(ctx context.Context, q ent.Query) error {
+	v, ok := viewer.From(ctx)
+	switch {
+	case !ok:
+		return privacy.Denyf("no viewer in the context")
+	case v.SpansWorkspaces():
+		return privacy.Allow
+	case v.Workspace == uuid.Nil, v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem:
+		return privacy.Denyf("viewers of kind %q see no people", v.Kind)
+	}
+	f, ok := filterOf(q)
+	if !ok {
+		return privacy.Denyf("%T cannot be filtered", q)
+	}
+	f.Where(entql.HasEdgeWith("memberships", entql.FieldEQ("workspace_id", v.Workspace)))
+	return privacy.Allow
+}
+
+// EvalMutation allows the system everything and people their own row.
+func (Person) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	v, ok := viewer.From(ctx)
+	switch {
+	case !ok:
+		return privacy.Denyf("no viewer in the context")
+	case v.SpansWorkspaces():
+		return privacy.Allow
+	case v.Kind != viewer.KindSession || m.Op().Is(ent.OpCreate):
+		return privacy.Denyf("viewers of kind %q may not write people", v.Kind)
+	}
+	f, ok := filterOf(m)
+	if !ok {
+		return privacy.Denyf("%T cannot be filtered", m)
+	}
+	f.Where(entql.FieldEQ("id", v.Subject))
+	return privacy.Allow
+}

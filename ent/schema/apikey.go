@@ -1,0 +1,57 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// APIKey is a pair of keys for the public surface: a publishable and a secret
+// one. Only their SHA-256 hashes are stored; both are shown once, when made.
+type APIKey struct{ ent.Schema }
+
+// Mixin of APIKey.
+func (APIKey) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.APIKey}, tenant{}} }
+
+// Fields of APIKey.
+func (APIKey) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("name").NotEmpty().MaxLen(200),
+		field.Bytes("publishable_hash").Immutable().Unique().Sensitive().Annotations(hidden()),
+		field.Bytes("secret_hash").Immutable().Unique().Sensitive().Annotations(hidden()),
+		field.String("publishable_hint").Immutable().MaxLen(32).Comment("its first characters, to recognise it by"),
+		field.String("secret_hint").Immutable().MaxLen(32).Comment("its first characters, to recognise it by"),
+		field.Bool("allow_all_collections").Default(false),
+		field.JSON("allowed_collections", []uuid.UUID{}).Default([]uuid.UUID{}).Annotations(entgql.Type("[ID!]")),
+		field.UUID("default_collection", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
+		field.JSON("allowed_hosts", []string{}).Default([]string{}),
+		field.JSON("allowed_referers", []string{}).Default([]string{}),
+		field.String("widget_model_id").Optional().Nillable().MaxLen(200),
+		field.Text("widget_context").Optional().Nillable().MaxLen(8000),
+		field.Bool("require_signature").Default(false),
+		field.Int("rate_limit_per_minute").Optional().Nillable().NonNegative(),
+		field.Time("expires_at").Optional().Nillable(),
+		field.Time("revoked_at").Optional().Nillable(),
+		field.Time("last_used_at").Optional().Nillable(),
+	}
+}
+
+// Indexes of APIKey.
+func (APIKey) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("workspace_id", "created_at")}
+}
+
+// Policy of APIKey.
+func (APIKey) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleAdmin} }
+
+// Annotations of APIKey.
+func (APIKey) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

@@ -1,0 +1,55 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// Collection groups documents that are searched together and embedded by one model.
+type Collection struct{ ent.Schema }
+
+// Mixin of Collection.
+func (Collection) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Collection}, tenant{}} }
+
+// Fields of Collection.
+func (Collection) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("name").NotEmpty().MaxLen(200).Annotations(entgql.OrderField("NAME")),
+		field.Text("description").Optional().Nillable().MaxLen(4000),
+		field.String("embedding_model").NotEmpty().MaxLen(200).Immutable(),
+	}
+}
+
+// Edges of Collection.
+func (Collection) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("connectors", Connector.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+		edge.To("documents", Document.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+	}
+}
+
+// Indexes of Collection.
+func (Collection) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("workspace_id", "created_at")}
+}
+
+// Policy of Collection.
+func (Collection) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "id"}
+}
+
+// Annotations of Collection.
+func (Collection) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

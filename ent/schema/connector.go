@@ -1,0 +1,75 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// Connector brings the documents of one source into a collection.
+type Connector struct{ ent.Schema }
+
+// Mixin of Connector.
+func (Connector) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Connector}, tenant{}} }
+
+// Fields of Connector.
+func (Connector) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("name").NotEmpty().MaxLen(200).Annotations(entgql.OrderField("NAME")),
+		field.String("type").NotEmpty().MaxLen(64).Immutable().Comment("name of the connector kind"),
+		field.Enum("status").
+			NamedValues("Active", "ACTIVE", "Paused", "PAUSED", "NeedsAuth", "NEEDS_AUTH", "Error", "ERROR").
+			Default("ACTIVE"),
+		field.Bool("enabled").Default(true).Comment("whether syncs may run"),
+		field.UUID("collection_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
+		field.JSON("config", map[string]any{}).Default(map[string]any{}).Annotations(entgql.Type("Map")),
+		field.Bytes("credentials").Optional().Sensitive().Annotations(hidden()).Comment("sealed; never shown"),
+		field.Enum("sync_strategy").NamedValues("Manual", "MANUAL", "Scheduled", "SCHEDULED").Default("MANUAL"),
+		field.String("schedule_interval").Default("6h").MaxLen(8),
+		field.Time("next_sync_at").Optional().Nillable().Comment("when the schedule starts the next sync"),
+		field.Time("last_sync").Optional().Nillable().Comment("when the last sync finished with its documents stored"),
+		field.String("last_error").Optional().Nillable().MaxLen(2000),
+	}
+}
+
+// Edges of Connector.
+func (Connector) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.From("collection", Collection.Type).Ref("connectors").Field("collection_id").Unique().Required().Immutable(),
+		edge.To("documents", Document.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+		edge.To("jobs", SyncJob.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+		edge.To("files", SourceFile.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+		edge.To("items", SyncItem.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+	}
+}
+
+// Indexes of Connector.
+func (Connector) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("workspace_id", "created_at"),
+		index.Fields("next_sync_at").Annotations(entsql.IndexWhere("next_sync_at is not null")),
+	}
+}
+
+// Policy of Connector.
+func (Connector) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id"}
+}
+
+// Annotations of Connector.
+func (Connector) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

@@ -1,0 +1,56 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// Conversation is a chat of one person or one API key; nobody else sees it.
+type Conversation struct{ ent.Schema }
+
+// Mixin of Conversation.
+func (Conversation) Mixin() []ent.Mixin {
+	return []ent.Mixin{base{kind: gid.Conversation}, tenant{}}
+}
+
+// Fields of Conversation.
+func (Conversation) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key it belongs to"),
+		field.UUID("collection_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
+		field.String("title").MaxLen(300).Default(""),
+	}
+}
+
+// Edges of Conversation.
+func (Conversation) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("messages", Message.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+	}
+}
+
+// Indexes of Conversation.
+func (Conversation) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("workspace_id", "subject_id", "updated_at")}
+}
+
+// Policy of Conversation.
+func (Conversation) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleViewer, Keys: rule.Write, Subject: "subject_id"}
+}
+
+// Annotations of Conversation.
+func (Conversation) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

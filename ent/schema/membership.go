@@ -1,0 +1,49 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// Membership makes a person part of a workspace, in a role.
+type Membership struct{ ent.Schema }
+
+// Mixin of Membership. The workspace is an edge here, so there is no tenant mixin.
+func (Membership) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Membership}} }
+
+// Fields of Membership.
+func (Membership) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("workspace_id", uuid.UUID{}).Immutable(),
+		field.UUID("user_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
+		field.Enum("role").NamedValues("Owner", "OWNER", "Admin", "ADMIN", "Editor", "EDITOR", "Viewer", "VIEWER"),
+	}
+}
+
+// Edges of Membership.
+func (Membership) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.From("workspace", Workspace.Type).Ref("memberships").Field("workspace_id").Unique().Required().Immutable(),
+		edge.From("user", User.Type).Ref("memberships").Field("user_id").Unique().Required().Immutable(),
+	}
+}
+
+// Indexes of Membership.
+func (Membership) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("workspace_id", "user_id").Unique()}
+}
+
+// Policy of Membership.
+func (Membership) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleAdmin} }
+
+// Annotations of Membership.
+func (Membership) Annotations() []schema.Annotation { return []schema.Annotation{hidden()} }

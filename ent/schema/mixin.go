@@ -1,0 +1,53 @@
+package schema
+
+import (
+	"time"
+
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/mixin"
+	"github.com/google/uuid"
+
+	"magpie/internal/gid"
+)
+
+// base gives an entity its self-describing id and its times.
+type base struct {
+	mixin.Schema
+	kind gid.Kind
+}
+
+func (b base) Fields() []ent.Field {
+	kind := b.kind
+	return []ent.Field{
+		field.UUID("id", uuid.UUID{}).
+			Default(func() uuid.UUID { return gid.New(kind) }).
+			Immutable(),
+		field.Time("created_at").Default(time.Now).Immutable().
+			Annotations(entgql.OrderField("CREATED_AT")),
+		field.Time("updated_at").Default(time.Now).UpdateDefault(time.Now).
+			Annotations(entgql.OrderField("UPDATED_AT")),
+	}
+}
+
+// tenant gives an entity its workspace. The id is set by the policy, never by
+// callers, and is not shown.
+type tenant struct{ mixin.Schema }
+
+func (tenant) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("workspace_id", uuid.UUID{}).Immutable().Annotations(hidden()),
+	}
+}
+
+// hidden keeps a field, an edge or a whole entity out of GraphQL.
+func hidden() schema.Annotation { return entgql.Skip(entgql.SkipAll) }
+
+// owned is an edge to rows that end with their owner.
+func owned[T any](name string, t T) ent.Edge {
+	return edge.To(name, t).Annotations(entsql.OnDelete(entsql.Cascade), hidden())
+}

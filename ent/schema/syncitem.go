@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"time"
+
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+func timeNow() time.Time { return time.Now() }
+
+// SyncItem is a line of a connector's ledger: one item of the source, what the
+// last job that saw it did with it, and why.
+type SyncItem struct{ ent.Schema }
+
+// Mixin of SyncItem.
+func (SyncItem) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.SyncItem}, tenant{}} }
+
+// Fields of SyncItem.
+func (SyncItem) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("connector_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
+		field.UUID("job_id", uuid.UUID{}).Annotations(entgql.Type("ID")).Comment("the last job that saw the item"),
+		field.UUID("document_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
+		field.String("source_id").NotEmpty().MaxLen(1024).Immutable(),
+		field.String("path").MaxLen(2048).Annotations(entgql.OrderField("PATH")),
+		field.Enum("status").
+			NamedValues("Pending", "PENDING", "Indexed", "INDEXED", "Unchanged", "UNCHANGED", "Skipped", "SKIPPED", "Failed", "FAILED", "Deleted", "DELETED").
+			Default("PENDING").
+			Annotations(entgql.OrderField("STATUS")),
+		field.Bool("added").Default(false).Annotations(hidden()).Comment("with status indexed: the document is new"),
+		field.String("reason").Optional().Nillable().MaxLen(2000).Comment("why it was skipped or failed, or a note"),
+		field.Bool("retryable").Default(false),
+		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("the version that the outcome is about"),
+		field.Int("pipeline_version").Default(0).Annotations(hidden()).Comment("of the code that decided the outcome"),
+	}
+}
+
+// Edges of SyncItem.
+func (SyncItem) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.From("connector", Connector.Type).Ref("items").Field("connector_id").Unique().Required().Immutable(),
+	}
+}
+
+// Indexes of SyncItem.
+func (SyncItem) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("connector_id", "source_id").Unique(),
+		index.Fields("job_id", "status"),
+	}
+}
+
+// Policy of SyncItem.
+func (SyncItem) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
+
+// Annotations of SyncItem.
+func (SyncItem) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

@@ -1,0 +1,78 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// SyncJob is one run over a connector's source. The row is the truth about the
+// run: queues only carry its id.
+type SyncJob struct{ ent.Schema }
+
+// Mixin of SyncJob.
+func (SyncJob) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.SyncJob}, tenant{}} }
+
+// Fields of SyncJob.
+func (SyncJob) Fields() []ent.Field {
+	count := func(name string) ent.Field {
+		return field.Int(name).Default(0).NonNegative().Annotations(hidden())
+	}
+	return []ent.Field{
+		field.UUID("connector_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
+		field.Enum("status").
+			NamedValues("Queued", "QUEUED", "Running", "RUNNING", "Completed", "COMPLETED", "Partial", "PARTIAL", "Failed", "FAILED", "Canceled", "CANCELED").
+			Default("QUEUED"),
+		field.Enum("mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL").Default("AUTO").Immutable(),
+		field.Enum("cause").NamedValues("Manual", "MANUAL", "Schedule", "SCHEDULE", "Webhook", "WEBHOOK").Default("MANUAL").Immutable(),
+		field.JSON("file_filter", []string{}).Optional().Immutable(),
+		count("collected"), count("parsed"), count("indexed"),
+		count("added"), count("modified"), count("deleted"), count("unchanged"), count("skipped"), count("failed"),
+		field.JSON("warnings", []string{}).Default([]string{}),
+		field.String("error").Optional().Nillable().MaxLen(2000).Comment("why the whole job failed, safe to show"),
+		field.Time("started_at").Optional().Nillable().Annotations(hidden()).Comment("when a worker first took it"),
+		field.Time("finished_at").Optional().Nillable(),
+		field.Int("attempt").Default(0).Annotations(hidden()).Comment("fence: raised by whoever takes the job over; writes name the one they hold"),
+		field.Int("revision").Default(0).Annotations(hidden()).Comment("raised with every change of state or counters"),
+		field.Text("cursor").Default("").Annotations(hidden()).Comment("where the walk goes on"),
+		field.Bool("walked").Default(false).Annotations(hidden()).Comment("the walk is complete"),
+		field.Time("heartbeat_at").Default(timeNow).Annotations(hidden()),
+		field.Int("retries").Default(0).Annotations(hidden()).Comment("failed attempts in a row without progress"),
+		field.Bool("cancel_requested").Default(false).Annotations(hidden()),
+	}
+}
+
+// Edges of SyncJob.
+func (SyncJob) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.From("connector", Connector.Type).Ref("jobs").Field("connector_id").Unique().Required().Immutable(),
+	}
+}
+
+// Indexes of SyncJob. One job at a time is open for a connector.
+func (SyncJob) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("connector_id").Unique().StorageKey("sync_jobs_one_open").
+			Annotations(entsql.IndexWhere("status in ('QUEUED', 'RUNNING')")),
+		index.Fields("connector_id", "created_at"),
+		index.Fields("heartbeat_at").StorageKey("sync_jobs_open_heartbeat").
+			Annotations(entsql.IndexWhere("status in ('QUEUED', 'RUNNING')")),
+	}
+}
+
+// Policy of SyncJob.
+func (SyncJob) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
+
+// Annotations of SyncJob.
+func (SyncJob) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

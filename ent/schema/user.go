@@ -1,0 +1,36 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+)
+
+// User is a person who signs in. A person may be a member of several workspaces.
+type User struct{ ent.Schema }
+
+// Mixin of User.
+func (User) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.User}} }
+
+// Fields of User.
+func (User) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("email").NotEmpty().MaxLen(320).Unique().Comment("lower case"),
+		field.String("name").MaxLen(200).Default(""),
+		field.String("password_hash").Optional().Sensitive().Annotations(hidden()),
+		field.Bool("email_verified").Default(false),
+	}
+}
+
+// Edges of User.
+func (User) Edges() []ent.Edge {
+	return []ent.Edge{
+		owned("memberships", Membership.Type),
+		owned("sessions", Session.Type),
+	}
+}
+
+// Policy of User.
+func (User) Policy() ent.Policy { return rule.Person{} }

@@ -1,0 +1,31 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+)
+
+// Workspace is one company's tenancy: everything else belongs to one.
+type Workspace struct{ ent.Schema }
+
+// Mixin of Workspace.
+func (Workspace) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Workspace}} }
+
+// Fields of Workspace.
+func (Workspace) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("name").NotEmpty().MaxLen(200).Annotations(entgql.OrderField("NAME")),
+	}
+}
+
+// Edges of Workspace.
+func (Workspace) Edges() []ent.Edge {
+	return []ent.Edge{owned("memberships", Membership.Type)}
+}
+
+// Policy of Workspace.
+func (Workspace) Policy() ent.Policy { return rule.Tenant{Field: "id"} }

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	pgxvec "github.com/pgvector/pgvector-go/pgx"
+
+	"magpie/ent"
+	"magpie/ent/migrate/migrations"
+	_ "magpie/ent/runtime" // policies and defaults of the entities
+)
+
+// AppRole is the database role that the application works as. The migrations make it.
+const AppRole = "magpie_app"
+
+// DB is an open database: the pool for plain SQL and the ent client over the
+// same pool. Close it once.
+type DB struct {
+	Pool *pgxpool.Pool
+	Ent  *ent.Client
+	sql  *sql.DB
+}
+
+// Open connects to url, whose schema must be current (Migrate). Every
+// connection works as AppRole, whatever the login is; a login that is no
+// member of it is refused. maxConns 0 keeps the driver's default.
+func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/name")
+	}
+	if maxConns > 0 {
+		cfg.MaxConns = maxConns
+	}
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
+			return fmt.Errorf("become %s (has the schema been migrated, and is the login its member?): %w", AppRole, err)
+		}
+		if err := pgxvec.RegisterTypes(ctx, c); err != nil {
+			return fmt.Errorf("look the vector types up (has the schema been migrated?): %w", err)
+		}
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.Postgres, db)))
+	client.Use(visibleEdges)
+	return &DB{Pool: pool, Ent: client, sql: db}, nil
+}
+
+// Close ends every connection.
+func (d *DB) Close() {
+	_ = d.sql.Close()
+	d.Pool.Close()
+}
+
+// Migrate brings the database behind url, given with the owner's login, to the
+// newest schema. Calling it on a current database is cheap.
+func Migrate(ctx context.Context, url string) error {
+	return withOwner(url, func(db *sql.DB) error { return migrations.Up(ctx, db) })
+}
+
+// Status lists the migrations of the database behind url.
+func Status(ctx context.Context, url string) (steps []migrations.Step, err error) {
+	err = withOwner(url, func(db *sql.DB) error {
+		steps, err = migrations.Status(ctx, db)
+		return err
+	})
+	return steps, err
+}
+
+func withOwner(url string, do func(*sql.DB) error) error {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return errors.New("the migration database URL cannot be read; it has the form postgres://user:password@host:5432/name")
+	}
+	db := stdlib.OpenDB(*cfg)
+	defer func() { _ = db.Close() }()
+	return do(db)
+}
