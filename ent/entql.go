@@ -274,6 +274,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldAdded:           {Type: field.TypeBool, Column: syncitem.FieldAdded},
 			syncitem.FieldReason:          {Type: field.TypeString, Column: syncitem.FieldReason},
 			syncitem.FieldRetryable:       {Type: field.TypeBool, Column: syncitem.FieldRetryable},
+			syncitem.FieldSuppressed:      {Type: field.TypeBool, Column: syncitem.FieldSuppressed},
 			syncitem.FieldSourceVersion:   {Type: field.TypeString, Column: syncitem.FieldSourceVersion},
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
@@ -1806,6 +1807,11 @@ func (f *SyncItemFilter) WhereReason(p entql.StringP) {
 // WhereRetryable applies the entql bool predicate on the retryable field.
 func (f *SyncItemFilter) WhereRetryable(p entql.BoolP) {
 	f.Where(p.Field(syncitem.FieldRetryable))
+}
+
+// WhereSuppressed applies the entql bool predicate on the suppressed field.
+func (f *SyncItemFilter) WhereSuppressed(p entql.BoolP) {
+	f.Where(p.Field(syncitem.FieldSuppressed))
 }
 
 // WhereSourceVersion applies the entql string predicate on the source_version field.

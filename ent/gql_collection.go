@@ -1802,6 +1802,11 @@ func (_q *SyncItemQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, syncitem.FieldRetryable)
 				fieldSeen[syncitem.FieldRetryable] = struct{}{}
 			}
+		case "suppressed":
+			if _, ok := fieldSeen[syncitem.FieldSuppressed]; !ok {
+				selectedFields = append(selectedFields, syncitem.FieldSuppressed)
+				fieldSeen[syncitem.FieldSuppressed] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:

@@ -10324,6 +10324,7 @@ type SyncItemMutation struct {
 	added               *bool
 	reason              *string
 	retryable           *bool
+	suppressed          *bool
 	source_version      *string
 	pipeline_version    *int
 	addpipeline_version *int
@@ -10897,6 +10898,42 @@ func (m *SyncItemMutation) ResetRetryable() {
 	m.retryable = nil
 }
 
+// SetSuppressed sets the "suppressed" field.
+func (m *SyncItemMutation) SetSuppressed(b bool) {
+	m.suppressed = &b
+}
+
+// Suppressed returns the value of the "suppressed" field in the mutation.
+func (m *SyncItemMutation) Suppressed() (r bool, exists bool) {
+	v := m.suppressed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSuppressed returns the old "suppressed" field's value of the SyncItem entity.
+// If the SyncItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncItemMutation) OldSuppressed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSuppressed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSuppressed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSuppressed: %w", err)
+	}
+	return oldValue.Suppressed, nil
+}
+
+// ResetSuppressed resets all changes to the "suppressed" field.
+func (m *SyncItemMutation) ResetSuppressed() {
+	m.suppressed = nil
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (m *SyncItemMutation) SetSourceVersion(s string) {
 	m.source_version = &s
@@ -11050,7 +11087,7 @@ func (m *SyncItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SyncItemMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 15)
 	if m.created_at != nil {
 		fields = append(fields, syncitem.FieldCreatedAt)
 	}
@@ -11086,6 +11123,9 @@ func (m *SyncItemMutation) Fields() []string {
 	}
 	if m.retryable != nil {
 		fields = append(fields, syncitem.FieldRetryable)
+	}
+	if m.suppressed != nil {
+		fields = append(fields, syncitem.FieldSuppressed)
 	}
 	if m.source_version != nil {
 		fields = append(fields, syncitem.FieldSourceVersion)
@@ -11125,6 +11165,8 @@ func (m *SyncItemMutation) Field(name string) (ent.Value, bool) {
 		return m.Reason()
 	case syncitem.FieldRetryable:
 		return m.Retryable()
+	case syncitem.FieldSuppressed:
+		return m.Suppressed()
 	case syncitem.FieldSourceVersion:
 		return m.SourceVersion()
 	case syncitem.FieldPipelineVersion:
@@ -11162,6 +11204,8 @@ func (m *SyncItemMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldReason(ctx)
 	case syncitem.FieldRetryable:
 		return m.OldRetryable(ctx)
+	case syncitem.FieldSuppressed:
+		return m.OldSuppressed(ctx)
 	case syncitem.FieldSourceVersion:
 		return m.OldSourceVersion(ctx)
 	case syncitem.FieldPipelineVersion:
@@ -11258,6 +11302,13 @@ func (m *SyncItemMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetRetryable(v)
+		return nil
+	case syncitem.FieldSuppressed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSuppressed(v)
 		return nil
 	case syncitem.FieldSourceVersion:
 		v, ok := value.(string)
@@ -11387,6 +11438,9 @@ func (m *SyncItemMutation) ResetField(name string) error {
 		return nil
 	case syncitem.FieldRetryable:
 		m.ResetRetryable()
+		return nil
+	case syncitem.FieldSuppressed:
+		m.ResetSuppressed()
 		return nil
 	case syncitem.FieldSourceVersion:
 		m.ResetSourceVersion()

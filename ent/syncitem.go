@@ -43,6 +43,8 @@ type SyncItem struct {
 	Reason *string `json:"reason,omitempty"`
 	// Retryable holds the value of the "retryable" field.
 	Retryable bool `json:"retryable,omitempty"`
+	// deleted by hand: later syncs leave it out
+	Suppressed bool `json:"suppressed,omitempty"`
 	// the version that the outcome is about
 	SourceVersion string `json:"source_version,omitempty"`
 	// of the code that decided the outcome
@@ -82,7 +84,7 @@ func (*SyncItem) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case syncitem.FieldDocumentID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
-		case syncitem.FieldAdded, syncitem.FieldRetryable:
+		case syncitem.FieldAdded, syncitem.FieldRetryable, syncitem.FieldSuppressed:
 			values[i] = new(sql.NullBool)
 		case syncitem.FieldPipelineVersion:
 			values[i] = new(sql.NullInt64)
@@ -187,6 +189,12 @@ func (_m *SyncItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Retryable = value.Bool
 			}
+		case syncitem.FieldSuppressed:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field suppressed", values[i])
+			} else if value.Valid {
+				_m.Suppressed = value.Bool
+			}
 		case syncitem.FieldSourceVersion:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field source_version", values[i])
@@ -279,6 +287,9 @@ func (_m *SyncItem) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("retryable=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Retryable))
+	builder.WriteString(", ")
+	builder.WriteString("suppressed=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Suppressed))
 	builder.WriteString(", ")
 	builder.WriteString("source_version=")
 	builder.WriteString(_m.SourceVersion)

@@ -153,6 +153,20 @@ func (_c *SyncItemCreate) SetNillableRetryable(v *bool) *SyncItemCreate {
 	return _c
 }
 
+// SetSuppressed sets the "suppressed" field.
+func (_c *SyncItemCreate) SetSuppressed(v bool) *SyncItemCreate {
+	_c.mutation.SetSuppressed(v)
+	return _c
+}
+
+// SetNillableSuppressed sets the "suppressed" field if the given value is not nil.
+func (_c *SyncItemCreate) SetNillableSuppressed(v *bool) *SyncItemCreate {
+	if v != nil {
+		_c.SetSuppressed(*v)
+	}
+	return _c
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (_c *SyncItemCreate) SetSourceVersion(v string) *SyncItemCreate {
 	_c.mutation.SetSourceVersion(v)
@@ -263,6 +277,10 @@ func (_c *SyncItemCreate) defaults() error {
 		v := syncitem.DefaultRetryable
 		_c.mutation.SetRetryable(v)
 	}
+	if _, ok := _c.mutation.Suppressed(); !ok {
+		v := syncitem.DefaultSuppressed
+		_c.mutation.SetSuppressed(v)
+	}
 	if _, ok := _c.mutation.SourceVersion(); !ok {
 		v := syncitem.DefaultSourceVersion
 		_c.mutation.SetSourceVersion(v)
@@ -332,6 +350,9 @@ func (_c *SyncItemCreate) check() error {
 	}
 	if _, ok := _c.mutation.Retryable(); !ok {
 		return &ValidationError{Name: "retryable", err: errors.New(`ent: missing required field "SyncItem.retryable"`)}
+	}
+	if _, ok := _c.mutation.Suppressed(); !ok {
+		return &ValidationError{Name: "suppressed", err: errors.New(`ent: missing required field "SyncItem.suppressed"`)}
 	}
 	if _, ok := _c.mutation.SourceVersion(); !ok {
 		return &ValidationError{Name: "source_version", err: errors.New(`ent: missing required field "SyncItem.source_version"`)}
@@ -426,6 +447,10 @@ func (_c *SyncItemCreate) createSpec() (*SyncItem, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Retryable(); ok {
 		_spec.SetField(syncitem.FieldRetryable, field.TypeBool, value)
 		_node.Retryable = value
+	}
+	if value, ok := _c.mutation.Suppressed(); ok {
+		_spec.SetField(syncitem.FieldSuppressed, field.TypeBool, value)
+		_node.Suppressed = value
 	}
 	if value, ok := _c.mutation.SourceVersion(); ok {
 		_spec.SetField(syncitem.FieldSourceVersion, field.TypeString, value)
@@ -609,6 +634,18 @@ func (u *SyncItemUpsert) SetRetryable(v bool) *SyncItemUpsert {
 // UpdateRetryable sets the "retryable" field to the value that was provided on create.
 func (u *SyncItemUpsert) UpdateRetryable() *SyncItemUpsert {
 	u.SetExcluded(syncitem.FieldRetryable)
+	return u
+}
+
+// SetSuppressed sets the "suppressed" field.
+func (u *SyncItemUpsert) SetSuppressed(v bool) *SyncItemUpsert {
+	u.Set(syncitem.FieldSuppressed, v)
+	return u
+}
+
+// UpdateSuppressed sets the "suppressed" field to the value that was provided on create.
+func (u *SyncItemUpsert) UpdateSuppressed() *SyncItemUpsert {
+	u.SetExcluded(syncitem.FieldSuppressed)
 	return u
 }
 
@@ -825,6 +862,20 @@ func (u *SyncItemUpsertOne) SetRetryable(v bool) *SyncItemUpsertOne {
 func (u *SyncItemUpsertOne) UpdateRetryable() *SyncItemUpsertOne {
 	return u.Update(func(s *SyncItemUpsert) {
 		s.UpdateRetryable()
+	})
+}
+
+// SetSuppressed sets the "suppressed" field.
+func (u *SyncItemUpsertOne) SetSuppressed(v bool) *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.SetSuppressed(v)
+	})
+}
+
+// UpdateSuppressed sets the "suppressed" field to the value that was provided on create.
+func (u *SyncItemUpsertOne) UpdateSuppressed() *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.UpdateSuppressed()
 	})
 }
 
@@ -1213,6 +1264,20 @@ func (u *SyncItemUpsertBulk) SetRetryable(v bool) *SyncItemUpsertBulk {
 func (u *SyncItemUpsertBulk) UpdateRetryable() *SyncItemUpsertBulk {
 	return u.Update(func(s *SyncItemUpsert) {
 		s.UpdateRetryable()
+	})
+}
+
+// SetSuppressed sets the "suppressed" field.
+func (u *SyncItemUpsertBulk) SetSuppressed(v bool) *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.SetSuppressed(v)
+	})
+}
+
+// UpdateSuppressed sets the "suppressed" field to the value that was provided on create.
+func (u *SyncItemUpsertBulk) UpdateSuppressed() *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.UpdateSuppressed()
 	})
 }
 

@@ -146,6 +146,20 @@ func (_u *SyncItemUpdate) SetNillableRetryable(v *bool) *SyncItemUpdate {
 	return _u
 }
 
+// SetSuppressed sets the "suppressed" field.
+func (_u *SyncItemUpdate) SetSuppressed(v bool) *SyncItemUpdate {
+	_u.mutation.SetSuppressed(v)
+	return _u
+}
+
+// SetNillableSuppressed sets the "suppressed" field if the given value is not nil.
+func (_u *SyncItemUpdate) SetNillableSuppressed(v *bool) *SyncItemUpdate {
+	if v != nil {
+		_u.SetSuppressed(*v)
+	}
+	return _u
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (_u *SyncItemUpdate) SetSourceVersion(v string) *SyncItemUpdate {
 	_u.mutation.SetSourceVersion(v)
@@ -304,6 +318,9 @@ func (_u *SyncItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Retryable(); ok {
 		_spec.SetField(syncitem.FieldRetryable, field.TypeBool, value)
 	}
+	if value, ok := _u.mutation.Suppressed(); ok {
+		_spec.SetField(syncitem.FieldSuppressed, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.SourceVersion(); ok {
 		_spec.SetField(syncitem.FieldSourceVersion, field.TypeString, value)
 	}
@@ -447,6 +464,20 @@ func (_u *SyncItemUpdateOne) SetRetryable(v bool) *SyncItemUpdateOne {
 func (_u *SyncItemUpdateOne) SetNillableRetryable(v *bool) *SyncItemUpdateOne {
 	if v != nil {
 		_u.SetRetryable(*v)
+	}
+	return _u
+}
+
+// SetSuppressed sets the "suppressed" field.
+func (_u *SyncItemUpdateOne) SetSuppressed(v bool) *SyncItemUpdateOne {
+	_u.mutation.SetSuppressed(v)
+	return _u
+}
+
+// SetNillableSuppressed sets the "suppressed" field if the given value is not nil.
+func (_u *SyncItemUpdateOne) SetNillableSuppressed(v *bool) *SyncItemUpdateOne {
+	if v != nil {
+		_u.SetSuppressed(*v)
 	}
 	return _u
 }
@@ -638,6 +669,9 @@ func (_u *SyncItemUpdateOne) sqlSave(ctx context.Context) (_node *SyncItem, err 
 	}
 	if value, ok := _u.mutation.Retryable(); ok {
 		_spec.SetField(syncitem.FieldRetryable, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Suppressed(); ok {
+		_spec.SetField(syncitem.FieldSuppressed, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.SourceVersion(); ok {
 		_spec.SetField(syncitem.FieldSourceVersion, field.TypeString, value)

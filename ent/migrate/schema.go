@@ -374,6 +374,7 @@ var (
 		{Name: "added", Type: field.TypeBool, Default: false},
 		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "retryable", Type: field.TypeBool, Default: false},
+		{Name: "suppressed", Type: field.TypeBool, Default: false},
 		{Name: "source_version", Type: field.TypeString, Size: 1024, Default: ""},
 		{Name: "pipeline_version", Type: field.TypeInt, Default: 0},
 		{Name: "connector_id", Type: field.TypeUUID},
@@ -386,7 +387,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_items_connectors_items",
-				Columns:    []*schema.Column{SyncItemsColumns[14]},
+				Columns:    []*schema.Column{SyncItemsColumns[15]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -395,7 +396,7 @@ var (
 			{
 				Name:    "syncitem_connector_id_source_id",
 				Unique:  true,
-				Columns: []*schema.Column{SyncItemsColumns[14], SyncItemsColumns[6]},
+				Columns: []*schema.Column{SyncItemsColumns[15], SyncItemsColumns[6]},
 			},
 			{
 				Name:    "syncitem_job_id_status",

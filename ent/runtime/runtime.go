@@ -620,14 +620,18 @@ func init() {
 	syncitemDescRetryable := syncitemFields[8].Descriptor()
 	// syncitem.DefaultRetryable holds the default value on creation for the retryable field.
 	syncitem.DefaultRetryable = syncitemDescRetryable.Default.(bool)
+	// syncitemDescSuppressed is the schema descriptor for suppressed field.
+	syncitemDescSuppressed := syncitemFields[9].Descriptor()
+	// syncitem.DefaultSuppressed holds the default value on creation for the suppressed field.
+	syncitem.DefaultSuppressed = syncitemDescSuppressed.Default.(bool)
 	// syncitemDescSourceVersion is the schema descriptor for source_version field.
-	syncitemDescSourceVersion := syncitemFields[9].Descriptor()
+	syncitemDescSourceVersion := syncitemFields[10].Descriptor()
 	// syncitem.DefaultSourceVersion holds the default value on creation for the source_version field.
 	syncitem.DefaultSourceVersion = syncitemDescSourceVersion.Default.(string)
 	// syncitem.SourceVersionValidator is a validator for the "source_version" field. It is called by the builders before save.
 	syncitem.SourceVersionValidator = syncitemDescSourceVersion.Validators[0].(func(string) error)
 	// syncitemDescPipelineVersion is the schema descriptor for pipeline_version field.
-	syncitemDescPipelineVersion := syncitemFields[10].Descriptor()
+	syncitemDescPipelineVersion := syncitemFields[11].Descriptor()
 	// syncitem.DefaultPipelineVersion holds the default value on creation for the pipeline_version field.
 	syncitem.DefaultPipelineVersion = syncitemDescPipelineVersion.Default.(int)
 	// syncitemDescID is the schema descriptor for id field.

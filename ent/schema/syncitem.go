@@ -40,6 +40,7 @@ func (SyncItem) Fields() []ent.Field {
 		field.Bool("added").Default(false).Annotations(hidden()).Comment("with status indexed: the document is new"),
 		field.String("reason").Optional().Nillable().MaxLen(2000).Comment("why it was skipped or failed, or a note"),
 		field.Bool("retryable").Default(false),
+		field.Bool("suppressed").Default(false).Comment("deleted by hand: later syncs leave it out"),
 		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("the version that the outcome is about"),
 		field.Int("pipeline_version").Default(0).Annotations(hidden()).Comment("of the code that decided the outcome"),
 	}

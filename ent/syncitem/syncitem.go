@@ -43,6 +43,8 @@ const (
 	FieldReason = "reason"
 	// FieldRetryable holds the string denoting the retryable field in the database.
 	FieldRetryable = "retryable"
+	// FieldSuppressed holds the string denoting the suppressed field in the database.
+	FieldSuppressed = "suppressed"
 	// FieldSourceVersion holds the string denoting the source_version field in the database.
 	FieldSourceVersion = "source_version"
 	// FieldPipelineVersion holds the string denoting the pipeline_version field in the database.
@@ -75,6 +77,7 @@ var Columns = []string{
 	FieldAdded,
 	FieldReason,
 	FieldRetryable,
+	FieldSuppressed,
 	FieldSourceVersion,
 	FieldPipelineVersion,
 }
@@ -113,6 +116,8 @@ var (
 	ReasonValidator func(string) error
 	// DefaultRetryable holds the default value on creation for the "retryable" field.
 	DefaultRetryable bool
+	// DefaultSuppressed holds the default value on creation for the "suppressed" field.
+	DefaultSuppressed bool
 	// DefaultSourceVersion holds the default value on creation for the "source_version" field.
 	DefaultSourceVersion string
 	// SourceVersionValidator is a validator for the "source_version" field. It is called by the builders before save.
@@ -219,6 +224,11 @@ func ByReason(opts ...sql.OrderTermOption) OrderOption {
 // ByRetryable orders the results by the retryable field.
 func ByRetryable(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRetryable, opts...).ToFunc()
+}
+
+// BySuppressed orders the results by the suppressed field.
+func BySuppressed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSuppressed, opts...).ToFunc()
 }
 
 // BySourceVersion orders the results by the source_version field.

@@ -111,6 +111,11 @@ func Retryable(v bool) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldEQ(FieldRetryable, v))
 }
 
+// Suppressed applies equality check predicate on the "suppressed" field. It's identical to SuppressedEQ.
+func Suppressed(v bool) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldSuppressed, v))
+}
+
 // SourceVersion applies equality check predicate on the "source_version" field. It's identical to SourceVersionEQ.
 func SourceVersion(v string) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldEQ(FieldSourceVersion, v))
@@ -594,6 +599,16 @@ func RetryableEQ(v bool) predicate.SyncItem {
 // RetryableNEQ applies the NEQ predicate on the "retryable" field.
 func RetryableNEQ(v bool) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldNEQ(FieldRetryable, v))
+}
+
+// SuppressedEQ applies the EQ predicate on the "suppressed" field.
+func SuppressedEQ(v bool) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldSuppressed, v))
+}
+
+// SuppressedNEQ applies the NEQ predicate on the "suppressed" field.
+func SuppressedNEQ(v bool) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNEQ(FieldSuppressed, v))
 }
 
 // SourceVersionEQ applies the EQ predicate on the "source_version" field.

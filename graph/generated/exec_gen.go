@@ -442,6 +442,7 @@ type ComplexityRoot struct {
 		Retryable   func(childComplexity int) int
 		SourceID    func(childComplexity int) int
 		Status      func(childComplexity int) int
+		Suppressed  func(childComplexity int) int
 		UpdatedAt   func(childComplexity int) int
 	}
 
@@ -2427,6 +2428,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.Status(childComplexity), true
+	case "SyncItem.suppressed":
+		if e.ComplexityRoot.SyncItem.Suppressed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncItem.Suppressed(childComplexity), true
 	case "SyncItem.updatedAt":
 		if e.ComplexityRoot.SyncItem.UpdatedAt == nil {
 			break
@@ -4128,6 +4135,10 @@ type SyncItem implements Node {
   """
   reason: String
   retryable: Boolean!
+  """
+  deleted by hand: later syncs leave it out
+  """
+  suppressed: Boolean!
   connector: Connector!
 }
 """
@@ -4991,6 +5002,8 @@ func (ec *executionContext) childFields_SyncItem(ctx context.Context, field grap
 		return ec.fieldContext_SyncItem_reason(ctx, field)
 	case "retryable":
 		return ec.fieldContext_SyncItem_retryable(ctx, field)
+	case "suppressed":
+		return ec.fieldContext_SyncItem_suppressed(ctx, field)
 	case "connector":
 		return ec.fieldContext_SyncItem_connector(ctx, field)
 	}
@@ -14925,6 +14938,29 @@ func (ec *executionContext) fieldContext_SyncItem_retryable(_ context.Context, f
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _SyncItem_suppressed(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncItem_suppressed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suppressed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncItem_suppressed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _SyncItem_connector(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22295,6 +22331,11 @@ func (ec *executionContext) _SyncItem(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "retryable":
 			out.Values[i] = ec._SyncItem_retryable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suppressed":
+			out.Values[i] = ec._SyncItem_suppressed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
