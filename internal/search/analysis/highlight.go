@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// span is a stretch of text in bytes.
+type span struct{ start, end int }
+
+// Highlight returns text escaped for HTML with every word wrapped in before and after that has one of the query's terms,
+// as returned by Terms for the same or an unknown language. The language is that of the text. Marks never cut an escape
+// or a character of several runes; before and after are written as they are.
+func Highlight(text string, queryTerms []string, language string, before, after string) string {
+	return new(Analyzer).Highlight(text, queryTerms, language, before, after)
+}
+
+// Highlight is the function of the same name with the analyzer's cache.
+func (a *Analyzer) Highlight(text string, queryTerms []string, language string, before, after string) string {
+	matches := a.matches(text, queryTerms, language)
+	var b strings.Builder
+	b.Grow(len(text) + len(matches)*(len(before)+len(after)) + 16)
+	at := 0
+	for _, match := range joinSpans(text, matches) {
+		escape(&b, text[at:match.start])
+		b.WriteString(before)
+		escape(&b, text[match.start:match.end])
+		b.WriteString(after)
+		at = match.end
+	}
+	escape(&b, text[at:])
+	return b.String()
+}
+
+// match is a token of the text that the query asks for.
+type match struct {
+	span
+	term string
+}
+
+func (a *Analyzer) matches(text string, queryTerms []string, language string) []match {
+	if len(queryTerms) == 0 {
+		return nil
+	}
+	wanted := make(map[string]struct{}, len(queryTerms))
+	for _, term := range queryTerms {
+		wanted[term] = struct{}{}
+	}
+	var found []match
+	for _, token := range a.Tokens(text, language) {
+		if _, ok := wanted[token.Term]; ok {
+			found = append(found, match{span{token.Start, token.End}, token.Term})
+		}
+	}
+	return found
+}
+
+// joinSpans widens matches to the borders of characters and joins those that touch.
+func joinSpans(text string, matches []match) []span {
+	if len(matches) == 0 {
+		return nil
+	}
+	spans := make([]span, len(matches))
+	for i, m := range matches {
+		spans[i] = m.span
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
+	widen(text, spans)
+	joined := spans[:1]
+	for _, s := range spans[1:] {
+		last := &joined[len(joined)-1]
+		if s.start <= last.end {
+			last.end = max(last.end, s.end)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	return joined
+}
+
+// widen moves each span's ends out to the borders of grapheme clusters. Spans are sorted by start.
+func widen(text string, spans []span) {
+	if isASCII(text) && !strings.Contains(text, "\r") {
+		return
+	}
+	borders := make([]int, 0, len(text))
+	clusters := graphemes.FromString(text)
+	for clusters.Next() {
+		borders = append(borders, clusters.Start())
+	}
+	borders = append(borders, len(text))
+	for i := range spans {
+		if at, exact := slices.BinarySearch(borders, spans[i].start); !exact {
+			spans[i].start = borders[max(at-1, 0)]
+		}
+		at, _ := slices.BinarySearch(borders, spans[i].end)
+		spans[i].end = borders[min(at, len(borders)-1)]
+	}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// escape writes text as HTML. Bytes that are no UTF-8 become the replacement character, so that the result is valid.
+func escape(b *strings.Builder, text string) {
+	from := 0
+	for i := 0; i < len(text); {
+		r, size := decode(text, i)
+		var entity string
+		switch {
+		case r == '&':
+			entity = "&amp;"
+		case r == '<':
+			entity = "&lt;"
+		case r == '>':
+			entity = "&gt;"
+		case r == '"':
+			entity = "&#34;"
+		case r == '\'':
+			entity = "&#39;"
+		case r == 0 || r == 0xFFFD && size == 1:
+			entity = "\uFFFD"
+		}
+		if entity != "" {
+			b.WriteString(text[from:i])
+			b.WriteString(entity)
+			from = i + size
+		}
+		i += size
+	}
+	b.WriteString(text[from:])
+}

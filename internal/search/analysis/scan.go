@@ -1,0 +1,243 @@
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// class says what part a rune plays in a word.
+type class uint8
+
+const (
+	classOther class = iota
+	classWord        // letters and digits of scripts that part words by space
+	classPair        // characters of scripts that do not: indexed in pairs
+	classMark        // attaches to the rune before it
+	classJoin        // holds two words together as a compound
+)
+
+// script says which stemmers may apply to a word.
+type script uint8
+
+const (
+	scriptOther script = iota // digits and scripts without a stemmer
+	scriptLatin
+	scriptCyrillic
+)
+
+// piece is one stretch of text that becomes one term.
+type piece struct {
+	start, end, position int
+	script               script
+	exact                bool // not stemmed: the whole of a compound, words with digits, pairs
+}
+
+// scanner walks a text once and emits its pieces, wholes before their parts.
+type scanner struct {
+	text     string
+	emit     func(piece)
+	position int
+}
+
+func (s *scanner) run() {
+	for i := 0; i < len(s.text); {
+		r, size := decode(s.text, i)
+		switch classify(r) {
+		case classWord:
+			i = s.compound(i)
+		case classPair:
+			i = s.pairs(i)
+		default:
+			i += size
+		}
+	}
+}
+
+func decode(text string, i int) (rune, int) {
+	if b := text[i]; b < utf8.RuneSelf {
+		return rune(b), 1
+	}
+	return utf8.DecodeRuneInString(text[i:])
+}
+
+func classify(r rune) class {
+	if r < utf8.RuneSelf {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			return classWord
+		case r == '.', r == '-', r == '_', r == '/', r == ':', r == '@', r == '\'':
+			return classJoin
+		}
+		return classOther
+	}
+	switch r {
+	case utf8.RuneError:
+		return classOther
+	case 0x2019, 0x2010, 0x2011: // apostrophe, hyphens
+		return classJoin
+	case 0x00AD, 0x200C, 0x200D, 0xFF9E, 0xFF9F: // soft hyphen, joiners, halfwidth voicing marks
+		return classMark
+	case 0x30FC, 0x3005, 0x3007: // long vowel, iteration mark, zero: of no script or no letter by themselves
+		return classPair
+	}
+	switch {
+	case r < 0x0300:
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return classWord
+		}
+		return classOther
+	case 0x1160 <= r && r <= 0x11FF: // trailing Hangul jamo belong to the syllable begun before them
+		return classMark
+	case unicode.Is(unicode.M, r):
+		return classMark
+	case isPaired(r):
+		return classPair
+	case unicode.IsLetter(r), unicode.IsNumber(r):
+		return classWord
+	}
+	return classOther
+}
+
+func isPaired(r rune) bool {
+	switch {
+	case r < 0x0E00:
+		return false
+	case r <= 0x0EFF: // Thai, Lao
+		return unicode.IsLetter(r)
+	case r < 0x1000:
+		return false
+	case r <= 0x109F: // Burmese
+		return unicode.IsLetter(r)
+	case r <= 0x115F: // Georgian, leading Hangul jamo
+		return r >= 0x1100
+	case 0x1780 <= r && r <= 0x17FF: // Khmer
+		return unicode.IsLetter(r)
+	case r < 0x2E80:
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+func isMark(r rune) bool {
+	return r >= 0x00AD && classify(r) == classMark
+}
+
+// pairs emits the overlapping pairs of a run of characters that starts at i and returns its end.
+func (s *scanner) pairs(i int) int {
+	before, last := -1, -1 // starts of the last two characters
+	count := 0
+	for i < len(s.text) {
+		r, size := decode(s.text, i)
+		c := classify(r)
+		if c == classMark {
+			i += size
+			continue
+		}
+		if c != classPair {
+			break
+		}
+		if count >= 2 {
+			s.emitPair(before, i)
+		}
+		before, last = last, i
+		count++
+		i += size
+	}
+	if count == 1 {
+		s.emitPair(last, i)
+	} else {
+		s.emitPair(before, i)
+	}
+	return i
+}
+
+func (s *scanner) emitPair(start, end int) {
+	s.emit(piece{start: start, end: end, position: s.position, exact: true})
+	s.position++
+}
+
+// compound finds the end of the words held together from i on, emits them and returns the end.
+func (s *scanner) compound(i int) int {
+	start := i
+	plain, joined := true, false // plain: lower-case ASCII, at most one leading capital
+	for i < len(s.text) {
+		b := s.text[i]
+		if 'a' <= b && b <= 'z' {
+			i++
+			continue
+		}
+		r, size := decode(s.text, i)
+		c := classify(r)
+		switch {
+		case c == classWord:
+			if i > start || r >= utf8.RuneSelf || '0' <= r && r <= '9' {
+				plain = false
+			}
+			i += size
+			continue
+		case c == classMark:
+			plain = false
+			i += size
+			continue
+		case c == classJoin:
+			if next := s.joined(r, i+size); next > 0 {
+				joined = true
+				i = next
+				continue
+			}
+		}
+		break
+	}
+	if plain && !joined {
+		s.emit(piece{start: start, end: i, position: s.position, script: scriptLatin})
+		end := s.symbolSuffix(start, i)
+		s.position++
+		return end
+	}
+	s.split(start, i)
+	return i
+}
+
+// joined returns where the word after the joiner r starts, the joiner ending at i, or 0 where none does. Underscores may
+// come in a row, and so may the two colons of a qualified name.
+func (s *scanner) joined(r rune, i int) int {
+	for i < len(s.text) {
+		next, size := decode(s.text, i)
+		if classify(next) == classWord {
+			return i
+		}
+		switch {
+		case next == '_', r == '_' && (next == '-' || next == '.'):
+		case r == ':' && next == ':':
+			r = 0
+		default:
+			return 0
+		}
+		i += size
+	}
+	return 0
+}
+
+// symbolSuffix emits the names of languages such as C++ and C#, whose sign is no letter, and returns the end.
+func (s *scanner) symbolSuffix(start, end int) int {
+	if end-start != 1 {
+		return end
+	}
+	rest := s.text[end:]
+	stop := end
+	switch {
+	case len(rest) >= 2 && rest[:2] == "++":
+		stop = end + 2
+	case len(rest) >= 1 && rest[0] == '#':
+		stop = end + 1
+	default:
+		return end
+	}
+	if stop < len(s.text) {
+		if r, _ := decode(s.text, stop); classify(r) == classWord || r == '+' || r == '#' {
+			return end
+		}
+	}
+	s.emit(piece{start: start, end: stop, position: s.position, exact: true})
+	return stop
+}

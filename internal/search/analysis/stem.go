@@ -1,0 +1,169 @@
+package analysis
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+	"github.com/kljensen/snowball/french"
+	"github.com/kljensen/snowball/hungarian"
+	"github.com/kljensen/snowball/norwegian"
+	"github.com/kljensen/snowball/russian"
+	"github.com/kljensen/snowball/spanish"
+	"github.com/kljensen/snowball/swedish"
+)
+
+// stemmer is one stemming algorithm.
+type stemmer uint8
+
+const (
+	stemNone stemmer = iota
+	stemEnglish
+	stemFrench
+	stemGerman
+	stemSpanish
+	stemSwedish
+	stemNorwegian
+	stemHungarian
+	stemRussian
+)
+
+// apply stems a lower-case NFKC word. A stemmer that fails on odd input leaves the word as it is.
+func (s stemmer) apply(word string) (stem string) {
+	if utf8.RuneCountInString(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+		return word
+	}
+	defer func() {
+		// The stemmers index into the word by rules that assume well-formed words of their language.
+		if recover() != nil || stem == "" {
+			stem = word
+		}
+	}()
+	switch s {
+	case stemEnglish:
+		return english.Stem(word, true)
+	case stemFrench:
+		return french.Stem(word, true)
+	case stemGerman:
+		return stemGermanWord(word)
+	case stemSpanish:
+		return spanish.Stem(word, true)
+	case stemSwedish:
+		return swedish.Stem(word, true)
+	case stemNorwegian:
+		return norwegian.Stem(word, true)
+	case stemHungarian:
+		return hungarian.Stem(word, true)
+	case stemRussian:
+		return russian.Stem(word, true)
+	case stemNone:
+	}
+	return word
+}
+
+// language is what the analyzer knows of a language code; the zero value is an unknown language.
+type language struct {
+	code     string // ISO 639-1, lower case
+	known    bool
+	suffixes stemmer
+	script   script
+}
+
+// languageOf reads codes such as "de", "de-AT", "zh_Hans" in any case.
+func languageOf(code string) language {
+	if i := strings.IndexAny(code, "-_"); i >= 0 {
+		code = code[:i]
+	}
+	if len(code) < 2 || len(code) > 3 {
+		return language{}
+	}
+	l := language{code: strings.ToLower(code), known: true, script: scriptLatin}
+	switch l.code {
+	case "en", "eng":
+		l.code, l.suffixes = "en", stemEnglish
+	case "fr", "fra", "fre":
+		l.code, l.suffixes = "fr", stemFrench
+	case "de", "deu", "ger":
+		l.code, l.suffixes = "de", stemGerman
+	case "es", "spa":
+		l.code, l.suffixes = "es", stemSpanish
+	case "sv", "swe":
+		l.code, l.suffixes = "sv", stemSwedish
+	case "no", "nb", "nn", "nor", "nob", "nno":
+		l.code, l.suffixes = "no", stemNorwegian
+	case "hu", "hun":
+		l.code, l.suffixes = "hu", stemHungarian
+	case "ru", "rus":
+		l.code, l.suffixes, l.script = "ru", stemRussian, scriptCyrillic
+	case "uk", "bg", "be", "mk", "sr", "kk", "ky", "mn", "tg":
+		l.script = scriptCyrillic
+	case "zh", "ja", "ko", "th", "lo", "km", "my", "ar", "fa", "ur", "he", "el", "hi", "bn", "ta", "te", "ml", "kn", "gu",
+		"mr", "ne", "pa", "si", "ka", "hy", "am", "ti", "zho", "chi", "jpn", "kor", "tha", "yi", "ps", "sd", "ug", "or", "as":
+		l.script = scriptOther
+	case "und", "mul", "zxx":
+		return language{}
+	}
+	return l
+}
+
+// stemmer returns how a word of a document in this language is stemmed.
+func (l language) stemmer(written script) stemmer {
+	switch {
+	case written == scriptOther:
+		return stemNone
+	case l.known && l.script == written:
+		return l.suffixes
+	case written == scriptLatin:
+		return stemEnglish
+	default:
+		return stemRussian
+	}
+}
+
+// queryStemmers returns every way in which documents that a query in this language may mean stem a word.
+func (l language) queryStemmers(written script) []stemmer {
+	switch {
+	case l.known:
+		return []stemmer{l.stemmer(written)}
+	case written == scriptLatin:
+		return []stemmer{stemEnglish, stemNone, stemGerman, stemFrench, stemSpanish, stemSwedish, stemNorwegian, stemHungarian}
+	case written == scriptCyrillic:
+		return []stemmer{stemRussian, stemNone}
+	}
+	return []stemmer{stemNone}
+}
+
+// termCache remembers the terms of words seen before. It is a table of fixed size in which a new word displaces the old
+// one of its slot: bounded, without locks, and invisible in the results.
+type termCache struct {
+	seed  maphash.Seed
+	slots []atomic.Pointer[cached]
+}
+
+type cached struct {
+	raw, term string
+	stem      stemmer
+}
+
+const cacheSlots = 1 << 15
+
+func newTermCache() *termCache {
+	return &termCache{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[cached], cacheSlots)}
+}
+
+func (c *termCache) lookup(raw string, stem stemmer) string {
+	if c == nil || len(raw) > maxTermRunes {
+		return normalize(raw, stem)
+	}
+	slot := &c.slots[(maphash.String(c.seed, raw)+uint64(stem)*0x9E3779B97F4A7C15)%cacheSlots]
+	if found := slot.Load(); found != nil && found.stem == stem && found.raw == raw {
+		return found.term
+	}
+	raw = strings.Clone(raw)
+	term := normalize(raw, stem)
+	slot.Store(&cached{raw: raw, term: term, stem: stem})
+	return term
+}
