@@ -452,25 +452,9 @@ var (
 		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "sync_jobs_one_open",
-				Unique:  true,
-				Columns: []*schema.Column{SyncJobsColumns[28]},
-				Annotation: &entsql.IndexAnnotation{
-					Where: "status in ('QUEUED', 'RUNNING')",
-				},
-			},
-			{
 				Name:    "syncjob_connector_id_created_at",
 				Unique:  false,
 				Columns: []*schema.Column{SyncJobsColumns[28], SyncJobsColumns[1]},
-			},
-			{
-				Name:    "sync_jobs_open_heartbeat",
-				Unique:  false,
-				Columns: []*schema.Column{SyncJobsColumns[25]},
-				Annotation: &entsql.IndexAnnotation{
-					Where: "status in ('QUEUED', 'RUNNING')",
-				},
 			},
 		},
 	}

@@ -3,7 +3,6 @@ package schema
 import (
 	"entgo.io/contrib/entgql"
 	"entgo.io/ent"
-	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
@@ -58,14 +57,11 @@ func (SyncJob) Edges() []ent.Edge {
 	}
 }
 
-// Indexes of SyncJob. One job at a time is open for a connector.
+// Indexes of SyncJob. The migrations add the one that keeps a connector to one
+// open job at a time.
 func (SyncJob) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("connector_id").Unique().StorageKey("sync_jobs_one_open").
-			Annotations(entsql.IndexWhere("status in ('QUEUED', 'RUNNING')")),
 		index.Fields("connector_id", "created_at"),
-		index.Fields("heartbeat_at").StorageKey("sync_jobs_open_heartbeat").
-			Annotations(entsql.IndexWhere("status in ('QUEUED', 'RUNNING')")),
 	}
 }
 

@@ -41,3 +41,7 @@ create index connectors_collection on connectors (collection_id);
 create index documents_collection on documents (collection_id);
 create index sessions_user on sessions (user_id);
 create index messages_conversation on messages (conversation_id);
+
+-- One job at a time is open for a connector; the sweeper looks open ones up by their heartbeat.
+create unique index sync_jobs_one_open on sync_jobs (connector_id) where status in ('QUEUED', 'RUNNING');
+create index sync_jobs_open_heartbeat on sync_jobs (heartbeat_at) where status in ('QUEUED', 'RUNNING');
