@@ -55,3 +55,13 @@ var stopLists = [...]stopList{
 	{"no", " a alle at av da de den denne det dette du eller en enn er et for fra ha han har hun hva hvor hvordan hvorfor i ikke jeg kan kva man med meg men min mot nar og om opp oss pa sa seg sin ska skal som til under ut var vi ved vil "},
 	{"hu", " a az azt be csak de egy el en es ez ezt fel ha hogy hol igen is itt ki kell le lehet mar meg mely mi miert mikor milyen mint mit most nem o ok ott s sem ti van vagy volt "},
 }
+
+// StopWords returns the stop words of every language that has a list, in lower case, without diacritics, unsorted and
+// possibly repeated.
+func StopWords() []string {
+	var all []string
+	for i := range stopLists {
+		all = append(all, strings.Fields(stopLists[i].words)...)
+	}
+	return all
+}
