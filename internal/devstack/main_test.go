@@ -1,0 +1,26 @@
+package devstack_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"magpie/internal/devstack"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain also makes this binary the process that holds a stack until it is killed: "hold DIR" starts one and waits.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "hold" {
+		stack, err := devstack.Start(context.Background(), devstack.Options{Dir: os.Args[2], Fast: true})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println("holding", stack.Adopted)
+		select {}
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,75 @@
+package devstack
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// smallestSharedMemory is what /dev/shm must hold for PostgreSQL to build a vector index in parallel there. Containers
+// usually have 64 MB, on which such a build fails; memory mapped from the data folder has no such limit.
+const smallestSharedMemory = 1 << 30
+
+// settings returns the whole postgresql.conf: tuned for a machine with two cores that does other work too.
+func settings(sockets string, fast bool) string {
+	values := [][2]string{
+		{"listen_addresses", ""},
+		{"unix_socket_directories", sockets},
+		{"unix_socket_permissions", "0700"},
+		{"max_connections", "200"},
+		{"shared_buffers", "256MB"},
+		{"effective_cache_size", "1GB"},
+		{"work_mem", "16MB"},
+		{"maintenance_work_mem", "256MB"},
+		{"dynamic_shared_memory_type", sharedMemoryType()},
+		{"max_worker_processes", "8"},
+		{"max_parallel_workers_per_gather", "1"},
+		{"jit", "off"},
+		{"random_page_cost", "1.1"},
+		{"min_wal_size", "128MB"},
+		{"max_wal_size", "2GB"},
+		{"checkpoint_timeout", "15min"},
+		{"log_min_messages", "warning"},
+		{"log_checkpoints", "off"},
+		{"log_line_prefix", "%m [%p] %d "},
+		{"log_parameter_max_length", "0"},
+		{"log_parameter_max_length_on_error", "0"},
+		{"log_min_error_statement", "panic"}, // a statement may hold document text
+		{"log_error_verbosity", "terse"},     // and so may the detail of an error
+		{"log_timezone", "UTC"},
+		{"timezone", "UTC"},
+		{"datestyle", "iso, ymd"},
+		{"lc_messages", "C"},
+		{"default_text_search_config", "pg_catalog.simple"},
+	}
+	if fast {
+		values = append(values,
+			[2]string{"fsync", "off"},
+			[2]string{"full_page_writes", "off"},
+			[2]string{"synchronous_commit", "off"},
+			[2]string{"autovacuum_naptime", "5min"},
+			[2]string{"shared_buffers", "128MB"},
+			[2]string{"max_connections", "300"},
+		)
+	}
+	var text strings.Builder
+	text.WriteString("# Written at each start; changes made here are lost.\n")
+	for _, value := range values {
+		fmt.Fprintf(&text, "%s = '%s'\n", value[0], strings.ReplaceAll(value[1], "'", "''"))
+	}
+	return text.String()
+}
+
+func sharedMemoryType() string {
+	var status syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &status); err != nil {
+		return "mmap"
+	}
+	if uint64(status.Blocks)*uint64(status.Bsize) < smallestSharedMemory { //nolint:gosec,unconvert // the types differ between systems
+		return "mmap"
+	}
+	return "posix"
+}
+
+// accessRules lets whoever may enter the private socket folder connect as anyone. There is no other way in.
+const accessRules = "# Sockets only, in a folder that no other user can enter.\nlocal all all trust\n"

@@ -1,0 +1,72 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const childPatience = 20 * time.Second
+
+// RedisChild is a Redis server that keeps nothing and ends at the latest with this process.
+type RedisChild struct {
+	// URL is a unix:// URL as go-redis reads it.
+	URL string
+
+	child  *child
+	folder string
+}
+
+// StartRedisChild starts a Redis server for one test or one short job, and returns when it answers.
+func StartRedisChild(ctx context.Context) (*RedisChild, error) {
+	program, err := findRedis()
+	if err != nil {
+		return nil, err
+	}
+	parent := os.TempDir()
+	if len(parent)+len("/magpie-redis-0123456789/"+redisSocket) > socketPathLimit {
+		parent = "/tmp"
+	}
+	folder, err := os.MkdirTemp(parent, "magpie-redis-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for redis: %w", err)
+	}
+	socket := filepath.Join(folder, redisSocket)
+	server, err := startChild(filepath.Join(folder, "server.log"), nil, program,
+		"--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", folder,
+		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction")
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	address := url.URL{Scheme: "unix", Path: socket, RawQuery: "db=0"}
+	r := &RedisChild{URL: address.String(), child: server, folder: folder}
+	err = server.ready(ctx, childPatience, func(ctx context.Context) error {
+		if err := dialable(ctx, socket); err != nil {
+			return err
+		}
+		client := redisClient(socket)
+		defer func() { _ = client.Close() }() // nothing was written
+		return client.Ping(ctx).Err()
+	})
+	if err != nil {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		return nil, errors.Join(err, r.Stop(undo))
+	}
+	return r, nil
+}
+
+// Stop ends the server and removes its folder.
+func (r *RedisChild) Stop(ctx context.Context) error {
+	if err := r.child.stop(ctx); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(r.folder); err != nil {
+		return fmt.Errorf("remove the folder of redis: %w", err)
+	}
+	return nil
+}
