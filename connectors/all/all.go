@@ -1,0 +1,27 @@
+package all
+
+import (
+	"context"
+	"net"
+
+	"magpie/connectors"
+	"magpie/connectors/fileupload"
+	"magpie/connectors/s3"
+)
+
+// Deps are what connectors need from the process they run in.
+type Deps struct {
+	// Files are the uploaded files.
+	Files fileupload.Files
+	// Dial makes every connection to an address that a user chose; it refuses
+	// those that must not be reached.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Registry returns all kinds of connectors. A new kind is one more line here.
+func Registry(d Deps) (*connectors.Registry, error) {
+	return connectors.NewRegistry(
+		fileupload.Kind(d.Files),
+		s3.Kind(d.Dial),
+	)
+}

@@ -1,0 +1,139 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"magpie/connectors"
+)
+
+const (
+	optionBucket   = "bucket"
+	optionRegion   = "region"
+	optionPrefix   = "prefix"
+	optionEndpoint = "endpoint"
+
+	credentialID     = "accessKeyId"
+	credentialSecret = "secretAccessKey"
+)
+
+// Dial connects to an address. The one given to Kind decides which addresses
+// may be reached.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Kind describes the connector. All its connections are made by dial.
+func Kind(dial Dial) connectors.Kind {
+	return connectors.Kind{
+		Name:        "s3",
+		Title:       "S3 bucket",
+		Description: "Objects in a bucket of Amazon S3 or of a service that speaks its protocol.",
+		Bounded:     true,
+		Options: []connectors.Option{
+			{
+				Name: optionBucket, Title: "Bucket", Type: connectors.TypeString, Required: true, Example: "company-docs",
+				Help: "The bucket's name alone.", Check: checkBucket,
+			},
+			{
+				Name: optionRegion, Title: "Region", Type: connectors.TypeString, Example: "eu-west-1",
+				Help: "Asked from the service when left out.", Check: checkRegion,
+			},
+			{
+				Name: optionPrefix, Title: "Prefix", Type: connectors.TypeString, Example: "handbook/",
+				Help: "Only keys that begin with it are synced. A slash in front is ignored.", Check: checkPrefix,
+			},
+			{
+				Name: optionEndpoint, Title: "Endpoint", Type: connectors.TypeString, Example: "https://minio.example.com:9000",
+				Help: "Address of a service other than Amazon's. Without http:// in front it is https.", Check: checkEndpoint,
+			},
+		},
+		Credentials: []connectors.Option{
+			{
+				Name: credentialID, Title: "Access key id", Type: connectors.TypeString, Example: "AKIAIOSFODNN7EXAMPLE",
+				Help: "Leave both out for a public bucket.",
+			},
+			{
+				Name: credentialSecret, Title: "Secret access key", Type: connectors.TypeString, Sensitive: true,
+				Help: "The key needs s3:ListBucket on the bucket and s3:GetObject on its objects.",
+			},
+		},
+		CheckSettings: checkSettings,
+		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
+			return newSource(s, dial)
+		},
+	}
+}
+
+func checkSettings(s connectors.Settings) error {
+	id, secret := s.Credentials[credentialID], s.Credentials[credentialSecret]
+	switch {
+	case id != "" && secret == "":
+		return &connectors.OptionError{Field: "credentials." + credentialSecret, Message: "required with " + credentialID}
+	case id == "" && secret != "":
+		return &connectors.OptionError{Field: "credentials." + credentialID, Message: "required with " + credentialSecret}
+	default:
+		return nil
+	}
+}
+
+func checkBucket(value any) error {
+	name, _ := value.(string)
+	switch {
+	case strings.ContainsAny(name, "/:"):
+		return errors.New("write the bucket's name alone, without s3:// and without a path; the path goes to config.prefix")
+	case !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$`).MatchString(name) || strings.Contains(name, ".."):
+		return errors.New("is no bucket name: 3 to 63 letters, digits, dots and hyphens")
+	default:
+		return nil
+	}
+}
+
+func checkRegion(value any) error {
+	name, _ := value.(string)
+	if !regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString(name) {
+		return errors.New("is no region name; write it as eu-west-1")
+	}
+	return nil
+}
+
+func checkPrefix(value any) error {
+	prefix, _ := value.(string)
+	if len(prefix) > connectors.MaxIDBytes {
+		return fmt.Errorf("is longer than a key can be, %d bytes", connectors.MaxIDBytes)
+	}
+	return nil
+}
+
+func checkEndpoint(value any) error {
+	text, _ := value.(string)
+	_, err := parseEndpoint(text)
+	return err
+}
+
+// parseEndpoint reads an address given as http://…, https://… or a bare host.
+// Its errors do not repeat the text, which may hold a password.
+func parseEndpoint(text string) (*url.URL, error) {
+	text = strings.TrimSpace(text)
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	endpoint, err := url.Parse(text)
+	if err != nil {
+		return nil, errors.New("is no address; write it as https://host:port")
+	}
+	switch {
+	case endpoint.Scheme != "http" && endpoint.Scheme != "https":
+		return nil, errors.New("must begin with https:// or http://")
+	case endpoint.User != nil:
+		return nil, errors.New("must not hold a user or password; they go to the credentials")
+	case endpoint.Hostname() == "" || strings.ContainsAny(endpoint.Host, " %"):
+		return nil, errors.New("has no host; write it as https://host:port")
+	case strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.Fragment != "":
+		return nil, errors.New("must be a host and port alone; the bucket goes to config.bucket, a path in it to config.prefix")
+	}
+	return &url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}, nil
+}

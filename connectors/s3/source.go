@@ -1,0 +1,211 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
+	"magpie/connectors"
+)
+
+const amazonHost = "s3.amazonaws.com"
+
+var errClosed = errors.New("the source is closed")
+
+type source struct {
+	core      minio.Core
+	transport *transport
+	bucket    string
+	prefix    string
+	// folder is the part of the prefix up to its last slash; paths leave it out.
+	folder    string
+	address   string // of an object, up to its key
+	anonymous bool
+	closed    atomic.Bool
+}
+
+func newSource(settings connectors.Settings, dial Dial) (*source, error) {
+	if dial == nil {
+		return nil, errors.New("open an s3 source: no dialer was given")
+	}
+	s := &source{
+		transport: newTransport(dial),
+		bucket:    settings.String(optionBucket),
+		prefix:    strings.TrimLeft(settings.String(optionPrefix), "/"),
+		anonymous: settings.Credentials[credentialID] == "",
+	}
+	s.folder = s.prefix[:strings.LastIndexByte(s.prefix, '/')+1]
+	endpoint := &url.URL{Scheme: "https", Host: amazonHost}
+	region := settings.String(optionRegion)
+	if text := settings.String(optionEndpoint); text != "" {
+		var err error
+		if endpoint, err = parseEndpoint(text); err != nil {
+			return nil, connectors.Fatal(fmt.Errorf("open an s3 source: config.%s %w", optionEndpoint, err))
+		}
+	}
+	s.address = addressOf(endpoint, s.bucket, region)
+	core, err := minio.NewCore(endpoint.Host, &minio.Options{
+		Creds:        credentials.NewStaticV4(settings.Credentials[credentialID], settings.Credentials[credentialSecret], ""),
+		Secure:       endpoint.Scheme == "https",
+		Transport:    s.transport,
+		Region:       region,
+		BucketLookup: minio.BucketLookupAuto, // by path, except for services known to want names
+		MaxRetries:   1,                      // whoever calls the source decides about repeating
+	})
+	if err != nil {
+		return nil, connectors.Fatal(fmt.Errorf("open an s3 source: %s", clean(err.Error())))
+	}
+	s.core = *core
+	return s, nil
+}
+
+// addressOf is what the web address of every object begins with.
+func addressOf(endpoint *url.URL, bucket, region string) string {
+	if endpoint.Host != amazonHost {
+		return endpoint.String() + "/" + bucket + "/"
+	}
+	host := amazonHost
+	if region != "" {
+		host = "s3." + region + ".amazonaws.com"
+	}
+	if strings.Contains(bucket, ".") { // the certificate covers one label only
+		return "https://" + host + "/" + bucket + "/"
+	}
+	return "https://" + bucket + "." + host + "/"
+}
+
+// Walk implements [connectors.Source]. The cursor is the last key seen.
+func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
+	doing := fmt.Sprintf("list the bucket %q", s.bucket)
+	if err := s.ready(ctx, doing); err != nil {
+		return connectors.Page{}, err
+	}
+	if len(cursor) > connectors.MaxIDBytes || !utf8.ValidString(cursor) {
+		return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the cursor is not one of this connector", doing))
+	}
+	e := &exchange{bodyBytes: listingBytes, requests: listingRequests}
+	// One key more than a page holds tells whether another page follows.
+	objects := s.core.ListObjectsIter(withExchange(ctx, e), s.bucket, minio.ListObjectsOptions{
+		Prefix: s.prefix, Recursive: true, StartAfter: cursor, MaxKeys: connectors.MaxPageItems + 1, FetchOwner: new(bool),
+	})
+	page := connectors.Page{Next: cursor, Done: true}
+	seen := 0
+	for object := range objects {
+		if object.Err != nil {
+			return connectors.Page{}, s.explain(ctx, e, doing, object.Err)
+		}
+		if seen == connectors.MaxPageItems {
+			page.Done = false
+			break
+		}
+		// Without the order the cursor would skip keys or go round for ever.
+		if object.Key <= page.Next || !strings.HasPrefix(object.Key, s.prefix) {
+			return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service does not list keys in order of their bytes, "+
+				"or ignores prefix or start-after: %q came after %q", doing, clean(object.Key), clean(page.Next)))
+		}
+		seen++
+		page.Next = object.Key
+		if item, ok := s.itemOf(object); ok {
+			page.Items = append(page.Items, item)
+		}
+	}
+	// The library ends a listing silently when its context does.
+	if err := ctx.Err(); err != nil {
+		return connectors.Page{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	return page, nil
+}
+
+// itemOf leaves out what marks a folder, as some tools write for each of them.
+// The fields are those that a listing and a look-up of one object agree on: a
+// listing has no media type, and a look-up whole seconds only.
+func (s *source) itemOf(object minio.ObjectInfo) (connectors.Item, bool) {
+	path := strings.Trim(strings.TrimPrefix(object.Key, s.folder), "/")
+	if path == "" || (strings.HasSuffix(object.Key, "/") && object.Size == 0) || len(object.Key) > connectors.MaxIDBytes {
+		return connectors.Item{}, false
+	}
+	return connectors.Item{
+		ID:         object.Key,
+		Path:       path,
+		Version:    strings.Trim(object.ETag, `"`),
+		URL:        s.address + s3utils.EncodePath(object.Key),
+		Size:       object.Size,
+		ModifiedAt: object.LastModified.UTC().Truncate(time.Second),
+	}, true
+}
+
+// Open implements [connectors.Source].
+func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	doing := fmt.Sprintf("read the object %q", clean(item.ID))
+	if err := s.ready(ctx, doing); err != nil {
+		return nil, err
+	}
+	if !s.holds(item.ID) {
+		return nil, fmt.Errorf("%s: %w", doing, connectors.ErrNotFound)
+	}
+	var options minio.GetObjectOptions
+	if item.Version != "" {
+		if err := options.SetMatchETag(item.Version); err != nil {
+			return nil, fmt.Errorf("%s: %w", doing, err)
+		}
+	}
+	e := &exchange{}
+	body, _, header, err := s.core.GetObject(withExchange(ctx, e), s.bucket, item.ID, options)
+	if err != nil {
+		return nil, s.explain(ctx, e, doing, err)
+	}
+	explained := &explainedBody{body: body, explain: func(err error) error { return s.explain(ctx, e, doing, err) }}
+	return unpacked(explained, header.Get("Content-Encoding"))
+}
+
+// Check implements [connectors.Source]: it lists the first page and begins to
+// read its first object, which needs every right that a sync does.
+func (s *source) Check(ctx context.Context) error {
+	page, err := s.Walk(ctx, "")
+	if err != nil || len(page.Items) == 0 {
+		return err
+	}
+	content, err := s.Open(ctx, page.Items[0])
+	switch {
+	case err == nil:
+		return content.Close()
+	case connectors.IsNeedsAuth(err), connectors.IsFatal(err), ctx.Err() != nil:
+		return err
+	default: // this one object is gone, new or archived: the connection works
+		return nil
+	}
+}
+
+// Close implements [connectors.Source].
+func (s *source) Close() error {
+	s.closed.Store(true)
+	s.transport.base.CloseIdleConnections()
+	return nil
+}
+
+func (s *source) ready(ctx context.Context, doing string) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if s.closed.Load() {
+		return connectors.Fatal(fmt.Errorf("%s: %w", doing, errClosed))
+	}
+	return nil
+}
+
+// holds says whether a key can be an object of this source.
+func (s *source) holds(key string) bool {
+	return strings.TrimSpace(key) != "" && len(key) <= connectors.MaxIDBytes && utf8.ValidString(key) && strings.HasPrefix(key, s.prefix)
+}
+
+func (e *exchange) waitFor() time.Duration { return time.Duration(e.retryAfter.Load()) }
