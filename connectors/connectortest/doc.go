@@ -1,0 +1,8 @@
+// Package connectortest is the suite that every kind of connector passes.
+//
+// A kind's tests call [Run] with a [Fixture] that puts, changes and deletes
+// content at a real source, and end their TestMain with [Main], which fails
+// when a goroutine was left running.
+//
+// Allowed imports: the standard library, connectors and go.uber.org/goleak.
+package connectortest
