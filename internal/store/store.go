@@ -21,17 +21,20 @@ import (
 // AppRole is the database role that the application works as. The migrations make it.
 const AppRole = "magpie_app"
 
-// DB is an open database: the pool for plain SQL and the ent client over the
-// same pool. Close it once.
+// DB is an open database: a pool for plain SQL, and the ent client over a pool
+// of its own. With one pool for both, mutations that hold a connection while
+// they ask for another could wait for each other for ever. Close it once.
 type DB struct {
-	Pool *pgxpool.Pool
-	Ent  *ent.Client
-	sql  *sql.DB
+	Pool     *pgxpool.Pool
+	Ent      *ent.Client
+	entities *pgxpool.Pool
+	sql      *sql.DB
 }
 
 // Open connects to url, whose schema must be current (Migrate). Every
 // connection works as AppRole, whatever the login is; a login that is no
-// member of it is refused. maxConns 0 keeps the driver's default.
+// member of it is refused. maxConns bounds each of the two pools; 0 keeps the
+// driver's default.
 func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -49,6 +52,22 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		}
 		return nil
 	}
+	pool, err := open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	entities, err := open(ctx, cfg.Copy())
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	db := stdlib.OpenDBFromPool(entities)
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.Postgres, db)))
+	client.Use(visibleEdges)
+	return &DB{Pool: pool, Ent: client, entities: entities, sql: db}, nil
+}
+
+func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -57,15 +76,13 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	db := stdlib.OpenDBFromPool(pool)
-	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.Postgres, db)))
-	client.Use(visibleEdges)
-	return &DB{Pool: pool, Ent: client, sql: db}, nil
+	return pool, nil
 }
 
 // Close ends every connection.
 func (d *DB) Close() {
 	_ = d.sql.Close()
+	d.entities.Close()
 	d.Pool.Close()
 }
 
