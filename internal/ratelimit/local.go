@@ -1,0 +1,60 @@
+package ratelimit
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// local counts in this process. For each key it keeps the theoretical arrival
+// time of the generic cell rate algorithm; a key whose time has passed stands
+// at its full limit and needs no entry.
+type local struct {
+	mu   sync.Mutex
+	tat  map[string]time.Time
+	most int
+}
+
+func newLocal(most int) *local {
+	return &local{tat: make(map[string]time.Time), most: most}
+}
+
+func (l *local) take(key string, perMinute, n int, now time.Time) Result {
+	interval := max(time.Minute/time.Duration(perMinute), 1)
+	burst := interval * time.Duration(perMinute)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tat := l.tat[key]
+	if tat.Before(now) {
+		tat = now
+	}
+	next := tat.Add(interval * time.Duration(n))
+	room := now.Sub(next.Add(-burst)) // what the bucket holds after this request
+	if room < 0 {
+		return Result{Limit: perMinute, Reset: tat, RetryAfter: -room}
+	}
+	if next.After(now) {
+		l.store(key, next, now)
+	}
+	remaining := int(math.Min(float64(room/interval), float64(perMinute)))
+	return Result{Allowed: true, Limit: perMinute, Remaining: remaining, Reset: next}
+}
+
+// store keeps the map within its bound: entries at their full limit go first,
+// then any, because a caller with endless addresses must not take all memory.
+func (l *local) store(key string, tat, now time.Time) {
+	if _, known := l.tat[key]; !known && len(l.tat) >= l.most {
+		for k, t := range l.tat {
+			if !t.After(now) {
+				delete(l.tat, k)
+			}
+		}
+		for k := range l.tat {
+			if len(l.tat) < l.most*9/10+1 {
+				break
+			}
+			delete(l.tat, k)
+		}
+	}
+	l.tat[key] = tat
+}

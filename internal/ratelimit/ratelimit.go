@@ -1,0 +1,148 @@
+package ratelimit
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+)
+
+// Result is the standing of one key.
+type Result struct {
+	Allowed    bool
+	Limit      int           // requests a minute; 0 for no limit
+	Remaining  int           // requests that would be allowed at once
+	Reset      time.Time     // when all of Limit is there again
+	RetryAfter time.Duration // when the next request will be allowed; 0 when this one was
+}
+
+// Options of a Limiter. The zero value counts in this process only.
+type Options struct {
+	// Redis holds the shared counts; nil counts in this process only.
+	Redis redis.UniversalClient
+	// Prefix stands before every key in Redis; "magpie:" when empty.
+	Prefix string
+	// Patience is how long Redis may take to answer; 250 ms when zero.
+	Patience time.Duration
+	// RetryEvery is how long Redis is left alone after it failed; 1 s when zero.
+	RetryEvery time.Duration
+	// MaxLocal bounds the keys that are counted in this process; 100,000 when zero.
+	MaxLocal int
+	Log      *slog.Logger     // nil: silent
+	Now      func() time.Time // nil: the system's clock
+}
+
+// Limiter counts requests a key and minute by the generic cell rate algorithm:
+// a full minute's worth may come at once, and comes back evenly.
+type Limiter struct {
+	shared     *redis_rate.Limiter // nil: none
+	prefix     string
+	patience   time.Duration
+	retryEvery time.Duration
+	local      *local
+	log        *slog.Logger
+	now        func() time.Time
+
+	mu        sync.Mutex
+	awayUntil time.Time // Redis is not asked before
+	away      bool
+}
+
+// New makes a limiter. It opens and starts nothing.
+func New(o Options) *Limiter {
+	l := &Limiter{prefix: o.Prefix, patience: o.Patience, retryEvery: o.RetryEvery, log: o.Log, now: o.Now}
+	if o.Redis != nil {
+		l.shared = redis_rate.NewLimiter(o.Redis)
+	}
+	if l.prefix == "" {
+		l.prefix = "magpie:"
+	}
+	if l.patience <= 0 {
+		l.patience = 250 * time.Millisecond
+	}
+	if l.retryEvery <= 0 {
+		l.retryEvery = time.Second
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	if o.MaxLocal <= 0 {
+		o.MaxLocal = 100_000
+	}
+	l.local = newLocal(o.MaxLocal)
+	return l
+}
+
+// Allow counts one request of key against perMinute and says whether it may
+// pass. A refused request is not counted. Zero or less is no limit. The only
+// error is that of an ended context.
+func (l *Limiter) Allow(ctx context.Context, key string, perMinute int) (Result, error) {
+	return l.take(ctx, key, perMinute, 1)
+}
+
+// Peek is the standing of key without counting anything; its Allowed says
+// nothing about the next request when Remaining is 0.
+func (l *Limiter) Peek(ctx context.Context, key string, perMinute int) (Result, error) {
+	return l.take(ctx, key, perMinute, 0)
+}
+
+func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Result, error) {
+	now := l.now()
+	if perMinute <= 0 {
+		return Result{Allowed: true, Reset: now}, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	if l.shared == nil || l.resting(now) {
+		return l.local.take(key, perMinute, n, now), nil
+	}
+	asking, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	r, err := l.shared.AllowN(asking, l.prefix+key, redis_rate.PerMinute(perMinute), n)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
+		l.lost(err)
+		return l.local.take(key, perMinute, n, now), nil
+	}
+	l.found()
+	return Result{
+		Allowed: r.Allowed >= n, Limit: perMinute, Remaining: max(r.Remaining, 0),
+		Reset: now.Add(max(r.ResetAfter, 0)), RetryAfter: max(r.RetryAfter, 0),
+	}, nil
+}
+
+// resting reports whether Redis failed so recently that it is not asked.
+func (l *Limiter) resting(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now.Before(l.awayUntil)
+}
+
+func (l *Limiter) lost(err error) {
+	l.mu.Lock()
+	first := !l.away
+	l.away, l.awayUntil = true, l.now().Add(l.retryEvery)
+	l.mu.Unlock()
+	if first {
+		l.log.Warn("rate limits: Redis does not answer; counting in this process", slog.Any("error", err))
+	}
+}
+
+func (l *Limiter) found() {
+	l.mu.Lock()
+	back := l.away
+	l.away, l.awayUntil = false, time.Time{}
+	l.mu.Unlock()
+	if back {
+		l.log.Info("rate limits: Redis answers again")
+	}
+}

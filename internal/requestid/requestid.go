@@ -1,0 +1,39 @@
+package requestid
+
+import "context"
+
+// Header is the HTTP header that carries the id both ways.
+const Header = "X-Request-Id"
+
+// maxLength is the longest id that is taken from a client.
+const maxLength = 128
+
+type contextKey struct{}
+
+// With returns a context that carries id.
+func With(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, contextKey{}, id)
+}
+
+// From returns the id in ctx; empty when there is none.
+func From(ctx context.Context) string {
+	id, _ := ctx.Value(contextKey{}).(string)
+	return id
+}
+
+// Acceptable reports whether an id that a client sent may be kept: 1 to 128
+// letters, digits, dots, underscores and hyphens, so that it can do no harm in
+// a log or a header.
+func Acceptable(id string) bool {
+	if id == "" || len(id) > maxLength {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
