@@ -1,0 +1,108 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config is every setting of a process. The tag of a field is its name in the
+// environment and in the settings file.
+type Config struct {
+	// DatabaseURL is the PostgreSQL database, with the application's login.
+	DatabaseURL Secret `env:"DATABASE_URL"`
+	// MigrateDatabaseURL has the login that owns the schema; DatabaseURL when empty.
+	MigrateDatabaseURL Secret `env:"MIGRATE_DATABASE_URL"`
+	// DatabaseMaxConnections bounds the connections of one process; 0 keeps the driver's default.
+	DatabaseMaxConnections int `env:"DATABASE_MAX_CONNECTIONS" envDefault:"0"`
+	// RedisURL is one server, a Sentinel group or a Cluster.
+	RedisURL Secret `env:"REDIS_URL"`
+
+	// ListenAddr is where HTTP is served: host:port.
+	ListenAddr string `env:"LISTEN_ADDR" envDefault:"127.0.0.1:8080"`
+	// BaseURL is the address at which clients reach the service; http:// and ListenAddr when empty.
+	BaseURL string `env:"BASE_URL"`
+	// DashboardOrigins may call /graphql and /api/v1 from a browser: https://app.example.com.
+	DashboardOrigins []string `env:"DASHBOARD_ORIGINS"`
+	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
+	TrustedProxies Networks `env:"TRUSTED_PROXIES"`
+	// MetricsNetworks may read /metrics.
+	MetricsNetworks Networks `env:"METRICS_NETWORKS" envDefault:"127.0.0.0/8,::1"`
+	// ShutdownTimeout is how long running requests and jobs get to end.
+	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s"`
+
+	// BlobURL is where uploaded files are kept: file:///folder or s3://bucket/prefix?endpoint=…&region=….
+	BlobURL string `env:"BLOB_URL"`
+	// BlobAccessKeyID and BlobSecretAccessKey sign the requests to an s3 blob store.
+	BlobAccessKeyID     string `env:"BLOB_ACCESS_KEY_ID"`
+	BlobSecretAccessKey Secret `env:"BLOB_SECRET_ACCESS_KEY"`
+	// UploadLimit bounds one uploaded file.
+	UploadLimit Bytes `env:"UPLOAD_LIMIT" envDefault:"64MiB"`
+
+	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
+	SessionKey Secret `env:"SESSION_KEY"`
+	// SecretKeys seal stored credentials: id:base64 of 32 bytes, comma separated, the current one first.
+	SecretKeys Secret `env:"SECRET_KEYS"`
+	// AllowedPrivateNetworks may be connected to although a user chose the address.
+	AllowedPrivateNetworks Networks `env:"ALLOWED_PRIVATE_NETWORKS"`
+
+	// EmbeddingBaseURL is an OpenAI-compatible service, /v1 included; empty uses the builtin embedder.
+	EmbeddingBaseURL    string `env:"EMBEDDING_BASE_URL"`
+	EmbeddingAPIKey     Secret `env:"EMBEDDING_API_KEY"`
+	EmbeddingModel      string `env:"EMBEDDING_MODEL"`
+	EmbeddingDimensions int    `env:"EMBEDDING_DIMENSIONS" envDefault:"0"`
+
+	// LLMBaseURL is an OpenAI-compatible service, /v1 included; empty answers without a model.
+	LLMBaseURL string `env:"LLM_BASE_URL"`
+	LLMAPIKey  Secret `env:"LLM_API_KEY"`
+	// LLMModel is the default chat model, LLMModels further ones of the same service.
+	LLMModel  string   `env:"LLM_MODEL"`
+	LLMModels []string `env:"LLM_MODELS"`
+
+	// DefaultMinScore is min_score where a search names none.
+	DefaultMinScore float64 `env:"DEFAULT_MIN_SCORE" envDefault:"0.5"`
+	// IdempotencyWindow is how long the auto mode leaves a processed document alone.
+	IdempotencyWindow time.Duration `env:"IDEMPOTENCY_WINDOW" envDefault:"30m"`
+	// PublishableRateLimit and SecretRateLimit are requests a minute; 0 is no limit.
+	PublishableRateLimit int `env:"PUBLISHABLE_RATE_LIMIT" envDefault:"60"`
+	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`
+
+	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
+	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
+
+	// LogLevel is debug, info, warn or error; LogFormat text or json.
+	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`
+
+	// DataDir is where `magpie dev` keeps what it makes; empty is .magpie here or above.
+	DataDir string `env:"MAGPIE_DATA"`
+	// NoColor and Terminal are the usual variables that say what a terminal can show.
+	NoColor  string `env:"NO_COLOR"`
+	Terminal string `env:"TERM"`
+}
+
+// OwnerURL is the database with the login that may change the schema.
+func (c *Config) OwnerURL() string {
+	if c.MigrateDatabaseURL != "" {
+		return c.MigrateDatabaseURL.Reveal()
+	}
+	return c.DatabaseURL.Reveal()
+}
+
+// PublicURL is the address at which clients reach the service, without a slash at its end.
+func (c *Config) PublicURL() string {
+	if c.BaseURL != "" {
+		return trimSlash(c.BaseURL)
+	}
+	return "http://" + c.ListenAddr
+}
+
+// Models are the names of the chat models, the default first.
+func (c *Config) Models() []string {
+	models := make([]string, 0, len(c.LLMModels)+1)
+	for _, name := range append([]string{c.LLMModel}, c.LLMModels...) {
+		if name != "" && !contains(models, name) {
+			models = append(models, name)
+		}
+	}
+	return models
+}

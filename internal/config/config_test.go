@@ -1,0 +1,225 @@
+package config_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"magpie/internal/config"
+)
+
+const databaseURL = "postgres://someone:hunter2@db.example.com:5432/magpie"
+
+func key(fill byte) string {
+	return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(string(fill), 32)))
+}
+
+func load(environment ...string) (*config.Config, error) {
+	if environment == nil {
+		environment = []string{}
+	}
+	return config.Load(config.Source{Environment: environment})
+}
+
+func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ListenAddr != "127.0.0.1:8080" || c.PublicURL() != "http://127.0.0.1:8080" || c.DefaultMinScore != 0.5 ||
+		c.IdempotencyWindow != 30*time.Minute || c.PublishableRateLimit != 60 || c.SecretRateLimit != 600 ||
+		c.UploadLimit != 64<<20 || c.LogFormat != "text" {
+		t.Errorf("defaults: %+v", c)
+	}
+	if !c.MetricsNetworks.Contain(netip.MustParseAddr("127.0.0.1")) || c.MetricsNetworks.Contain(netip.MustParseAddr("10.0.0.1")) {
+		t.Errorf("metrics networks: %v", c.MetricsNetworks)
+	}
+}
+
+func TestFlagsWinOverTheEnvironmentAndTheFileCountsLeast(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "settings")
+	content := "# comment\n\nLISTEN_ADDR=127.0.0.1:1\nexport BASE_URL=\"https://file.example.com/\"\nLOG_FORMAT='json'\nLOG_LEVEL=debug\n"
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Source{
+		File:        file,
+		Environment: []string{"LISTEN_ADDR=127.0.0.1:2", "LOG_LEVEL=warn", "LOG_FORMAT="},
+		Flags:       map[string]string{"LISTEN_ADDR": "127.0.0.1:3"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ListenAddr != "127.0.0.1:3" || c.LogLevel.String() != "WARN" || c.LogFormat != "json" || c.PublicURL() != "https://file.example.com" {
+		t.Errorf("%q %v %q %q", c.ListenAddr, c.LogLevel, c.LogFormat, c.PublicURL())
+	}
+}
+
+func TestTheSettingsFileNamesItsMistakes(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"LISTEN_ADDR":                "line 1: write NAME=value",
+		"LOG_LEVEL=info\nLISTEN=:80": `line 2: there is no setting "LISTEN"`,
+	} {
+		file := filepath.Join(t.TempDir(), "settings")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Load(config.Source{File: file, Environment: []string{}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", content, err, want)
+		}
+	}
+	if _, err := config.Load(config.Source{File: filepath.Join(t.TempDir(), "none"), Environment: []string{}}); err == nil {
+		t.Error("a missing file was taken")
+	}
+}
+
+func TestWrongSettingsAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, entry := range []string{
+		"DATABASE_URL=mysql://x", "DATABASE_URL=host=x password=hunter2", "DATABASE_URL=postgres://a:hunter2@[::1/x",
+		"MIGRATE_DATABASE_URL=x", "DATABASE_MAX_CONNECTIONS=-1", "DATABASE_MAX_CONNECTIONS=many",
+		"REDIS_URL=localhost:6379", "REDIS_URL=redis://", "REDIS_URL=unix://",
+		"LISTEN_ADDR=8080", "LISTEN_ADDR=localhost:http", "LISTEN_ADDR=:70000",
+		"BASE_URL=magpie.example.com", "BASE_URL=https://user:hunter2@x", "BASE_URL=https://x/?a=b",
+		"DASHBOARD_ORIGINS=app.example.com", "DASHBOARD_ORIGINS=https://a.example.com,*", "TRUSTED_PROXIES=10.0.0.0/33",
+		"METRICS_NETWORKS=everyone", "ALLOWED_PRIVATE_NETWORKS=10.0.0", "SHUTDOWN_TIMEOUT=soon", "SHUTDOWN_TIMEOUT=-1s",
+		"BLOB_URL=/var/lib", "BLOB_URL=ftp://x", "UPLOAD_LIMIT=0", "UPLOAD_LIMIT=-1", "UPLOAD_LIMIT=64 potatoes", "UPLOAD_LIMIT=99999999999GiB",
+		"SESSION_KEY=hunter2", "SESSION_KEY=aHVudGVyMg==",
+		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),
+		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=-1", "LLM_BASE_URL=file:///etc/passwd",
+		"DEFAULT_MIN_SCORE=1.5", "DEFAULT_MIN_SCORE=NaN", "IDEMPOTENCY_WINDOW=-1m", "PUBLISHABLE_RATE_LIMIT=-1", "SECRET_RATE_LIMIT=x",
+		"WORKER_CONCURRENCY=5000", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
+	} {
+		name, _, _ := strings.Cut(entry, "=")
+		_, err := load(entry)
+		if err == nil {
+			t.Errorf("%s: was taken", entry)
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), name+": ") || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: the message must begin with the name, be one line and repeat no password: %v", entry, err)
+		}
+	}
+}
+
+func TestAnAddressOfAModelNeedsItsName(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"LLM", "EMBEDDING"} {
+		if _, err := load(kind + "_BASE_URL=http://127.0.0.1:1/v1"); err == nil || !strings.HasPrefix(err.Error(), kind+"_MODEL: ") {
+			t.Errorf("%s: got %v", kind, err)
+		}
+	}
+	c, err := load("LLM_BASE_URL=http://127.0.0.1:1/v1", "LLM_MODEL=small", "LLM_MODELS=large,small")
+	if err != nil || fmt.Sprint(c.Models()) != "[small large]" {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestRedisURLForms(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"redis://user:pass@host:6379/2", "rediss://host", "unix:///run/redis.sock?db=1",
+		"redis+sentinel://one:26379,two:26379/0?master=mymaster", "redis+cluster://one:6379,two:6379", "rediss+cluster://one:6379",
+	} {
+		if _, err := load("REDIS_URL=" + address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestKeysAreRead(t *testing.T) {
+	t.Parallel()
+	c, err := load("SESSION_KEY="+key('s'), "SECRET_KEYS=new:"+key('n')+", old:"+key('o'))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(c.SigningKey()) != strings.Repeat("s", 32) {
+		t.Errorf("signing key %q", c.SigningKey())
+	}
+	keys, current, err := c.SealingKeys()
+	if err != nil || current != "new" || string(keys["old"]) != strings.Repeat("o", 32) || len(keys) != 2 {
+		t.Errorf("%v %q %v", keys, current, err)
+	}
+}
+
+func TestRequireNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	c, err := load("REDIS_URL=redis://x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Require("REDIS_URL"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Require("REDIS_URL", "DATABASE_URL"); err == nil || !strings.HasPrefix(err.Error(), "DATABASE_URL is not set") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	t.Parallel()
+	c, err := load("DATABASE_URL="+databaseURL, "REDIS_URL=redis://:hunter2@x", "LLM_API_KEY=hunter2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marshalled, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", *c), fmt.Sprintf("%v %s %q", c.DatabaseURL, c.RedisURL, c.LLMAPIKey),
+		string(marshalled), c.DatabaseURL.LogValue().String(),
+	} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("a secret was printed: %s", text)
+		}
+	}
+	if c.DatabaseURL.Reveal() != databaseURL || c.OwnerURL() != databaseURL {
+		t.Error("the secret is gone")
+	}
+}
+
+func TestEverySettingIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range config.Names() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/configuration.md does not mention %s", name)
+		}
+	}
+}
+
+func FuzzValuesNeverPanic(f *testing.F) {
+	f.Add("10.0.0.0/8,::1", "64MiB", "a:"+key('a'))
+	f.Add("fe80::1%eth0", "-1GiB", "a:,b:,:")
+	f.Fuzz(func(t *testing.T, networks, size, keys string) {
+		var n config.Networks
+		if err := n.UnmarshalText([]byte(networks)); err == nil {
+			for _, prefix := range n {
+				if !prefix.IsValid() || !n.Contain(prefix.Addr()) {
+					t.Errorf("%q gives %v", networks, n)
+				}
+			}
+		}
+		var b config.Bytes
+		if err := b.UnmarshalText([]byte(size)); err == nil && b < 0 {
+			t.Errorf("%q gives %d", size, b)
+		}
+		c := config.Config{SecretKeys: config.Secret(keys)}
+		if sealing, current, err := c.SealingKeys(); err == nil && keys != "" && sealing[current] == nil {
+			t.Errorf("%q gives no current key", keys)
+		}
+	})
+}

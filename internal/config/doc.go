@@ -1,0 +1,6 @@
+// Package config reads the settings of a Magpie process: one struct, filled
+// once from flags, the environment and an optional file, in this order of
+// precedence. It is the only package that looks at the environment.
+//
+// Allowed imports: the standard library and caarlos0/env.
+package config

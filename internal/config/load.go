@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Source says where settings come from.
+type Source struct {
+	// Flags are settings by name that were given on the command line; they win.
+	Flags map[string]string
+	// Environment is in the form of os.Environ; nil is the process's own.
+	Environment []string
+	// File is a file of NAME=value lines, which counts least; empty is none.
+	File string
+}
+
+// Load fills a Config and validates it. An error names the setting and never
+// repeats a secret.
+func Load(s Source) (*Config, error) {
+	values := map[string]string{}
+	if s.File != "" {
+		if err := readFile(s.File, values); err != nil {
+			return nil, err
+		}
+	}
+	environment := s.Environment
+	if environment == nil {
+		environment = os.Environ()
+	}
+	for _, entry := range environment {
+		// A variable that is set to nothing is taken for one that is not set.
+		if name, value, _ := strings.Cut(entry, "="); value != "" {
+			values[name] = value
+		}
+	}
+	for name, value := range s.Flags {
+		values[name] = value
+	}
+	c := &Config{}
+	if err := env.ParseWithOptions(c, env.Options{Environment: values}); err != nil {
+		return nil, readable(err)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Names returns the names of all settings, in their order.
+func Names() []string {
+	fields := reflect.VisibleFields(reflect.TypeFor[Config]())
+	names := make([]string, 0, len(fields))
+	for _, field := range fields {
+		names = append(names, field.Tag.Get("env"))
+	}
+	return names
+}
+
+// readable names the setting where the parser names the field of the struct.
+func readable(err error) error {
+	var all env.AggregateError
+	if errors.As(err, &all) && len(all.Errors) > 0 {
+		err = all.Errors[0]
+	}
+	var parse env.ParseError
+	if !errors.As(err, &parse) {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	name := parse.Name
+	if field, found := reflect.TypeFor[Config]().FieldByName(parse.Name); found {
+		name = field.Tag.Get("env")
+	}
+	return fmt.Errorf("%s: %w", name, parse.Err)
+}
+
+func readFile(path string, into map[string]string) error {
+	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("read the settings file: %w", err)
+	}
+	names := Names()
+	for number, line := range strings.Split(string(content), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		name = strings.TrimSpace(name)
+		switch {
+		case !found:
+			return fmt.Errorf("settings file %s, line %d: write NAME=value", path, number+1)
+		case !slices.Contains(names, name):
+			return fmt.Errorf("settings file %s, line %d: there is no setting %q", path, number+1, name)
+		}
+		into[name] = unquote(strings.TrimSpace(value))
+	}
+	return nil
+}
+
+// unquote takes one pair of quotes away, as a shell that reads such a file does.
+func unquote(value string) string {
+	for _, quote := range []string{`"`, `'`} {
+		if len(value) >= 2 && strings.HasPrefix(value, quote) && strings.HasSuffix(value, quote) {
+			return value[1 : len(value)-1]
+		}
+	}
+	return value
+}
+
+func contains(list []string, text string) bool { return slices.Contains(list, text) }
+
+func trimSlash(address string) string { return strings.TrimRight(address, "/") }

@@ -1,0 +1,237 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Lengths of keys in bytes.
+const (
+	minSessionKey = 32
+	secretKey     = 32
+)
+
+// Validate checks every setting that is there, each on its own; what a command
+// cannot do without is asked for by Require. The error begins with the name of
+// the first wrong setting and says how to write it.
+func (c *Config) Validate() error {
+	checks := []struct {
+		name  string
+		check func() error
+	}{
+		{"DATABASE_URL", func() error { return database(c.DatabaseURL) }},
+		{"MIGRATE_DATABASE_URL", func() error { return database(c.MigrateDatabaseURL) }},
+		{"DATABASE_MAX_CONNECTIONS", func() error { return within(c.DatabaseMaxConnections, 0, 10_000) }},
+		{"REDIS_URL", func() error { return redisURL(c.RedisURL) }},
+		{"LISTEN_ADDR", func() error { return listen(c.ListenAddr) }},
+		{"BASE_URL", func() error { return web(c.BaseURL) }},
+		{"DASHBOARD_ORIGINS", func() error { return origins(c.DashboardOrigins) }},
+		{"SHUTDOWN_TIMEOUT", func() error { return positive(c.ShutdownTimeout >= 0) }},
+		{"BLOB_URL", func() error { return blobURL(c.BlobURL) }},
+		{"UPLOAD_LIMIT", func() error { return positive(c.UploadLimit > 0) }},
+		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
+		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
+		{"EMBEDDING_BASE_URL", func() error { return web(c.EmbeddingBaseURL) }},
+		{"EMBEDDING_DIMENSIONS", func() error { return within(c.EmbeddingDimensions, 0, 4000) }},
+		{"EMBEDDING_MODEL", func() error { return together(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
+		{"LLM_BASE_URL", func() error { return web(c.LLMBaseURL) }},
+		{"LLM_MODEL", func() error { return together(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},
+		{"DEFAULT_MIN_SCORE", func() error { return share(c.DefaultMinScore) }},
+		{"IDEMPOTENCY_WINDOW", func() error { return positive(c.IdempotencyWindow >= 0) }},
+		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},
+		{"SECRET_RATE_LIMIT", func() error { return within(c.SecretRateLimit, 0, 1_000_000) }},
+		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
+		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
+	}
+	for _, field := range checks {
+		if err := field.check(); err != nil {
+			return fmt.Errorf("%s: %w", field.name, err)
+		}
+	}
+	return nil
+}
+
+// Require reports the first of the named settings that is not set.
+func (c *Config) Require(names ...string) error {
+	values := reflect.ValueOf(c).Elem()
+	for _, field := range reflect.VisibleFields(values.Type()) {
+		for _, name := range names {
+			if field.Tag.Get("env") == name && values.FieldByIndex(field.Index).IsZero() {
+				return fmt.Errorf("%s is not set; docs/configuration.md says how to write it", name)
+			}
+		}
+	}
+	return nil
+}
+
+// SigningKey returns the bytes of SESSION_KEY, nil when it is not set.
+func (c *Config) SigningKey() []byte {
+	key, _ := c.sessionKey() // was validated
+	return key
+}
+
+func (c *Config) sessionKey() ([]byte, error) {
+	if c.SessionKey == "" {
+		return nil, nil
+	}
+	key, ok := decode(c.SessionKey.Reveal())
+	if !ok || len(key) < minSessionKey {
+		return nil, errors.New("must be base64 of at least 32 random bytes (openssl rand -base64 32)")
+	}
+	return key, nil
+}
+
+// SealingKeys returns the keys of SECRET_KEYS by id and the id of the current
+// one; none when it is not set.
+func (c *Config) SealingKeys() (keys map[string][]byte, current string, err error) {
+	if c.SecretKeys == "" {
+		return nil, "", nil
+	}
+	keys = map[string][]byte{}
+	for entry := range strings.SplitSeq(c.SecretKeys.Reveal(), ",") {
+		id, text, found := strings.Cut(strings.TrimSpace(entry), ":")
+		key, ok := decode(text)
+		switch {
+		case !found || id == "" || len(id) > 64:
+			return nil, "", errors.New("must be a list of id:key, the current one first")
+		case !ok || len(key) != secretKey:
+			return nil, "", fmt.Errorf("the key %q must be base64 of 32 random bytes (openssl rand -base64 32)", id)
+		case keys[id] != nil:
+			return nil, "", fmt.Errorf("the key id %q is there twice", id)
+		}
+		keys[id] = key
+		if current == "" {
+			current = id
+		}
+	}
+	return keys, current, nil
+}
+
+func decode(text string) ([]byte, bool) {
+	text = strings.TrimSpace(text)
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if key, err := encoding.DecodeString(text); err == nil {
+			return key, true
+		}
+	}
+	return nil, false
+}
+
+// The parsers' own messages are left out where they would repeat a password.
+
+func database(s Secret) error {
+	if s == "" {
+		return nil
+	}
+	text := s.Reveal()
+	if strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") {
+		if _, err := url.Parse(text); err == nil {
+			return nil
+		}
+	}
+	return errors.New("must be postgres://user:password@host:5432/name")
+}
+
+func redisURL(s Secret) error {
+	if s == "" {
+		return nil
+	}
+	parsed, err := url.Parse(s.Reveal())
+	if err == nil {
+		switch parsed.Scheme {
+		case "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
+			if parsed.Host != "" {
+				return nil
+			}
+		case "unix":
+			if parsed.Path != "" {
+				return nil
+			}
+		}
+	}
+	return errors.New("must be redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
+}
+
+func listen(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		if number, portErr := strconv.Atoi(port); portErr == nil && number >= 0 && number <= 65535 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no address; write it as 127.0.0.1:8080 or :8080", address)
+}
+
+func web(address string) error {
+	if address == "" {
+		return nil
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || parsed.User != nil ||
+		parsed.RawQuery != "" || parsed.Fragment != "" {
+		return errors.New("must be an address such as https://magpie.example.com, without user, query or fragment")
+	}
+	return nil
+}
+
+func origins(list []string) error {
+	for _, origin := range list {
+		parsed, err := url.Parse(origin)
+		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || strings.Trim(parsed.Path, "/") != "" {
+			return fmt.Errorf("%q is no origin; write it as https://app.example.com", origin)
+		}
+	}
+	return nil
+}
+
+func blobURL(address string) error {
+	if address == "" {
+		return nil
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "file" && parsed.Scheme != "s3" || parsed.User != nil {
+		return errors.New("must be file:///absolute/folder or s3://bucket/prefix?endpoint=https://host:port&region=name")
+	}
+	return nil
+}
+
+func together(address, model, other string) error {
+	if address != "" && model == "" {
+		return fmt.Errorf("must be set together with %s", other)
+	}
+	return nil
+}
+
+func within(value, least, most int) error {
+	if value < least || value > most {
+		return fmt.Errorf("must be %d to %d", least, most)
+	}
+	return nil
+}
+
+func share(value float64) error {
+	if !(value >= 0 && value <= 1) {
+		return errors.New("must be 0 to 1")
+	}
+	return nil
+}
+
+func positive(ok bool) error {
+	if !ok {
+		return errors.New("is too small")
+	}
+	return nil
+}
+
+func oneOf(value string, allowed ...string) error {
+	if contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("must be %s", strings.Join(allowed, " or "))
+}

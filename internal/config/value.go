@@ -1,0 +1,76 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Networks is a list of address ranges, written as 10.0.0.0/8,::1,192.168.1.7.
+type Networks []netip.Prefix
+
+// UnmarshalText reads a comma separated list; an address alone is itself.
+func (n *Networks) UnmarshalText(text []byte) error {
+	*n = nil
+	for part := range strings.SplitSeq(string(text), ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			address, addressErr := netip.ParseAddr(part)
+			if addressErr != nil || address.Zone() != "" {
+				return fmt.Errorf("%q is no network; write it as 10.0.0.0/8 or as an address", part)
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+		}
+		*n = append(*n, prefix.Masked())
+	}
+	return nil
+}
+
+// Contain reports whether the address is in one of the networks. An IPv4
+// address in IPv6 form counts as IPv4.
+func (n Networks) Contain(address netip.Addr) bool {
+	address = address.Unmap().WithZone("") // zones never match a prefix
+	for _, prefix := range n {
+		if prefix.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bytes is a size, written as 1048576, 64MiB or 64MB.
+type Bytes int64
+
+var units = []struct {
+	suffix string
+	factor int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
+}
+
+// UnmarshalText reads a number of bytes with or without a unit.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	number, factor := strings.TrimSpace(string(text)), int64(1)
+	for _, unit := range units {
+		if rest, found := strings.CutSuffix(number, unit.suffix); found {
+			number, factor = strings.TrimSpace(rest), unit.factor
+			break
+		}
+	}
+	count, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || count < 0 || count > math.MaxInt64/factor {
+		return fmt.Errorf("%q is no size; write it as 64MiB or as a number of bytes", text)
+	}
+	*b = Bytes(count * factor)
+	return nil
+}
