@@ -7,22 +7,37 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/graph/model"
+	"magpie/internal/apierr"
+	"magpie/internal/viewer"
+	"strings"
 )
 
 func (r *mutationResolver) SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error) {
-	panic(fmt.Errorf("not implemented: SignIn - signIn"))
+	return sessionToken(r.Accounts.SignIn(ctx, input.Email, input.Password))
 }
 
 func (r *mutationResolver) RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error) {
-	panic(fmt.Errorf("not implemented: RefreshSession - refreshSession"))
+	return sessionToken(r.Accounts.Refresh(ctx, refreshToken))
 }
 
 func (r *mutationResolver) SignOut(ctx context.Context) (bool, error) {
-	panic(fmt.Errorf("not implemented: SignOut - signOut"))
+	return true, r.Accounts.SignOut(ctx)
 }
 
 func (r *queryResolver) Me(ctx context.Context) (*model.Me, error) {
-	panic(fmt.Errorf("not implemented: Me - me"))
+	v, ok := viewer.From(ctx)
+	if !ok || v.Kind != viewer.KindSession {
+		return nil, apierr.New(apierr.Unauthorized, "Session required")
+	}
+	client := r.client(ctx)
+	user, err := client.User.Get(ctx, v.Subject)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := client.Workspace.Get(ctx, v.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return &model.Me{User: user, Workspace: workspace, Role: model.Role(strings.ToUpper(string(v.Role)))}, nil
 }

@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/graph/model"
 
@@ -16,13 +15,21 @@ import (
 )
 
 func (r *mutationResolver) CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error) {
-	panic(fmt.Errorf("not implemented: CreateAPIKey - createAPIKey"))
+	made, err := r.Keys.Create(ctx, newKey(input))
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreatedAPIKey{PublishableKey: made.Publishable, SecretKey: made.Secret, APIKey: made.Row}, nil
 }
 
 func (r *mutationResolver) RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
-	panic(fmt.Errorf("not implemented: RevokeAPIKey - revokeAPIKey"))
+	return r.Keys.Revoke(ctx, id)
 }
 
 func (r *queryResolver) APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error) {
-	panic(fmt.Errorf("not implemented: APIKeys - apiKeys"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	return r.client(ctx).APIKey.Query().Paginate(ctx, after, first, before, last, ent.WithAPIKeyOrder(orderBy))
 }

@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/graph/model"
 
@@ -16,13 +15,18 @@ import (
 )
 
 func (r *queryResolver) Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error) {
-	panic(fmt.Errorf("not implemented: Conversations - conversations"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	return r.client(ctx).Conversation.Query().Paginate(ctx, after, first, before, last, ent.WithConversationOrder(orderBy))
 }
 
 func (r *queryResolver) Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error) {
-	panic(fmt.Errorf("not implemented: Conversation - conversation"))
+	row, err := r.client(ctx).Conversation.Get(ctx, id)
+	return found("Conversation", row, err)
 }
 
 func (r *subscriptionResolver) Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error) {
-	panic(fmt.Errorf("not implemented: Chat - chat"))
+	return r.chat(ctx, input)
 }

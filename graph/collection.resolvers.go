@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/graph/model"
 
@@ -16,33 +15,39 @@ import (
 )
 
 func (r *collectionResolver) Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error) {
-	panic(fmt.Errorf("not implemented: Stats - stats"))
+	return collectionStats(ctx, obj.ID)
 }
 
 func (r *collectionResolver) ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error) {
-	panic(fmt.Errorf("not implemented: ConnectorIds - connectorIds"))
+	feeds, err := loadersOf(ctx).feeds.Load(ctx, obj.ID)
+	return feeds.connectors, err
 }
 
 func (r *mutationResolver) CreateCollection(ctx context.Context, input model.CreateCollectionInput) (*ent.Collection, error) {
-	panic(fmt.Errorf("not implemented: CreateCollection - createCollection"))
+	return r.createCollection(ctx, input)
 }
 
 func (r *mutationResolver) UpdateCollection(ctx context.Context, id uuid.UUID, input model.UpdateCollectionInput) (*ent.Collection, error) {
-	panic(fmt.Errorf("not implemented: UpdateCollection - updateCollection"))
+	return r.updateCollection(ctx, id, input)
 }
 
 func (r *mutationResolver) DeleteCollection(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	panic(fmt.Errorf("not implemented: DeleteCollection - deleteCollection"))
+	return id, r.deleteCollection(ctx, id)
 }
 
 func (r *mutationResolver) RefreshCollectionStats(ctx context.Context, id uuid.UUID) (*model.CollectionStats, error) {
-	panic(fmt.Errorf("not implemented: RefreshCollectionStats - refreshCollectionStats"))
+	return r.recount(ctx, id)
 }
 
 func (r *queryResolver) Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error) {
-	panic(fmt.Errorf("not implemented: Collections - collections"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	return r.client(ctx).Collection.Query().Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
 }
 
 func (r *queryResolver) Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error) {
-	panic(fmt.Errorf("not implemented: Collection - collection"))
+	row, err := r.client(ctx).Collection.Get(ctx, id)
+	return found("Collection", row, err)
 }

@@ -7,9 +7,10 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
+	"magpie/ent/connector"
 	"magpie/graph/model"
+	"strings"
 
 	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
@@ -17,45 +18,60 @@ import (
 )
 
 func (r *connectorResolver) DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error) {
-	panic(fmt.Errorf("not implemented: DocSync - docSync"))
+	return &model.DocSync{
+		SyncStrategy:     strings.ToLower(string(obj.SyncStrategy)),
+		ScheduleInterval: obj.ScheduleInterval,
+	}, nil
 }
 
 func (r *mutationResolver) CreateConnector(ctx context.Context, input model.CreateConnectorInput) (*ent.Connector, error) {
-	panic(fmt.Errorf("not implemented: CreateConnector - createConnector"))
+	return r.createConnector(ctx, input)
 }
 
 func (r *mutationResolver) UpdateConnector(ctx context.Context, id uuid.UUID, input model.UpdateConnectorInput) (*ent.Connector, error) {
-	panic(fmt.Errorf("not implemented: UpdateConnector - updateConnector"))
+	return r.updateConnector(ctx, id, input)
 }
 
 func (r *mutationResolver) DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	panic(fmt.Errorf("not implemented: DeleteConnector - deleteConnector"))
+	return id, r.deleteConnector(ctx, id)
 }
 
 func (r *mutationResolver) TestConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error) {
-	panic(fmt.Errorf("not implemented: TestConnector - testConnector"))
+	return r.testConnector(ctx, id)
 }
 
 func (r *mutationResolver) TestConnection(ctx context.Context, input model.TestConnectionInput) (*model.ConnectionTest, error) {
-	panic(fmt.Errorf("not implemented: TestConnection - testConnection"))
+	return r.testConnection(ctx, input.Type, input.Config, input.Credentials)
 }
 
 func (r *mutationResolver) UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error) {
-	panic(fmt.Errorf("not implemented: UploadFiles - uploadFiles"))
+	return r.uploadFiles(ctx, connectorID, files, paths)
 }
 
 func (r *mutationResolver) DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error) {
-	panic(fmt.Errorf("not implemented: DeleteFiles - deleteFiles"))
+	if _, err := r.fileConnector(ctx, connectorID); err != nil {
+		return nil, err
+	}
+	return r.Files.Delete(ctx, connectorID, paths)
 }
 
 func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) (*ent.ConnectorConnection, error) {
-	panic(fmt.Errorf("not implemented: Connectors - connectors"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	query := r.client(ctx).Connector.Query()
+	if collectionID != nil {
+		query.Where(connector.CollectionID(*collectionID))
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithConnectorOrder(orderBy))
 }
 
 func (r *queryResolver) Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
-	panic(fmt.Errorf("not implemented: Connector - connector"))
+	row, err := r.client(ctx).Connector.Get(ctx, id)
+	return found("Connector", row, err)
 }
 
 func (r *queryResolver) ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error) {
-	panic(fmt.Errorf("not implemented: ConnectorKinds - connectorKinds"))
+	return kinds(r.Kinds), nil
 }

@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/ent/document"
 
@@ -16,33 +15,38 @@ import (
 )
 
 func (r *documentResolver) Content(ctx context.Context, obj *ent.Document) (string, error) {
-	panic(fmt.Errorf("not implemented: Content - content"))
+	return r.documentContent(ctx, obj)
 }
 
 func (r *documentResolver) Summary(ctx context.Context, obj *ent.Document) (string, error) {
-	panic(fmt.Errorf("not implemented: Summary - summary"))
+	return r.documentSummary(ctx, obj)
 }
 
 func (r *documentResolver) CollectionName(ctx context.Context, obj *ent.Document) (string, error) {
-	panic(fmt.Errorf("not implemented: CollectionName - collectionName"))
+	return loadersOf(ctx).collectionName.Load(ctx, obj.CollectionID)
 }
 
 func (r *documentResolver) Source(ctx context.Context, obj *ent.Document) (string, error) {
-	panic(fmt.Errorf("not implemented: Source - source"))
+	return loadersOf(ctx).connectorType.Load(ctx, obj.ConnectorID)
 }
 
 func (r *documentResolver) AllMetadata(ctx context.Context, obj *ent.Document) (map[string]any, error) {
-	panic(fmt.Errorf("not implemented: AllMetadata - allMetadata"))
+	return documentMetadata(obj), nil
 }
 
 func (r *mutationResolver) DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error) {
-	panic(fmt.Errorf("not implemented: DeleteDocument - deleteDocument"))
+	return id, r.deleteDocument(ctx, id, connectorID)
 }
 
 func (r *queryResolver) Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error) {
-	panic(fmt.Errorf("not implemented: Documents - documents"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	return r.documents(ctx, collectionID, connectorID, status, matching).
+		Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
 }
 
 func (r *queryResolver) Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error) {
-	panic(fmt.Errorf("not implemented: Document - document"))
+	return r.document(ctx, id, connectorID)
 }

@@ -1,8 +1,108 @@
 package graph
 
-// This file will not be regenerated automatically.
-//
-// It serves as dependency injection for your app, add any dependencies you require
-// here.
+import (
+	"context"
+	"log/slog"
+	"time"
 
-type Resolver struct{}
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/ent"
+	"magpie/internal/apierr"
+	"magpie/internal/authn"
+	"magpie/internal/chat"
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/search"
+	"magpie/internal/secret"
+	"magpie/internal/sourcefile"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+)
+
+// Resolver answers the schema from the domain packages. Every field is needed.
+type Resolver struct {
+	Ent      *ent.Client
+	Accounts *authn.Accounts
+	Keys     *authn.Keys
+	Jobs     *syncjob.Jobs
+	Files    *sourcefile.Files
+	Kinds    *connectors.Registry
+	Secrets  *secret.Box
+	Search   *search.Engine
+	Index    *index.Store
+	Chat     *chat.Chat
+	Models   *embed.Registry
+	Log      *slog.Logger
+	// MinScore is the min_score of a search that names none.
+	MinScore float64
+	Now      func() time.Time
+}
+
+// client is the surrounding mutation's transaction, else the plain client.
+func (r *Resolver) client(ctx context.Context) *ent.Client {
+	if c := ent.FromContext(ctx); c != nil {
+		return c
+	}
+	return r.Ent
+}
+
+// afterCommit runs do once the surrounding transaction has committed, or at
+// once where there is none. do gets a context without the transaction, and its
+// failure is logged: the mutation itself has succeeded by then.
+func (r *Resolver) afterCommit(ctx context.Context, what string, do func(context.Context) error) {
+	run := func() {
+		outside := ent.NewTxContext(ent.NewContext(ctx, nil), nil)
+		if err := do(outside); err != nil {
+			r.Log.ErrorContext(ctx, "after commit", slog.String("step", what), slog.Any("error", err))
+		}
+	}
+	tx := ent.TxFromContext(ctx)
+	if tx == nil {
+		run()
+		return
+	}
+	tx.OnCommit(func(next ent.Committer) ent.Committer {
+		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
+			err := next.Commit(ctx, tx)
+			if err == nil {
+				run()
+			}
+			return err
+		})
+	})
+}
+
+// found makes ent's "not found" the edge's.
+func found[T any](what string, row *T, err error) (*T, error) {
+	switch {
+	case ent.IsNotFound(err):
+		return nil, apierr.NotFound(what)
+	case err != nil:
+		return nil, err
+	}
+	return row, nil
+}
+
+// scope is what the viewer may reach.
+func scope(ctx context.Context) (viewer.Scope, error) {
+	s, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return viewer.Scope{}, &apierr.Error{Code: apierr.Unauthorized, Message: "Session required", Cause: err}
+	}
+	return s, nil
+}
+
+// within is the scope of one collection that the viewer has been shown to reach.
+func within(ctx context.Context, collection uuid.UUID) (viewer.Scope, error) {
+	s, err := scope(ctx)
+	if err != nil {
+		return viewer.Scope{}, err
+	}
+	narrow, err := s.Narrow(collection)
+	if err != nil {
+		return viewer.Scope{}, &apierr.Error{Code: apierr.Forbidden, Message: "Collection access denied", Cause: err}
+	}
+	return narrow, nil
+}

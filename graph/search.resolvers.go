@@ -7,10 +7,9 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/graph/model"
 )
 
 func (r *queryResolver) Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error) {
-	panic(fmt.Errorf("not implemented: Search - search"))
+	return r.search(ctx, input)
 }

@@ -7,43 +7,74 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/ent/syncitem"
+	"magpie/ent/syncjob"
 	"magpie/graph/model"
+	"time"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 )
 
 func (r *mutationResolver) StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error) {
-	panic(fmt.Errorf("not implemented: StartSync - startSync"))
+	return r.startSync(ctx, connectorID, input)
 }
 
 func (r *mutationResolver) CancelSync(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
-	panic(fmt.Errorf("not implemented: CancelSync - cancelSync"))
+	return r.Jobs.Cancel(ctx, jobID)
 }
 
 func (r *queryResolver) SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
-	panic(fmt.Errorf("not implemented: SyncJob - syncJob"))
+	return r.syncJob(ctx, id, connectorID)
 }
 
 func (r *queryResolver) SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error) {
-	panic(fmt.Errorf("not implemented: SyncJobs - syncJobs"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.connectorExists(ctx, connectorID); err != nil {
+		return nil, err
+	}
+	return r.client(ctx).SyncJob.Query().Where(syncjob.ConnectorID(connectorID)).
+		Paginate(ctx, after, first, before, last, ent.WithSyncJobOrder(orderBy))
 }
 
 func (r *queryResolver) SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error) {
-	panic(fmt.Errorf("not implemented: SyncItems - syncItems"))
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.connectorExists(ctx, connectorID); err != nil {
+		return nil, err
+	}
+	query := r.client(ctx).SyncItem.Query().Where(syncitem.ConnectorID(connectorID))
+	if jobID != nil {
+		query.Where(syncitem.JobID(*jobID))
+	}
+	if len(status) > 0 {
+		query.Where(syncitem.StatusIn(status...))
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithSyncItemOrder(orderBy))
 }
 
 func (r *subscriptionResolver) SyncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
-	panic(fmt.Errorf("not implemented: SyncProgress - syncProgress"))
+	return r.syncProgress(ctx, jobID)
 }
 
 func (r *syncJobResolver) Progress(ctx context.Context, obj *ent.SyncJob) (*model.SyncProgress, error) {
-	panic(fmt.Errorf("not implemented: Progress - progress"))
+	return &model.SyncProgress{Collected: obj.Collected, Parsed: obj.Parsed, Indexed: obj.Indexed}, nil
 }
 
 func (r *syncJobResolver) Stats(ctx context.Context, obj *ent.SyncJob) (*model.SyncStats, error) {
-	panic(fmt.Errorf("not implemented: Stats - stats"))
+	return &model.SyncStats{
+		Added: obj.Added, Modified: obj.Modified, Deleted: obj.Deleted,
+		Unchanged: obj.Unchanged, Skipped: obj.Skipped, Errors: obj.Failed,
+	}, nil
+}
+
+func (r *syncJobResolver) StartedAt(ctx context.Context, obj *ent.SyncJob) (*time.Time, error) {
+	started := startedAt(obj)
+	return &started, nil
 }

@@ -594,6 +594,7 @@ type SubscriptionResolver interface {
 type SyncJobResolver interface {
 	Progress(ctx context.Context, obj *ent.SyncJob) (*model.SyncProgress, error)
 	Stats(ctx context.Context, obj *ent.SyncJob) (*model.SyncStats, error)
+	StartedAt(ctx context.Context, obj *ent.SyncJob) (*time.Time, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -3073,7 +3074,8 @@ input CreateCollectionInput {
 
 input UpdateCollectionInput {
   name: String
-  description: String
+  "Null removes it."
+  description: String @goField(omittable: true)
 }
 
 extend type Collection {
@@ -3325,7 +3327,7 @@ extend type SyncJob {
   progress: SyncProgress!
   stats: SyncStats!
   "When a worker took the job, or when it was queued while none has."
-  startedAt: Time!
+  startedAt: Time! @goField(forceResolver: true)
 }
 
 type SyncProgressEvent {
@@ -15493,7 +15495,7 @@ func (ec *executionContext) _SyncJob_startedAt(ctx context.Context, field graphq
 			return ec.fieldContext_SyncJob_startedAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.StartedAt, nil
+			return ec.Resolvers.SyncJob().StartedAt(ctx, obj)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
@@ -15504,7 +15506,7 @@ func (ec *executionContext) _SyncJob_startedAt(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_SyncJob_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("SyncJob", field, true, true, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _SyncJobConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJobConnection) (ret graphql.Marshaler) {
@@ -17419,14 +17421,14 @@ func (ec *executionContext) unmarshalInputChatInput(ctx context.Context, obj any
 			if err != nil {
 				return it, err
 			}
-			it.ConversationID = graphql.OmittableOf(data)
+			it.ConversationID = data
 		case "collection":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
 			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Collection = graphql.OmittableOf(data)
+			it.Collection = data
 		}
 	}
 	return it, nil
@@ -17593,21 +17595,21 @@ func (ec *executionContext) unmarshalInputCreateAPIKeyInput(ctx context.Context,
 			if err != nil {
 				return it, err
 			}
-			it.AllowAllCollections = graphql.OmittableOf(data)
+			it.AllowAllCollections = data
 		case "allowedCollections":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedCollections"))
 			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.AllowedCollections = graphql.OmittableOf(data)
+			it.AllowedCollections = data
 		case "defaultCollection":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("defaultCollection"))
 			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.DefaultCollection = graphql.OmittableOf(data)
+			it.DefaultCollection = data
 		case "allowedHosts":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedHosts"))
 			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
@@ -17621,42 +17623,42 @@ func (ec *executionContext) unmarshalInputCreateAPIKeyInput(ctx context.Context,
 			if err != nil {
 				return it, err
 			}
-			it.AllowedReferers = graphql.OmittableOf(data)
+			it.AllowedReferers = data
 		case "widgetModelId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("widgetModelId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.WidgetModelID = graphql.OmittableOf(data)
+			it.WidgetModelID = data
 		case "widgetContext":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("widgetContext"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.WidgetContext = graphql.OmittableOf(data)
+			it.WidgetContext = data
 		case "requireSignature":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requireSignature"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.RequireSignature = graphql.OmittableOf(data)
+			it.RequireSignature = data
 		case "rateLimitPerMinute":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rateLimitPerMinute"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.RateLimitPerMinute = graphql.OmittableOf(data)
+			it.RateLimitPerMinute = data
 		case "expiresAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
 			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.ExpiresAt = graphql.OmittableOf(data)
+			it.ExpiresAt = data
 		}
 	}
 	return it, nil
@@ -17693,14 +17695,14 @@ func (ec *executionContext) unmarshalInputCreateCollectionInput(ctx context.Cont
 			if err != nil {
 				return it, err
 			}
-			it.Description = graphql.OmittableOf(data)
+			it.Description = data
 		case "embeddingModel":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("embeddingModel"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.EmbeddingModel = graphql.OmittableOf(data)
+			it.EmbeddingModel = data
 		}
 	}
 	return it, nil
@@ -17751,28 +17753,28 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 			if err != nil {
 				return it, err
 			}
-			it.Enabled = graphql.OmittableOf(data)
+			it.Enabled = data
 		case "config":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
 			data, err := ec.unmarshalOMap2map(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Config = graphql.OmittableOf(data)
+			it.Config = data
 		case "credentials":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
 			data, err := ec.unmarshalOMap2map(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Credentials = graphql.OmittableOf(data)
+			it.Credentials = data
 		case "docSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("docSync"))
 			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.DocSync = graphql.OmittableOf(data)
+			it.DocSync = data
 		}
 	}
 	return it, nil
@@ -17802,14 +17804,14 @@ func (ec *executionContext) unmarshalInputDocSyncInput(ctx context.Context, obj 
 			if err != nil {
 				return it, err
 			}
-			it.SyncStrategy = graphql.OmittableOf(data)
+			it.SyncStrategy = data
 		case "scheduleInterval":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scheduleInterval"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.ScheduleInterval = graphql.OmittableOf(data)
+			it.ScheduleInterval = data
 		}
 	}
 	return it, nil
@@ -17921,49 +17923,49 @@ func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj
 			if err != nil {
 				return it, err
 			}
-			it.Section = graphql.OmittableOf(data)
+			it.Section = data
 		case "version":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Version = graphql.OmittableOf(data)
+			it.Version = data
 		case "tags":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tags"))
 			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Tags = graphql.OmittableOf(data)
+			it.Tags = data
 		case "docTypes":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("docTypes"))
 			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.DocTypes = graphql.OmittableOf(data)
+			it.DocTypes = data
 		case "language":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Language = graphql.OmittableOf(data)
+			it.Language = data
 		case "dateAfter":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dateAfter"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.DateAfter = graphql.OmittableOf(data)
+			it.DateAfter = data
 		case "dateBefore":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dateBefore"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.DateBefore = graphql.OmittableOf(data)
+			it.DateBefore = data
 		}
 	}
 	return it, nil
@@ -18010,42 +18012,42 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 			if err != nil {
 				return it, err
 			}
-			it.Collection = graphql.OmittableOf(data)
+			it.Collection = data
 		case "limit":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("limit"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Limit = graphql.OmittableOf(data)
+			it.Limit = data
 		case "offset":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("offset"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Offset = graphql.OmittableOf(data)
+			it.Offset = data
 		case "minScore":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minScore"))
 			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.MinScore = graphql.OmittableOf(data)
+			it.MinScore = data
 		case "highlight":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("highlight"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Highlight = graphql.OmittableOf(data)
+			it.Highlight = data
 		case "filters":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filters"))
 			data, err := ec.unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Filters = graphql.OmittableOf(data)
+			it.Filters = data
 		}
 	}
 	return it, nil
@@ -18153,21 +18155,21 @@ func (ec *executionContext) unmarshalInputStartSyncInput(ctx context.Context, ob
 			if err != nil {
 				return it, err
 			}
-			it.SyncMode = graphql.OmittableOf(data)
+			it.SyncMode = data
 		case "fileFilter":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fileFilter"))
 			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.FileFilter = graphql.OmittableOf(data)
+			it.FileFilter = data
 		case "forceFullSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("forceFullSync"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.ForceFullSync = graphql.OmittableOf(data)
+			it.ForceFullSync = data
 		}
 	}
 	return it, nil
@@ -18286,14 +18288,14 @@ func (ec *executionContext) unmarshalInputTestConnectionInput(ctx context.Contex
 			if err != nil {
 				return it, err
 			}
-			it.Config = graphql.OmittableOf(data)
+			it.Config = data
 		case "credentials":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
 			data, err := ec.unmarshalOMap2map(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Credentials = graphql.OmittableOf(data)
+			it.Credentials = data
 		}
 	}
 	return it, nil
@@ -18323,7 +18325,7 @@ func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Cont
 			if err != nil {
 				return it, err
 			}
-			it.Name = graphql.OmittableOf(data)
+			it.Name = data
 		case "description":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -18360,35 +18362,35 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 			if err != nil {
 				return it, err
 			}
-			it.Name = graphql.OmittableOf(data)
+			it.Name = data
 		case "enabled":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Enabled = graphql.OmittableOf(data)
+			it.Enabled = data
 		case "config":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
 			data, err := ec.unmarshalOMap2map(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Config = graphql.OmittableOf(data)
+			it.Config = data
 		case "credentials":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
 			data, err := ec.unmarshalOMap2map(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Credentials = graphql.OmittableOf(data)
+			it.Credentials = data
 		case "docSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("docSync"))
 			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.DocSync = graphql.OmittableOf(data)
+			it.DocSync = data
 		}
 	}
 	return it, nil
@@ -22671,10 +22673,43 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "startedAt":
-			out.Values[i] = ec._SyncJob_startedAt(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncJob_startedAt(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
 			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}

@@ -43,9 +43,9 @@ type ChatInput struct {
 	// At most 4,000 characters.
 	Message string `json:"message"`
 	// Goes on with an earlier conversation.
-	ConversationID graphql.Omittable[*uuid.UUID] `json:"conversationId,omitempty"`
+	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 	// Searches this collection only.
-	Collection graphql.Omittable[*uuid.UUID] `json:"collection,omitempty"`
+	Collection *uuid.UUID `json:"collection,omitempty"`
 }
 
 type ChatSource struct {
@@ -109,37 +109,37 @@ type ConnectorOption struct {
 }
 
 type CreateAPIKeyInput struct {
-	Name                string                         `json:"name"`
-	AllowAllCollections graphql.Omittable[*bool]       `json:"allowAllCollections,omitempty"`
-	AllowedCollections  graphql.Omittable[[]uuid.UUID] `json:"allowedCollections,omitempty"`
-	DefaultCollection   graphql.Omittable[*uuid.UUID]  `json:"defaultCollection,omitempty"`
+	Name                string      `json:"name"`
+	AllowAllCollections *bool       `json:"allowAllCollections,omitempty"`
+	AllowedCollections  []uuid.UUID `json:"allowedCollections,omitempty"`
+	DefaultCollection   *uuid.UUID  `json:"defaultCollection,omitempty"`
 	// Hosts from which the publishable key works: example.com, *.example.com, or * for any. Needed.
-	AllowedHosts     []string                    `json:"allowedHosts"`
-	AllowedReferers  graphql.Omittable[[]string] `json:"allowedReferers,omitempty"`
-	WidgetModelID    graphql.Omittable[*string]  `json:"widgetModelId,omitempty"`
-	WidgetContext    graphql.Omittable[*string]  `json:"widgetContext,omitempty"`
-	RequireSignature graphql.Omittable[*bool]    `json:"requireSignature,omitempty"`
+	AllowedHosts     []string `json:"allowedHosts"`
+	AllowedReferers  []string `json:"allowedReferers,omitempty"`
+	WidgetModelID    *string  `json:"widgetModelId,omitempty"`
+	WidgetContext    *string  `json:"widgetContext,omitempty"`
+	RequireSignature *bool    `json:"requireSignature,omitempty"`
 	// Requests a minute; 0 for no limit, the server's default when omitted.
-	RateLimitPerMinute graphql.Omittable[*int]       `json:"rateLimitPerMinute,omitempty"`
-	ExpiresAt          graphql.Omittable[*time.Time] `json:"expiresAt,omitempty"`
+	RateLimitPerMinute *int       `json:"rateLimitPerMinute,omitempty"`
+	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
 }
 
 type CreateCollectionInput struct {
-	Name        string                     `json:"name"`
-	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitempty"`
 	// One of the configured models; the default one when omitted. It cannot be changed later.
-	EmbeddingModel graphql.Omittable[*string] `json:"embeddingModel,omitempty"`
+	EmbeddingModel *string `json:"embeddingModel,omitempty"`
 }
 
 type CreateConnectorInput struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	// Id of the target collection.
-	Collection  uuid.UUID                         `json:"collection"`
-	Enabled     graphql.Omittable[*bool]          `json:"enabled,omitempty"`
-	Config      graphql.Omittable[map[string]any] `json:"config,omitempty"`
-	Credentials graphql.Omittable[map[string]any] `json:"credentials,omitempty"`
-	DocSync     graphql.Omittable[*DocSyncInput]  `json:"docSync,omitempty"`
+	Collection  uuid.UUID      `json:"collection"`
+	Enabled     *bool          `json:"enabled,omitempty"`
+	Config      map[string]any `json:"config,omitempty"`
+	Credentials map[string]any `json:"credentials,omitempty"`
+	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
 }
 
 type CreatedAPIKey struct {
@@ -156,8 +156,8 @@ type DocSync struct {
 }
 
 type DocSyncInput struct {
-	SyncStrategy     graphql.Omittable[*string] `json:"syncStrategy,omitempty"`
-	ScheduleInterval graphql.Omittable[*string] `json:"scheduleInterval,omitempty"`
+	SyncStrategy     *string `json:"syncStrategy,omitempty"`
+	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
 }
 
 type Me struct {
@@ -167,29 +167,29 @@ type Me struct {
 }
 
 type SearchFilters struct {
-	Section  graphql.Omittable[*string]  `json:"section,omitempty"`
-	Version  graphql.Omittable[*string]  `json:"version,omitempty"`
-	Tags     graphql.Omittable[[]string] `json:"tags,omitempty"`
-	DocTypes graphql.Omittable[[]string] `json:"docTypes,omitempty"`
-	Language graphql.Omittable[*string]  `json:"language,omitempty"`
+	Section  *string  `json:"section,omitempty"`
+	Version  *string  `json:"version,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	DocTypes []string `json:"docTypes,omitempty"`
+	Language *string  `json:"language,omitempty"`
 	// YYYY-MM-DD, inclusive.
-	DateAfter graphql.Omittable[*string] `json:"dateAfter,omitempty"`
+	DateAfter *string `json:"dateAfter,omitempty"`
 	// YYYY-MM-DD, inclusive.
-	DateBefore graphql.Omittable[*string] `json:"dateBefore,omitempty"`
+	DateBefore *string `json:"dateBefore,omitempty"`
 }
 
 type SearchInput struct {
 	Query string `json:"query"`
 	// One collection; a key's default one, or all that a session reaches, when omitted.
-	Collection graphql.Omittable[*uuid.UUID] `json:"collection,omitempty"`
+	Collection *uuid.UUID `json:"collection,omitempty"`
 	// 1 to 100.
-	Limit  graphql.Omittable[*int] `json:"limit,omitempty"`
-	Offset graphql.Omittable[*int] `json:"offset,omitempty"`
+	Limit  *int `json:"limit,omitempty"`
+	Offset *int `json:"offset,omitempty"`
 	// 0 to 1; results below it are left out.
-	MinScore graphql.Omittable[*float64] `json:"minScore,omitempty"`
+	MinScore *float64 `json:"minScore,omitempty"`
 	// Wrap the query's terms in snippets in mark tags.
-	Highlight graphql.Omittable[*bool]          `json:"highlight,omitempty"`
-	Filters   graphql.Omittable[*SearchFilters] `json:"filters,omitempty"`
+	Highlight *bool          `json:"highlight,omitempty"`
+	Filters   *SearchFilters `json:"filters,omitempty"`
 }
 
 type SearchResult struct {
@@ -239,11 +239,11 @@ type SignInInput struct {
 
 type StartSyncInput struct {
 	// full, incremental or auto (default)
-	SyncMode graphql.Omittable[*string] `json:"syncMode,omitempty"`
+	SyncMode *string `json:"syncMode,omitempty"`
 	// Paths to sync, with incremental.
-	FileFilter graphql.Omittable[[]string] `json:"fileFilter,omitempty"`
+	FileFilter []string `json:"fileFilter,omitempty"`
 	// Deprecated: the same as syncMode full.
-	ForceFullSync graphql.Omittable[*bool] `json:"forceFullSync,omitempty"`
+	ForceFullSync *bool `json:"forceFullSync,omitempty"`
 }
 
 // Something that can be streamed ended badly; the message is safe to show.
@@ -285,22 +285,23 @@ type SyncStats struct {
 }
 
 type TestConnectionInput struct {
-	Type        string                            `json:"type"`
-	Config      graphql.Omittable[map[string]any] `json:"config,omitempty"`
-	Credentials graphql.Omittable[map[string]any] `json:"credentials,omitempty"`
+	Type        string         `json:"type"`
+	Config      map[string]any `json:"config,omitempty"`
+	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
 type UpdateCollectionInput struct {
-	Name        graphql.Omittable[*string] `json:"name,omitempty"`
+	Name *string `json:"name,omitempty"`
+	// Null removes it.
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
 }
 
 type UpdateConnectorInput struct {
-	Name        graphql.Omittable[*string]        `json:"name,omitempty"`
-	Enabled     graphql.Omittable[*bool]          `json:"enabled,omitempty"`
-	Config      graphql.Omittable[map[string]any] `json:"config,omitempty"`
-	Credentials graphql.Omittable[map[string]any] `json:"credentials,omitempty"`
-	DocSync     graphql.Omittable[*DocSyncInput]  `json:"docSync,omitempty"`
+	Name        *string        `json:"name,omitempty"`
+	Enabled     *bool          `json:"enabled,omitempty"`
+	Config      map[string]any `json:"config,omitempty"`
+	Credentials map[string]any `json:"credentials,omitempty"`
+	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
 }
 
 // A member's role in a workspace, each including the ones before it.

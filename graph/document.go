@@ -1,0 +1,106 @@
+package graph
+
+import (
+	"context"
+	"maps"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/document"
+	"magpie/internal/apierr"
+	"magpie/internal/index"
+)
+
+func (r *Resolver) document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error) {
+	query := r.client(ctx).Document.Query().Where(document.ID(id), document.StatusNEQ(document.StatusDeleted))
+	if connectorID != nil {
+		query.Where(document.ConnectorID(*connectorID))
+	}
+	row, err := query.Only(ctx)
+	return found("Document", row, err)
+}
+
+func (r *Resolver) documents(ctx context.Context, collectionID, connectorID *uuid.UUID, status []document.Status, matching *string) *ent.DocumentQuery {
+	query := r.client(ctx).Document.Query()
+	if collectionID != nil {
+		query.Where(document.CollectionID(*collectionID))
+	}
+	if connectorID != nil {
+		query.Where(document.ConnectorID(*connectorID))
+	}
+	if len(status) > 0 {
+		query.Where(document.StatusIn(status...))
+	} else {
+		query.Where(document.StatusNEQ(document.StatusDeleted))
+	}
+	if matching != nil && *matching != "" {
+		query.Where(document.Or(document.TitleContainsFold(*matching), document.PathContainsFold(*matching)))
+	}
+	return query
+}
+
+func (r *Resolver) documentContent(ctx context.Context, row *ent.Document) (string, error) {
+	reach, err := within(ctx, row.CollectionID)
+	if err != nil {
+		return "", err
+	}
+	return r.Index.Content(ctx, reach, row.ID)
+}
+
+// documentSummary is the kept summary; where there is none yet it is made and kept.
+func (r *Resolver) documentSummary(ctx context.Context, row *ent.Document) (string, error) {
+	reach, err := within(ctx, row.CollectionID)
+	if err != nil {
+		return "", err
+	}
+	kept, err := r.Index.Summary(ctx, reach, row.ID)
+	if err != nil || kept != "" {
+		return kept, err
+	}
+	text, err := r.Index.Content(ctx, reach, row.ID)
+	if err != nil {
+		return "", err
+	}
+	made, err := r.Summaries.Summarize(ctx, row.Title, text)
+	if err != nil {
+		return "", err
+	}
+	return made, r.Index.SetSummary(ctx, reach, row.ID, made)
+}
+
+// documentMetadata has author, url and pages always, null when unknown.
+func documentMetadata(row *ent.Document) map[string]any {
+	m := maps.Clone(row.Metadata)
+	if m == nil {
+		m = map[string]any{}
+	}
+	m["author"], m["url"], m["pages"] = orNull(row.Author), orNull(row.URL), orNull(row.Pages)
+	return m
+}
+
+func orNull[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+func (r *Resolver) deleteDocument(ctx context.Context, id, connectorID uuid.UUID) error {
+	if err := r.connectorExists(ctx, connectorID); err != nil {
+		return err
+	}
+	row, err := r.document(ctx, id, &connectorID)
+	if err != nil {
+		return err
+	}
+	reach, err := within(ctx, row.CollectionID)
+	if err != nil {
+		return err
+	}
+	if err := r.Jobs.Suppress(ctx, row.ConnectorID, row.SourceID); err != nil {
+		return err
+	}
+	_, err = r.Index.SoftDelete(ctx, reach, index.Fence{}, []uuid.UUID{id})
+	return apierr.Wrap("delete the document", err)
+}

@@ -1,0 +1,56 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/internal/apierr"
+)
+
+// maxFiles is how many files one upload may bring.
+const maxFiles = 1000
+
+// fileConnector is a connector that takes files.
+func (r *Resolver) fileConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
+	row, err := r.client(ctx).Connector.Get(ctx, id)
+	if _, err := found("Connector", row, err); err != nil {
+		return nil, err
+	}
+	if k, ok := r.Kinds.Lookup(row.Type); !ok || !k.AcceptsFiles {
+		return nil, apierr.Invalid("connectorId", "connectors of the type "+row.Type+" take no files")
+	}
+	return row, nil
+}
+
+// uploadFiles stores the files in their order; the first that cannot be stored
+// ends the upload, and those before it stay.
+func (r *Resolver) uploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error) {
+	if _, err := r.fileConnector(ctx, connectorID); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(files) == 0:
+		return nil, apierr.Invalid("files", "must have at least one file")
+	case len(files) > maxFiles:
+		return nil, apierr.Invalid("files", fmt.Sprintf("at most %d at once", maxFiles))
+	case len(paths) > 0 && len(paths) != len(files):
+		return nil, apierr.Invalid("paths", "must name a path for each file, or be left out")
+	}
+	stored := make([]*ent.SourceFile, len(files))
+	for i, f := range files {
+		path := f.Filename
+		if len(paths) > 0 && paths[i] != "" {
+			path = paths[i]
+		}
+		row, err := r.Files.Upload(ctx, connectorID, path, f.ContentType, f.File, f.Size)
+		if err != nil {
+			return nil, err
+		}
+		stored[i] = row
+	}
+	return stored, nil
+}

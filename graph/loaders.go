@@ -1,0 +1,119 @@
+package graph
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/vikstrous/dataloadgen"
+
+	"magpie/ent/collection"
+	"magpie/ent/connector"
+	"magpie/internal/index"
+)
+
+// loaders read what resolvers of single rows ask for in one statement a kind,
+// whatever the number of rows. They live as long as one operation.
+type loaders struct {
+	stats          *dataloadgen.Loader[uuid.UUID, index.Stats]
+	feeds          *dataloadgen.Loader[uuid.UUID, feeds]
+	collectionName *dataloadgen.Loader[uuid.UUID, string]
+	connectorType  *dataloadgen.Loader[uuid.UUID, string]
+}
+
+type loadersKey struct{}
+
+// gather is how long a loader waits for its siblings.
+const gather = 500 * time.Microsecond
+
+func withLoaders(ctx context.Context, r *Resolver) context.Context {
+	return context.WithValue(ctx, loadersKey{}, &loaders{
+		stats:          loader(r.loadStats),
+		feeds:          loader(r.loadFeeds),
+		collectionName: loader(r.loadCollectionNames),
+		connectorType:  loader(r.loadConnectorTypes),
+	})
+}
+
+// loader answers keys that are missing from the map with the zero value.
+func loader[V any](fetch func(context.Context, []uuid.UUID) (map[uuid.UUID]V, error)) *dataloadgen.Loader[uuid.UUID, V] {
+	return dataloadgen.NewLoader(func(ctx context.Context, ids []uuid.UUID) ([]V, []error) {
+		found, err := fetch(ctx, ids)
+		values := make([]V, len(ids))
+		if err != nil {
+			errs := make([]error, len(ids))
+			for i := range errs {
+				errs[i] = err
+			}
+			return values, errs
+		}
+		for i, id := range ids {
+			values[i] = found[id]
+		}
+		return values, nil
+	}, dataloadgen.WithWait(gather), dataloadgen.WithBatchCapacity(1000))
+}
+
+func loadersOf(ctx context.Context) *loaders { return ctx.Value(loadersKey{}).(*loaders) }
+
+func (r *Resolver) loadStats(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]index.Stats, error) {
+	s, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Index.Stats(ctx, s, ids)
+}
+
+// feeds is what the connectors of a collection say about it.
+type feeds struct {
+	connectors []uuid.UUID
+	lastSync   *time.Time
+}
+
+func (r *Resolver) loadFeeds(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]feeds, error) {
+	rows, err := r.client(ctx).Connector.Query().Where(connector.CollectionIDIn(ids...)).
+		Order(connector.ByCreatedAt(), connector.ByID()).
+		Select(connector.FieldID, connector.FieldCollectionID, connector.FieldLastSync).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[uuid.UUID]feeds, len(ids))
+	for _, id := range ids {
+		found[id] = feeds{connectors: []uuid.UUID{}}
+	}
+	for _, row := range rows {
+		f := found[row.CollectionID]
+		f.connectors = append(f.connectors, row.ID)
+		if row.LastSync != nil && (f.lastSync == nil || row.LastSync.After(*f.lastSync)) {
+			f.lastSync = row.LastSync
+		}
+		found[row.CollectionID] = f
+	}
+	return found, nil
+}
+
+func (r *Resolver) loadCollectionNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	rows, err := r.client(ctx).Collection.Query().Where(collection.IDIn(ids...)).
+		Select(collection.FieldID, collection.FieldName).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[uuid.UUID]string, len(rows))
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, nil
+}
+
+func (r *Resolver) loadConnectorTypes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	rows, err := r.client(ctx).Connector.Query().Where(connector.IDIn(ids...)).
+		Select(connector.FieldID, connector.FieldType).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	types := make(map[uuid.UUID]string, len(rows))
+	for _, row := range rows {
+		types[row.ID] = row.Type
+	}
+	return types, nil
+}

@@ -1,0 +1,48 @@
+package graph
+
+import (
+	"strings"
+	"time"
+
+	"magpie/ent/connector"
+	"magpie/graph/model"
+	"magpie/internal/apierr"
+	"magpie/internal/syncjob"
+)
+
+// schedule is the checked form of doc_sync.
+type schedule struct {
+	strategy connector.SyncStrategy
+	interval string
+	next     *time.Time // with strategy scheduled
+}
+
+// schedule checks in and fills what it leaves out from the present values.
+// Nothing given is nothing to change.
+func (r *Resolver) schedule(in *model.DocSyncInput, strategy connector.SyncStrategy, interval string) (*schedule, error) {
+	if in == nil {
+		return nil, nil //nolint:nilnil // no doc_sync in the request is no error
+	}
+	s := schedule{strategy: connector.DefaultSyncStrategy, interval: connector.DefaultScheduleInterval}
+	if strategy != "" {
+		s.strategy, s.interval = strategy, interval
+	}
+	if in.SyncStrategy != nil {
+		s.strategy = connector.SyncStrategy(strings.ToUpper(*in.SyncStrategy))
+		if connector.SyncStrategyValidator(s.strategy) != nil || *in.SyncStrategy != strings.ToLower(*in.SyncStrategy) {
+			return nil, apierr.Invalid("doc_sync.sync_strategy", "must be manual or scheduled")
+		}
+	}
+	if in.ScheduleInterval != nil {
+		s.interval = *in.ScheduleInterval
+	}
+	every, err := syncjob.ParseInterval(s.interval)
+	if err != nil {
+		return nil, err
+	}
+	if s.strategy == connector.SyncStrategyScheduled {
+		next := r.Now().Add(every)
+		s.next = &next
+	}
+	return &s, nil
+}

@@ -1,0 +1,95 @@
+package graph
+
+import (
+	"context"
+	"log/slog"
+
+	"entgo.io/contrib/entgql"
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/99designs/gqlgen/graphql/handler/lru"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"magpie/graph/generated"
+	"magpie/internal/viewer"
+)
+
+// Options are the limits on operations that come from outside. Stored
+// operations, which Magpie wrote itself, are not bound by them.
+type Options struct {
+	MaxComplexity int // estimated fields; 0 = 5,000
+	MaxDepth      int // levels of selection; 0 = 12
+	QueryCache    int // parsed operations kept; 0 = 1,000
+}
+
+// The largest page of a connection, and the size of one that names none.
+const (
+	maxPage     = 200
+	defaultPage = 50
+)
+
+// NewSchema is the executable schema over r.
+func NewSchema(r *Resolver) graphql.ExecutableSchema {
+	c := generated.Config{Resolvers: r}
+	c.Directives.Surface = surfaceDirective
+	c.Directives.Role = roleDirective
+	setComplexity(&c.Complexity)
+	return generated.NewExecutableSchema(c)
+}
+
+// NewServer is the GraphQL server over schema, with its limits, transactions
+// and errors, but without transports: the caller adds those it serves.
+func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler.Server {
+	if o.MaxComplexity == 0 {
+		o.MaxComplexity = 5000
+	}
+	if o.MaxDepth == 0 {
+		o.MaxDepth = 12
+	}
+	if o.QueryCache == 0 {
+		o.QueryCache = 1000
+	}
+	s := handler.New(schema)
+	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
+	s.SetErrorPresenter(presenter(r.Log))
+	s.SetRecoverFunc(func(ctx context.Context, cause any) error {
+		r.Log.ErrorContext(ctx, "panic in a resolver", slog.Any("cause", cause), slog.String("stack", stack()))
+		return errPanic
+	})
+	s.Use(introspection{})
+	s.Use(&extension.ComplexityLimit{Func: func(ctx context.Context, _ *graphql.OperationContext) int {
+		if isStored(ctx) {
+			return unlimited
+		}
+		return o.MaxComplexity
+	}})
+	s.Use(depthLimit{max: o.MaxDepth})
+	s.Use(pageLimit{})
+	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
+	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		return next(withLoaders(ctx, r))
+	})
+	s.AroundResponses(safeProtocolErrors)
+	return s
+}
+
+// untransacted names the mutations that hash passwords, wait for a network or
+// take a body in: no transaction is held over those.
+func untransacted() []string {
+	return []string{"signIn", "refreshSession", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats"}
+}
+
+// introspection answers for signed-in people only.
+type introspection struct{}
+
+var _ graphql.OperationContextMutator = introspection{}
+
+func (introspection) ExtensionName() string                   { return "Introspection" }
+func (introspection) Validate(graphql.ExecutableSchema) error { return nil }
+
+func (introspection) MutateOperationContext(ctx context.Context, rc *graphql.OperationContext) *graphqlError {
+	v, ok := viewer.From(ctx)
+	rc.DisableIntrospection = !ok || v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem
+	return nil
+}

@@ -1,0 +1,96 @@
+package graph
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	entsyncjob "magpie/ent/syncjob"
+	"magpie/graph/model"
+	"magpie/internal/apierr"
+	"magpie/internal/syncjob"
+)
+
+// startedAt is when a worker first took the job, until then when it was queued.
+func startedAt(row *ent.SyncJob) time.Time {
+	if row.StartedAt != nil {
+		return *row.StartedAt
+	}
+	return row.CreatedAt
+}
+
+func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
+	o := syncjob.StartOptions{Mode: entsyncjob.ModeAuto, Cause: entsyncjob.CauseManual}
+	if in != nil {
+		if in.ForceFullSync != nil && *in.ForceFullSync {
+			o.Mode = entsyncjob.ModeFull
+		}
+		if in.SyncMode != nil {
+			mode := entsyncjob.Mode(strings.ToUpper(*in.SyncMode))
+			if entsyncjob.ModeValidator(mode) != nil || *in.SyncMode != strings.ToLower(*in.SyncMode) {
+				return nil, apierr.Invalid("sync_mode", "must be full, incremental or auto")
+			}
+			if in.ForceFullSync == nil || !*in.ForceFullSync {
+				o.Mode = mode
+			}
+		}
+		o.FileFilter = in.FileFilter
+	}
+	return r.Jobs.Start(ctx, connectorID, o)
+}
+
+func (r *Resolver) syncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
+	query := r.client(ctx).SyncJob.Query().Where(entsyncjob.ID(id))
+	if connectorID != nil {
+		query.Where(entsyncjob.ConnectorID(*connectorID))
+	}
+	row, err := query.Only(ctx)
+	return found("Sync job", row, err)
+}
+
+func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
+	snapshots, err := r.Jobs.Watch(ctx, jobID)
+	if err != nil {
+		return nil, err
+	}
+	return relay(ctx, snapshots, progressEvent), nil
+}
+
+// relay passes what comes in on, changed by convert, until in is closed or ctx
+// ends. The goroutine ends with either.
+func relay[A, B any](ctx context.Context, in <-chan A, convert func(A) B) <-chan B {
+	out := make(chan B)
+	go func() {
+		defer close(out)
+		for a := range in {
+			select {
+			case out <- convert(a):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
+	e := &model.SyncProgressEvent{
+		JobID: s.Job, Status: s.Status,
+		Progress: &model.SyncProgress{Collected: s.Collected, Parsed: s.Parsed, Indexed: s.Indexed},
+		Stats: &model.SyncStats{
+			Added: s.Added, Modified: s.Modified, Deleted: s.Deleted,
+			Unchanged: s.Unchanged, Skipped: s.Skipped, Errors: s.Failed,
+		},
+		Warnings: append([]string{}, s.Warnings...), StartedAt: s.StartedAt,
+	}
+	if s.Error != "" {
+		e.Error = &s.Error
+	}
+	if !s.FinishedAt.IsZero() {
+		e.FinishedAt = &s.FinishedAt
+	}
+	return e
+}
