@@ -17,24 +17,26 @@ import (
 	"magpie/internal/search"
 	"magpie/internal/secret"
 	"magpie/internal/sourcefile"
+	"magpie/internal/summary"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
 )
 
 // Resolver answers the schema from the domain packages. Every field is needed.
 type Resolver struct {
-	Ent      *ent.Client
-	Accounts *authn.Accounts
-	Keys     *authn.Keys
-	Jobs     *syncjob.Jobs
-	Files    *sourcefile.Files
-	Kinds    *connectors.Registry
-	Secrets  *secret.Box
-	Search   *search.Engine
-	Index    *index.Store
-	Chat     *chat.Chat
-	Models   *embed.Registry
-	Log      *slog.Logger
+	Ent       *ent.Client
+	Accounts  *authn.Accounts
+	Keys      *authn.Keys
+	Jobs      *syncjob.Jobs
+	Files     *sourcefile.Files
+	Kinds     *connectors.Registry
+	Secrets   *secret.Box
+	Search    *search.Engine
+	Index     *index.Store
+	Chat      *chat.Chat
+	Models    *embed.Registry
+	Summaries *summary.Summarizer
+	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64
 	Now      func() time.Time
