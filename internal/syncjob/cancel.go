@@ -1,0 +1,47 @@
+package syncjob
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/apierr"
+)
+
+// Cancel stops a job that the viewer may change. A queued one is canceled at
+// once; a running one is asked to stop, which its worker does at the next item;
+// one that is over is answered as it is. What was stored stays.
+func (j *Jobs) Cancel(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
+	client := j.clientOf(ctx)
+	now := j.now()
+	canceled, err := client.SyncJob.Update().
+		Where(entjob.ID(jobID), entjob.StatusEQ(entjob.StatusQueued)).
+		SetStatus(entjob.StatusCanceled).
+		SetFinishedAt(now).
+		SetUpdatedAt(now).
+		AddRevision(1).
+		Save(ctx)
+	if err != nil {
+		return nil, apierr.Wrap("cancel a queued sync job", err)
+	}
+	if canceled == 0 {
+		_, err = client.SyncJob.Update().
+			Where(entjob.ID(jobID), entjob.StatusEQ(entjob.StatusRunning)).
+			SetCancelRequested(true).
+			SetUpdatedAt(now).
+			Save(ctx)
+		if err != nil {
+			return nil, apierr.Wrap("ask a sync job to stop", err)
+		}
+	}
+	row, err := get(ctx, client, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if canceled > 0 || row.CancelRequested && Open(row.Status) {
+		j.afterCommit(ctx, func(ctx context.Context) { j.publish(ctx, Event{Snapshot: SnapshotOf(row)}) })
+	}
+	return row, nil
+}
