@@ -1,0 +1,144 @@
+package local
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// DefaultName is the data folder's name where none is given.
+const DefaultName = ".magpie"
+
+// Files of a data folder.
+const (
+	secretsFile = "secrets.json"
+	runFile     = "run.json"
+	lockFile    = "run.lock"
+	devFile     = "dev.json"
+	logFile     = "magpie.log"
+)
+
+const privateMode = 0o600
+
+// Folder is a data folder.
+type Folder struct{ path string }
+
+// Make opens the data folder at path and makes it when it is missing. An empty
+// path is .magpie in the working directory.
+func Make(path string) (*Folder, error) {
+	if path == "" {
+		path = DefaultName
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w", path, err)
+	}
+	// The private services, which may run as another user, live below; whatever
+	// is secret has its own permissions.
+	if err := os.MkdirAll(absolute, 0o755); err != nil { //nolint:gosec // see above
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	return &Folder{path: absolute}, nil
+}
+
+// ErrNone is returned by Find when there is no data folder.
+var ErrNone = errors.New("there is no data folder here")
+
+// Find opens an existing data folder: the one at path, or with an empty path
+// .magpie in the working directory or a folder above it.
+func Find(path string) (*Folder, error) {
+	if path != "" {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("data folder %s: %w", path, err)
+		}
+		if !isFolder(absolute) {
+			return nil, ErrNone
+		}
+		return &Folder{path: absolute}, nil
+	}
+	directory, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	for {
+		if candidate := filepath.Join(directory, DefaultName); isFolder(candidate) {
+			return &Folder{path: candidate}, nil
+		}
+		parent := filepath.Dir(directory)
+		if parent == directory {
+			return nil, ErrNone
+		}
+		directory = parent
+	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Path is the folder's absolute path.
+func (f *Folder) Path() string { return f.path }
+
+// Services is where the private PostgreSQL and Redis keep their data.
+func (f *Folder) Services() string { return filepath.Join(f.path, "services") }
+
+// Blobs is where uploaded files are kept.
+func (f *Folder) Blobs() string { return filepath.Join(f.path, "blobs") }
+
+// S3 is where the demo's S3 server keeps its objects.
+func (f *Folder) S3() string { return filepath.Join(f.path, "s3") }
+
+// Log is where a background process writes.
+func (f *Folder) Log() string { return filepath.Join(f.path, logFile) }
+
+// DevPath is where the description of a running stack is.
+func (f *Folder) DevPath() string { return filepath.Join(f.path, devFile) }
+
+func (f *Folder) file(name string) string { return filepath.Join(f.path, name) }
+
+// read fills into from a JSON file; found is false when there is none.
+func (f *Folder) read(name string, into any) (found bool, err error) {
+	content, err := os.ReadFile(f.file(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the data folder: %w", err)
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return false, fmt.Errorf("%s cannot be read (%w); remove it if the data folder holds nothing of value", f.file(name), err)
+	}
+	return true, nil
+}
+
+// write replaces a JSON file at once: a reader never sees half of it.
+func (f *Folder) write(name string, value any) error {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the data folder: %w", err)
+	}
+	temporary, err := os.CreateTemp(f.path, name+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write the data folder: %w", err)
+	}
+	_, err = temporary.Write(append(content, '\n'))
+	err = errors.Join(err, temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), f.file(name))
+	}
+	if err != nil {
+		return fmt.Errorf("write the data folder: %w", errors.Join(err, os.Remove(temporary.Name())))
+	}
+	return nil
+}
+
+func (f *Folder) remove(name string) error {
+	if err := os.Remove(f.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("clean the data folder: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package local_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/cmd/magpie/local"
+)
+
+func folder(t *testing.T) *local.Folder {
+	t.Helper()
+	f, err := local.Make(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestSecretsAreMadeOnceAndArePrivate(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	first, err := f.Secrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := f.Secrets()
+	if err != nil || first != second {
+		t.Errorf("the secrets changed: %v", err)
+	}
+	if len(first.AdminPassword) < 16 || first.AdminEmail != local.AdminEmail || !strings.HasPrefix(first.SealingKeys, "local:") {
+		t.Error("the secrets are not complete")
+	}
+	info, err := os.Stat(filepath.Join(f.Path(), "secrets.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if other, err := folder(t).Secrets(); err != nil || other.AdminPassword == first.AdminPassword {
+		t.Errorf("two folders share a password: %v", err)
+	}
+}
+
+func TestDamagedSecretsAreReportedAndKept(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	path := filepath.Join(f.Path(), "secrets.json")
+	if err := os.WriteFile(path, []byte(`{"session_key": "x`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Secrets(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+	if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), `{"session_key"`) {
+		t.Error("the damaged file was replaced")
+	}
+}
+
+func TestDevHasTheAgreedFields(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	if _, found, err := f.Dev(); found || err != nil {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	if err := f.SaveDev(local.Dev{BaseURL: "http://127.0.0.1:1", CollectionID: uuid.New()}); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(f.DevPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]string
+	if err := json.Unmarshal(content, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"base_url", "graphql_url", "admin_email", "admin_password", "publishable_key", "secret_key", "collection_id"} {
+		if _, found := fields[name]; !found {
+			t.Errorf("dev.json lacks %s", name)
+		}
+		delete(fields, name)
+	}
+	if len(fields) > 0 {
+		t.Errorf("dev.json has more: %v", fields)
+	}
+	if info, err := os.Stat(f.DevPath()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestOneProcessRunsInAFolder(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	if _, found, err := f.Running(); found || err != nil {
+		t.Fatalf("nobody runs: found %v, %v", found, err)
+	}
+	claim, err := f.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := f.Running(); found || err != nil {
+		t.Errorf("a process that has not told about itself was found: %v", err)
+	}
+	if pid, held, err := f.Holder(); !held || pid != os.Getpid() || err != nil {
+		t.Errorf("holder %d, %v, %v", pid, held, err)
+	}
+	if err := claim.Publish(local.Run{BaseURL: "http://127.0.0.1:1", Ready: true}); err != nil {
+		t.Fatal(err)
+	}
+	if run, found, err := f.Running(); !found || err != nil || run.PID != os.Getpid() || !run.Ready {
+		t.Errorf("%+v, %v, %v", run, found, err)
+	}
+	_, err = f.Claim(t.Context())
+	if busy, ok := errors.AsType[*local.BusyError](err); !ok || busy.PID != os.Getpid() {
+		t.Errorf("a second claim: %v", err)
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := f.Running(); found || err != nil {
+		t.Errorf("found after the release: %v", err)
+	}
+	again, err := f.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a killed process left behind describes nobody.
+func TestARecordWithoutItsProcessIsIgnored(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	if err := os.WriteFile(filepath.Join(f.Path(), "run.json"), []byte(`{"pid": 1, "ready": true}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(f.Path(), "run.lock"), []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := f.Running(); found || err != nil {
+		t.Errorf("found %v, %v", found, err)
+	}
+	if stopped, err := f.End(t.Context()); stopped || err != nil {
+		t.Errorf("stopped %v, %v", stopped, err)
+	}
+}
+
+func TestLookingDoesNotDisturbAClaim(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	var watchers sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		watchers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if _, _, err := f.Running(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	for range 20 {
+		claim, err := f.Claim(t.Context())
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if err := claim.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	watchers.Wait()
+}
+
+func TestAFolderIsFoundFromBelow(t *testing.T) {
+	root := t.TempDir()
+	below := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(below)
+	if _, err := local.Find(filepath.Join(root, local.DefaultName)); !errors.Is(err, local.ErrNone) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := local.Make(filepath.Join(root, local.DefaultName)); err != nil {
+		t.Fatal(err)
+	}
+	found, err := local.Find("")
+	if err != nil || filepath.Base(filepath.Dir(found.Path())) != filepath.Base(root) {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+func TestABackgroundProcessThatEndsAtOnceIsReported(t *testing.T) {
+	t.Parallel()
+	f := folder(t)
+	_, err := f.Background(t.Context(), "/bin/sh", "-c", "echo starting; echo 'the port is taken' >&2; exit 1")
+	if err == nil || !strings.Contains(err.Error(), "the port is taken") || !strings.Contains(err.Error(), f.Log()) {
+		t.Errorf("got %v", err)
+	}
+}
