@@ -1,0 +1,48 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// anchors gives the headings of one document their fragments.
+type anchors map[string]int
+
+// take returns an explicit anchor as it is, or makes one from the text of a heading as GitHub does: lower case, letters,
+// digits, - and _ only, blanks as -, and a number where an earlier heading has the same.
+func (a anchors) take(explicit, text string) string {
+	anchor := explicit
+	if anchor == "" {
+		anchor = slug(text)
+	}
+	if anchor == "" {
+		anchor = "section"
+	}
+	count, taken := a[anchor]
+	if !taken {
+		a[anchor] = 0
+		return anchor
+	}
+	for {
+		count++
+		numbered := anchor + "-" + strconv.Itoa(count)
+		if _, found := a[numbered]; !found {
+			a[anchor], a[numbered] = count, 0
+			return numbered
+		}
+	}
+}
+
+func slug(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(text)) {
+		switch {
+		case r == ' ' || r == '\t':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
+			b.WriteRune(r)
+		}
+	}
+	return truncate(b.String(), 200)
+}

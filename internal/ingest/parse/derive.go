@@ -1,0 +1,251 @@
+package parse
+
+import (
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// derive fills in what the file does not say about itself.
+func (d *Document) derive(in Input, form format, found *draft) {
+	place := placeOf(in.Name)
+	if d.Version == "" {
+		d.Version = place.version
+	}
+	if d.Section == "" {
+		d.Section = place.section
+	}
+	d.deriveLanguage(in, place, found)
+	if d.DocType == "" {
+		d.DocType = docType(place, form, found)
+	}
+	if d.Title == "" {
+		d.Title = titleOf(in, form, d.Blocks)
+	}
+	if _, known := d.Metadata["url"]; !known && in.URL != "" {
+		d.Metadata["url"] = truncate(in.URL, maxFactBytes)
+	}
+}
+
+func (d *Document) deriveLanguage(in Input, place place, found *draft) {
+	if d.Language == "" {
+		d.Language = place.language
+	}
+	if d.Language == "" {
+		d.Language = languageCode(in.Language)
+	}
+	if !found.prose || d.Language != "" && place.doubtful == "" {
+		return
+	}
+	if d.Language == "" {
+		detected, reliable := detectLanguage(d.Blocks)
+		if reliable || detected != "" && detected == place.doubtful {
+			d.Language = detected
+		}
+	}
+}
+
+// place is what a path says.
+type place struct {
+	folders                    []string // lower case
+	stem                       string   // of the file name, lower case
+	language, version, section string
+	doubtful                   string // a folder that may be a language or a word
+}
+
+// placeOf reads a path.
+func placeOf(name string) place {
+	name = strings.Trim(path.Clean(strings.ReplaceAll(name, "\\", "/")), "/")
+	parts := strings.Split(name, "/")
+	p := place{stem: strings.ToLower(stemOf(parts[len(parts)-1]))}
+	parts = parts[:len(parts)-1]
+	if suffix := path.Ext(p.stem); suffix != "" {
+		// page.de.md
+		if code := languageFolder(suffix[1:]); code != "" {
+			p.language, p.stem = code, strings.TrimSuffix(p.stem, suffix)
+		}
+	}
+	last := -1 // the last folder that is a language or a version
+	for i, part := range parts {
+		lower := strings.ToLower(part)
+		p.folders = append(p.folders, lower)
+		framed := i > 0 && (last == i-1 || isGeneral(p.folders[i-1]))
+		switch {
+		case p.version == "" && isVersionFolder(lower), p.version == "" && framed && isShortNumber(lower):
+			p.version, last = strings.TrimPrefix(strings.TrimPrefix(part, "version-"), "release-"), i
+		case p.language != "" || languageFolder(lower) == "":
+		case !isAmbiguous(lower):
+			p.language, last = languageFolder(lower), i
+		case i == 0 || framed:
+			p.doubtful = languageFolder(lower)
+		}
+	}
+	p.section = sectionOf(parts, last)
+	return p
+}
+
+// sectionOf is the first folder after the language and version; without such a folder the first one that is neither.
+func sectionOf(parts []string, last int) string {
+	if last+1 < len(parts) && last >= 0 {
+		return parts[last+1]
+	}
+	for i, part := range parts {
+		lower := strings.ToLower(part)
+		if i > last && !isGeneral(lower) && !isVersionFolder(lower) {
+			return part
+		}
+	}
+	for i := last - 1; i >= 0; i-- {
+		lower := strings.ToLower(parts[i])
+		if !isGeneral(lower) && !isVersionFolder(lower) && !isShortNumber(lower) && languageFolder(lower) == "" && i > 0 {
+			return parts[i]
+		}
+	}
+	return ""
+}
+
+// isGeneral reports names of folders that say nothing about what is in them.
+func isGeneral(folder string) bool {
+	switch folder {
+	case "docs", "doc", "documentation", "content", "contents", "src", "source", "site", "website", "www", "public", "pages",
+		"i18n", "locales", "locale", "lang", "langs", "languages", "translations", "versioned_docs", "versions", "files", "current", "..", ".":
+		return true
+	}
+	return false
+}
+
+// isVersionFolder recognises v1, v1.2, 1.2, 1.2.3-rc1, version-1.2, latest.
+func isVersionFolder(folder string) bool {
+	switch folder {
+	case "latest", "stable", "next", "nightly", "edge":
+		return true
+	}
+	number := strings.TrimPrefix(strings.TrimPrefix(folder, "version-"), "release-")
+	marked := number != folder
+	if rest, found := strings.CutPrefix(number, "v"); found {
+		number, marked = rest, true
+	}
+	digits, dots := 0, 0
+	for i, r := range number {
+		switch {
+		case '0' <= r && r <= '9':
+			digits++
+		case r == '.' && i > 0:
+			dots++
+		case i > 0 && (r == 'x' || r == '-') && digits > 0:
+			return (marked || dots > 0) && len(number) < 30
+		default:
+			return false
+		}
+	}
+	return digits > 0 && len(number) < 30 && (marked || dots > 0) && !strings.HasSuffix(number, ".")
+}
+
+func isShortNumber(folder string) bool {
+	return len(folder) <= 2 && folder != "" && strings.Trim(folder, "0123456789") == ""
+}
+
+// docType is the small rule of the package documentation.
+func docType(place place, form format, found *draft) string {
+	if form.docType == "code" || form.docType == "config" {
+		return form.docType
+	}
+	if kind := typeOfWords(place.stem); kind != "" {
+		return kind
+	}
+	for i := len(place.folders) - 1; i >= 0; i-- {
+		if kind := typeOfWords(place.folders[i]); kind != "" {
+			return kind
+		}
+	}
+	switch {
+	case found.docType != "":
+		return found.docType
+	case form.docType != "":
+		return form.docType
+	}
+	return "document"
+}
+
+func typeOfWords(name string) string {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		switch word {
+		case "faq", "faqs":
+			return "faq"
+		case "glossary":
+			return "glossary"
+		case "changelog", "changes", "releases", "releasenotes", "history":
+			return "changelog"
+		case "troubleshooting", "troubleshoot", "runbook", "runbooks", "triage":
+			return "troubleshooting"
+		case "api", "apis", "openapi", "swagger", "grpc", "rest":
+			return "api"
+		case "reference", "references", "ref", "cli", "commands":
+			return "reference"
+		case "guide", "guides", "tutorial", "tutorials", "howto", "quickstart", "intro", "introduction", "started", "walkthrough", "learn", "lessons":
+			return "guide"
+		case "blog", "news":
+			return "blog"
+		case "release":
+			if strings.Contains(name, "note") {
+				return "changelog"
+			}
+		case "how":
+			if strings.HasPrefix(name, "how-to") || strings.HasPrefix(name, "how_to") {
+				return "guide"
+			}
+		}
+	}
+	return ""
+}
+
+// titleOf is the source's title, the first heading, or the file's name made readable.
+func titleOf(in Input, form format, blocks []Block) string {
+	base := baseName(in.Name)
+	hint := truncate(oneLine(clean(in.Title)), 500)
+	if hint != "" && hint != base && hint != stemOf(base) && hint != in.Name {
+		return hint
+	}
+	for i := range blocks {
+		if blocks[i].Kind == Heading {
+			return truncate(oneLine(blocks[i].Text), 500)
+		}
+		if i > 20 {
+			break
+		}
+	}
+	switch {
+	case base == "" || base == "." || base == "/":
+		return "Untitled"
+	case form.name == "code" || form.name == "config":
+		return truncate(clean(base), 500)
+	}
+	return humanise(in.Name)
+}
+
+func stemOf(base string) string {
+	if stem := strings.TrimSuffix(base, path.Ext(base)); stem != "" {
+		return stem
+	}
+	return base
+}
+
+// humanise makes a title of a file name; a page that is its folder's front page takes the folder's name.
+func humanise(name string) string {
+	name = clean(strings.ReplaceAll(name, "\\", "/"))
+	stem := stemOf(path.Base(name))
+	switch strings.ToLower(strings.TrimLeft(stem, "_")) {
+	case "index", "readme", "default":
+		if folder := path.Base(path.Dir(name)); folder != "." && folder != "/" {
+			stem = folder
+		}
+	}
+	words := strings.FieldsFunc(stem, func(r rune) bool { return r == '-' || r == '_' || r == ' ' || r == '+' })
+	if len(words) == 0 {
+		return truncate(stem, 500)
+	}
+	first, size := utf8.DecodeRuneInString(words[0])
+	words[0] = string(unicode.ToUpper(first)) + words[0][size:]
+	return truncate(strings.Join(words, " "), 500)
+}

@@ -1,0 +1,201 @@
+package parse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of what front matter and page heads may put into a document.
+const (
+	maxFacts     = 50
+	maxFactBytes = 1000
+	maxTags      = 50
+	maxName      = 200
+)
+
+// applyFacts moves what the file says about itself into the document. What has no field of its own goes to Metadata.
+func (d *Document) applyFacts(found *draft) {
+	take := func(keys ...string) any {
+		for _, key := range keys {
+			if value, ok := found.meta[key]; ok && value != nil && factText(value) != "" {
+				return value
+			}
+		}
+		return nil
+	}
+	d.Title = truncate(oneLine(factText(take("title"))), 500)
+	if d.Title == "" {
+		d.Title = truncate(oneLine(found.title), 500)
+	}
+	d.Author = truncate(oneLine(factText(take("author", "authors"))), maxName)
+	d.Section = truncate(oneLine(firstText(take("section", "category", "categories"))), maxName)
+	d.Version = truncate(oneLine(factText(take("version"))), maxName)
+	d.Language = languageCode(factText(take("language", "lang", "locale")))
+	if d.Language == "" {
+		d.Language = languageCode(found.language)
+	}
+	d.DocType = typeName(factText(take("type", "doc_type", "doctype", "content_type")))
+	d.Tags = tags(take("tags"), take("keywords"))
+	d.CreatedAt = dateOf(take("date", "created", "created_at", "createdat", "publishdate", "published", "pubdate"))
+	d.UpdatedAt = dateOf(take("updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated"))
+	if description := factText(take("description", "summary", "excerpt", "abstract")); description != "" {
+		d.Metadata["description"] = truncate(oneLine(description), 2000)
+	}
+	for _, key := range slices.Sorted(maps.Keys(found.meta)) {
+		if isField(key) || len(d.Metadata) >= maxFacts || len(key) > 100 {
+			continue
+		}
+		if value := fact(found.meta[key]); value != nil {
+			d.Metadata[key] = value
+		}
+	}
+	maps.Copy(d.Metadata, found.extra)
+}
+
+// isField reports keys whose value is in a field of Document.
+func isField(key string) bool {
+	switch key {
+	case "title", "author", "authors", "section", "version", "language", "lang", "tags", "keywords", "description", "summary",
+		"excerpt", "abstract", "date", "created", "created_at", "updated", "lastmod", "modified", "updated_at":
+		return true
+	}
+	return false
+}
+
+// fact returns a value as Metadata holds it, nil for what it does not hold.
+func fact(value any) any {
+	switch value := value.(type) {
+	case string:
+		if text := oneLine(value); text != "" {
+			return truncate(text, maxFactBytes)
+		}
+	case bool, int, int64, float64, uint64:
+		return value
+	case time.Time:
+		return value.UTC().Format(time.RFC3339)
+	case []any:
+		var list []string
+		for _, item := range value {
+			if text := factText(item); text != "" && len(list) < maxTags {
+				list = append(list, truncate(oneLine(text), maxName))
+			}
+		}
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+// factText returns a value as text: a list joined by commas, the name of an object that has one.
+func factText(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return strings.TrimSpace(clean(value))
+	case time.Time:
+		if value.Hour() == 0 && value.Minute() == 0 && value.Second() == 0 {
+			return value.Format(time.DateOnly)
+		}
+		return value.Format(time.RFC3339)
+	case []any:
+		var parts []string
+		for _, item := range value {
+			if text := factText(item); text != "" && len(parts) < maxTags {
+				parts = append(parts, text)
+			}
+		}
+		return strings.Join(parts, ", ")
+	case map[string]any:
+		for _, key := range []string{"name", "title", "date"} {
+			if text, ok := value[key].(string); ok {
+				return strings.TrimSpace(clean(text))
+			}
+		}
+		return ""
+	case bool, int, int64, uint64, float64:
+		return fmt.Sprint(value)
+	}
+	if text, ok := value.(fmt.Stringer); ok {
+		return text.String()
+	}
+	return ""
+}
+
+// firstText is factText of the first item of a list.
+func firstText(value any) string {
+	if list, ok := value.([]any); ok && len(list) > 0 {
+		return factText(list[0])
+	}
+	return factText(value)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// tags joins lists of tags, and texts of tags parted by commas, without repetition.
+func tags(values ...any) []string {
+	var list []string
+	add := func(text string) {
+		text = truncate(oneLine(text), 100)
+		same := func(tag string) bool { return strings.EqualFold(tag, text) }
+		if text != "" && len(list) < maxTags && !slices.ContainsFunc(list, same) {
+			list = append(list, text)
+		}
+	}
+	for _, value := range values {
+		if items, ok := value.([]any); ok {
+			for _, item := range items {
+				add(factText(item))
+			}
+			continue
+		}
+		for part := range strings.SplitSeq(factText(value), ",") {
+			add(part)
+		}
+	}
+	return list
+}
+
+// typeName accepts a front matter type that is a name and not a layout or a sentence.
+func typeName(text string) string {
+	text = strings.ToLower(strings.TrimSpace(text))
+	text = strings.NewReplacer(" ", "_", "-", "_").Replace(text)
+	if text == "" || len(text) > 30 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return ""
+	}
+	switch text {
+	case "docs", "doc", "default", "page", "post", "single", "list", "basic", "index":
+		return ""
+	}
+	return text
+}
+
+// dateOf reads a date, zero when it is none.
+func dateOf(value any) time.Time {
+	if date, ok := value.(time.Time); ok {
+		return plausible(date)
+	}
+	text := factText(value)
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05", "2006-01-02 15:04",
+		time.DateOnly, "2006/01/02", "2006-01", "02.01.2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
+		time.RFC1123, time.RFC1123Z, time.RFC850,
+	} {
+		if date, err := time.Parse(layout, text); err == nil {
+			return plausible(date)
+		}
+	}
+	return time.Time{}
+}
+
+// plausible refuses dates that no document can have and databases may not hold.
+func plausible(date time.Time) time.Time {
+	if date.Year() < 1900 || date.Year() > 2200 {
+		return time.Time{}
+	}
+	return date.UTC()
+}

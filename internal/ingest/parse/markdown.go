@@ -1,0 +1,345 @@
+package parse
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+const (
+	// maxNesting is how deep lists and quotes keep their structure.
+	maxNesting = 32
+	// maxHeading is the longest text, in bytes, that is taken for a heading.
+	maxHeading = 1000
+)
+
+// readMarkdown reads Markdown (CommonMark with GitHub's tables) and MDX, with front matter. The inline structure is left
+// as it is written, but for HTML and the marks of site generators.
+func readMarkdown(ctx context.Context, r request) (*draft, error) {
+	meta, body, problem := frontMatter(r.text)
+	found := &draft{meta: meta, prose: true, extra: make(map[string]any)}
+	if problem != nil {
+		found.extra["front_matter_error"] = truncate(problem.Error(), 300)
+	}
+	w := markdownWalker{ctx: ctx, anchors: make(anchors)}
+	w.parse(stripTemplates(body, r.format.name == "mdx"))
+	if w.err != nil {
+		return nil, w.err
+	}
+	found.blocks = w.blocks
+	return found, nil
+}
+
+// markdownWalker turns a syntax tree into blocks.
+type markdownWalker struct {
+	ctx        context.Context
+	source     []byte
+	references parser.Context
+	linked     bool // whether the text defines links by name
+	anchors    anchors
+	blocks     []Block
+	steps      int
+	err        error
+}
+
+func (w *markdownWalker) parse(body string) {
+	w.source = []byte(flatten(body))
+	w.references = parser.NewContext()
+	// Only blocks are parsed: the text of a passage keeps its inline marks, and inline parsing is what can be made slow.
+	blocks := parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
+			util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
+	)
+	root := blocks.Parse(text.NewReader(w.source), parser.WithContext(w.references))
+	w.linked = len(w.references.References()) > 0
+	w.children(root, 0)
+}
+
+// flatten takes away the nesting of lines that open more quotes or lists than anyone writes: a parser spends time on
+// each level for each line.
+func flatten(body string) string {
+	deep := func(line string) bool {
+		marks := 0
+		for i := range len(line) {
+			switch line[i] {
+			case ' ', '\t':
+			case '>', '-', '*', '+':
+				if marks++; marks > maxNesting {
+					return true
+				}
+			default:
+				return i > 40*maxNesting
+			}
+		}
+		return false
+	}
+	found := false
+	for line := range strings.Lines(body) {
+		if deep(line) {
+			found = true
+			break
+		}
+	}
+	if !found {
+		return body
+	}
+	var b strings.Builder
+	b.Grow(len(body))
+	for line := range strings.Lines(body) {
+		if deep(line) && strings.Trim(line, "-* \t\n") != "" {
+			line = strings.TrimLeft(line, " \t>-*+")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func (w *markdownWalker) alive() bool {
+	w.steps++
+	if w.err == nil && w.steps%256 == 0 && w.ctx.Err() != nil {
+		w.err = fmt.Errorf("parse Markdown: %w", w.ctx.Err())
+	}
+	return w.err == nil
+}
+
+func (w *markdownWalker) children(node ast.Node, depth int) {
+	for child := node.FirstChild(); child != nil && w.alive(); child = child.NextSibling() {
+		w.block(child, depth)
+	}
+}
+
+func (w *markdownWalker) emit(block Block) { w.blocks = append(w.blocks, block) }
+
+func (w *markdownWalker) block(node ast.Node, depth int) {
+	switch node := node.(type) {
+	case *ast.Heading:
+		w.heading(node)
+	case *ast.Paragraph, *ast.TextBlock:
+		w.emit(Block{Kind: Paragraph, Text: w.prose(node)})
+	case *ast.FencedCodeBlock:
+		language := ""
+		if node.Info != nil {
+			language = codeInfo(string(node.Info.Value(w.source)))
+		}
+		w.emit(Block{Kind: Code, Language: language, Text: strings.Trim(w.lines(node), "\n")})
+	case *ast.CodeBlock:
+		w.emit(Block{Kind: Code, Text: strings.Trim(w.lines(node), "\n")})
+	case *ast.HTMLBlock:
+		raw := w.lines(node)
+		if node.HasClosure() {
+			raw += string(node.ClosureLine.Value(w.source))
+		}
+		w.html(raw)
+	case *ast.Blockquote:
+		w.quote(node, depth)
+	case *ast.List:
+		w.list(node, depth)
+	case *extast.Table:
+		w.table(node)
+	case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
+	default:
+		w.children(node, depth+1)
+	}
+}
+
+// lines returns the source lines of a block without the marks of what it stands in.
+func (w *markdownWalker) lines(node ast.Node) string {
+	segments := node.Lines()
+	if segments == nil {
+		return ""
+	}
+	var b strings.Builder
+	for i := range segments.Len() {
+		segment := segments.At(i)
+		b.Write(segment.Value(w.source))
+	}
+	return b.String()
+}
+
+func (w *markdownWalker) prose(node ast.Node) string {
+	raw := w.lines(node)
+	if w.linked {
+		raw = w.resolve(raw)
+	}
+	return strings.TrimSpace(inlineHTML(raw))
+}
+
+func (w *markdownWalker) heading(node *ast.Heading) {
+	raw := strings.TrimSpace(w.lines(node))
+	raw, id := headingID(raw)
+	if w.linked {
+		raw = w.resolve(raw)
+	}
+	if len(raw) > maxHeading {
+		w.emit(Block{Kind: Paragraph, Text: strings.TrimSpace(inlineHTML(raw))})
+		return
+	}
+	title := plainText(raw)
+	if title == "" {
+		return
+	}
+	w.emit(Block{Kind: Heading, Level: node.Level, Text: title, Anchor: w.anchors.take(id, title)})
+}
+
+// headingID takes {#id} or {: #id} off the end of a heading.
+func headingID(raw string) (title, id string) {
+	if !strings.HasSuffix(raw, "}") {
+		return raw, ""
+	}
+	start := strings.LastIndexByte(raw, '{')
+	if start < 0 {
+		return raw, ""
+	}
+	for _, word := range strings.Fields(strings.TrimPrefix(raw[start+1:len(raw)-1], ":")) {
+		switch {
+		case word[0] == '#' && len(word) > 1:
+			id = word[1:]
+		case word[0] == '.' || strings.Contains(word, "="):
+		default:
+			return raw, ""
+		}
+	}
+	return strings.TrimSpace(raw[:start]), id
+}
+
+// codeInfo returns the language of a code block from what stands after its fence.
+func codeInfo(info string) string {
+	info = strings.Trim(strings.TrimSpace(info), "{}")
+	end := strings.IndexAny(info, " \t,{:")
+	if end >= 0 {
+		info = info[:end]
+	}
+	info = strings.TrimPrefix(info, ".")
+	if len(info) > 40 || strings.ContainsAny(info, "`=") {
+		return ""
+	}
+	return strings.ToLower(info)
+}
+
+func (w *markdownWalker) html(raw string) {
+	found := htmlFragment(w.ctx, raw, w.anchors)
+	w.blocks = append(w.blocks, found...)
+}
+
+// quote gives one block for the text of a quotation; code and tables in it stay blocks of their own.
+func (w *markdownWalker) quote(node ast.Node, depth int) {
+	if depth >= maxNesting {
+		w.emit(Block{Kind: Quote, Text: inlineHTML(w.deepText(node))})
+		return
+	}
+	inner := markdownWalker{
+		ctx: w.ctx, source: w.source, references: w.references, linked: w.linked, anchors: w.anchors, steps: w.steps, err: w.err,
+	}
+	inner.children(node, depth+1)
+	w.steps, w.err = inner.steps, inner.err
+	var parts []string
+	flush := func() {
+		if len(parts) > 0 {
+			w.emit(Block{Kind: Quote, Text: strings.Join(parts, "\n\n")})
+			parts = nil
+		}
+	}
+	for i := range inner.blocks {
+		switch block := &inner.blocks[i]; block.Kind {
+		case Paragraph, List, Quote:
+			parts = append(parts, block.Markdown())
+		case Heading, Code, Table:
+			flush()
+			w.emit(*block)
+		}
+	}
+	flush()
+}
+
+// deepText returns the text of all there is below a node.
+func (w *markdownWalker) deepText(node ast.Node) string {
+	var parts []string
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering && n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
+			parts = append(parts, strings.TrimRight(w.lines(n), "\n"))
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(parts, "\n")
+}
+
+func (w *markdownWalker) table(node *extast.Table) {
+	var header []string
+	var rows [][]string
+	for row := node.FirstChild(); row != nil && w.alive(); row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, w.prose(cell))
+		}
+		if _, isHeader := row.(*extast.TableHeader); isHeader {
+			header = cells
+		} else {
+			rows = append(rows, cells)
+		}
+	}
+	w.emit(newTable(header, rows))
+}
+
+// resolve writes links by name as links by target, since a passage does not hold the definition.
+func (w *markdownWalker) resolve(raw string) string {
+	if !strings.Contains(raw, "[") {
+		return raw
+	}
+	var b strings.Builder
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case '`':
+			n := spanLength(raw[i:])
+			b.WriteString(raw[i : i+n])
+			i += n
+			continue
+		case '\\':
+			n := min(2, len(raw)-i)
+			b.WriteString(raw[i : i+n])
+			i += n
+			continue
+		case '[':
+			if link, n := w.named(raw[i:]); n > 0 {
+				b.WriteString(link)
+				i += n
+				continue
+			}
+		}
+		b.WriteByte(raw[i])
+		i++
+	}
+	return b.String()
+}
+
+// named returns [label](target) for the [label][name], [label][] or [label] that raw starts with.
+func (w *markdownWalker) named(raw string) (string, int) {
+	end := closing(raw, '[', ']')
+	if end <= 1 {
+		return "", 0
+	}
+	label, name, n := raw[1:end], raw[1:end], end+1
+	if n < len(raw) && raw[n] == '(' {
+		return "", 0
+	}
+	if n < len(raw) && raw[n] == '[' {
+		if stop := closing(raw[n:], '[', ']'); stop > 0 {
+			if stop > 1 {
+				name = raw[n+1 : n+stop]
+			}
+			n += stop + 1
+		}
+	}
+	reference, found := w.references.Reference(util.ToLinkReference([]byte(name)))
+	if !found {
+		return "", 0
+	}
+	return "[" + label + "](" + string(reference.Destination()) + ")", n
+}
