@@ -1,0 +1,176 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"magpie/internal/apierr"
+	"magpie/internal/authn"
+	"magpie/internal/ratelimit"
+	"magpie/internal/viewer"
+)
+
+// The headers of the public surface.
+const (
+	keyHeader       = "X-Service-Key"
+	timestampHeader = "X-Service-Timestamp"
+	signatureHeader = "X-Service-Signature"
+	limitHeader     = "X-RateLimit-Limit"
+	remainingHeader = "X-RateLimit-Remaining"
+	resetHeader     = "X-RateLimit-Reset"
+)
+
+// unlimited is what the rate headers say of a key without a limit: clients
+// expect a number there.
+const unlimited = 1<<31 - 1
+
+// admit finds out who asks and puts the viewer into the context.
+func (x *exchange) admit(raw []byte) error {
+	if x.route.Surface == viewer.SurfacePublic {
+		return x.admitKey(raw)
+	}
+	return x.admitSession()
+}
+
+// admitSession lets signed-in people through, and anybody to an anonymous route.
+func (x *exchange) admitSession() error {
+	if x.route.Anonymous {
+		x.ctx = viewer.With(x.ctx, viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard})
+		return nil
+	}
+	required := apierr.New(apierr.Unauthorized, "Session required")
+	token, ok := bearer(x.r.Header)
+	if !ok {
+		return required
+	}
+	v, err := x.t.sessions.Authenticate(x.ctx, token)
+	if err != nil {
+		if apierr.From(err).Code.Status() == http.StatusUnauthorized {
+			return required
+		}
+		return apierr.Wrap("check the session", err)
+	}
+	v.Surface = viewer.SurfaceDashboard
+	x.ctx = viewer.With(x.ctx, v)
+	return nil
+}
+
+// bearer takes the token out of the one Authorization header.
+func bearer(h http.Header) (string, bool) {
+	given := h.Values("Authorization")
+	if len(given) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// admitKey checks an API key: the key itself and its time, the signature, the
+// host, the rate.
+func (x *exchange) admitKey(raw []byte) error {
+	key, presented, err := x.key()
+	if err != nil {
+		x.standing(x.unknownCaller())
+		return err
+	}
+	caller := x.callerOf(key)
+	if err := x.signed(key, presented, raw); err != nil {
+		x.standing(caller)
+		return err
+	}
+	if err := key.CheckOrigin(x.r.Header); err != nil {
+		x.standing(caller)
+		return err
+	}
+	result, err := x.t.limiter.Allow(x.ctx, caller.key, caller.perMinute)
+	if err != nil {
+		return apierr.Wrap("count the request", err)
+	}
+	x.rateHeaders(result)
+	if !result.Allowed {
+		return &apierr.Error{Code: apierr.RateLimited, Message: "Rate limit exceeded", RetryAfter: max(result.RetryAfter, 1)}
+	}
+	v := key.Viewer
+	v.Surface = viewer.SurfacePublic
+	x.ctx = viewer.With(x.ctx, v)
+	return nil
+}
+
+func (x *exchange) key() (authn.Key, string, error) {
+	given := x.r.Header.Values(keyHeader)
+	switch {
+	case len(given) == 0 || len(given) == 1 && given[0] == "":
+		return authn.Key{}, "", apierr.New(apierr.Unauthorized, "API key required")
+	case len(given) > 1:
+		return authn.Key{}, "", apierr.New(apierr.InvalidKey, "Invalid API key")
+	}
+	key, err := x.t.keys.Authenticate(x.ctx, given[0])
+	if err != nil {
+		return authn.Key{}, "", apierr.Wrap("check the API key", err)
+	}
+	return key, given[0], nil
+}
+
+// signed checks a secret key's signature wherever there is one, and its absence
+// where the key asks for one. Publishable keys cannot keep a secret, so theirs
+// is not looked at.
+func (x *exchange) signed(key authn.Key, presented string, raw []byte) error {
+	if key.Publishable {
+		return nil
+	}
+	timestamps, signatures := x.r.Header.Values(timestampHeader), x.r.Header.Values(signatureHeader)
+	if len(timestamps) == 0 && len(signatures) == 0 && !key.RequireSignature {
+		return nil
+	}
+	if len(timestamps) != 1 || len(signatures) != 1 {
+		return apierr.New(apierr.InvalidSignature, "Invalid request signature")
+	}
+	return authn.VerifySignature(presented, timestamps[0], signatures[0], raw, x.t.now())
+}
+
+// caller is who a request is counted for.
+type caller struct {
+	key       string
+	perMinute int // 0 or less: no limit
+}
+
+// callerOf counts a secret key by itself and a publishable one for each address.
+func (x *exchange) callerOf(key authn.Key) caller {
+	c := caller{key: "key:" + key.ID.String(), perMinute: x.t.limits.Secret}
+	if key.Publishable {
+		c = caller{key: c.key + ":ip:" + x.t.address(x.r), perMinute: x.t.limits.Publishable}
+	}
+	if key.RatePerMinute != nil {
+		c.perMinute = *key.RatePerMinute
+	}
+	return c
+}
+
+// unknownCaller is one without a key that counts: nothing is counted for it,
+// and its standing is that of a publishable key at its first request.
+func (x *exchange) unknownCaller() caller {
+	return caller{key: "ip:" + x.t.address(x.r), perMinute: x.t.limits.Publishable}
+}
+
+// standing sets the rate headers of a request that is refused before it counts.
+func (x *exchange) standing(c caller) {
+	if result, err := x.t.limiter.Peek(x.ctx, c.key, c.perMinute); err == nil {
+		x.rateHeaders(result)
+	}
+}
+
+func (x *exchange) rateHeaders(r ratelimit.Result) {
+	if r.Limit <= 0 {
+		r.Limit, r.Remaining, r.Reset = unlimited, unlimited, x.t.now()
+	}
+	h := x.w.Header()
+	h.Set(limitHeader, strconv.Itoa(r.Limit))
+	h.Set(remainingHeader, strconv.Itoa(r.Remaining))
+	reset := r.Reset.Unix()
+	if r.Reset.Nanosecond() > 0 {
+		reset++ // whoever waits until then has waited enough
+	}
+	h.Set(resetHeader, strconv.FormatInt(reset, 10))
+}

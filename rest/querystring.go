@@ -1,0 +1,108 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"magpie/internal/apierr"
+)
+
+// readQuery moves a query string's parameters into variables, each checked.
+// A group's fields are named group[field], lists are repeated (with or without
+// [] at the end of the name), and a group may also be given whole as JSON.
+// Unknown parameters are ignored.
+func readQuery(raw string, fields []field, into variables) error {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return apierr.New(apierr.InvalidRequest, "the query string is malformed; escape its parameters as in a URL")
+	}
+	return readParameters(values, fields, "", into)
+}
+
+func readParameters(values url.Values, fields []field, prefix string, into variables) error {
+	for _, f := range fields {
+		name := f.name
+		if prefix != "" {
+			name = prefix + "[" + f.name + "]"
+		}
+		given := slices.Clone(values[name])
+		if f.kind == texts {
+			given = append(given, values[name+"[]"]...)
+		}
+		if f.kind == group {
+			if err := readGroup(given, values, f, into); err != nil {
+				return err
+			}
+			continue
+		}
+		if !f.required {
+			given = withoutEmpty(f.kind, given)
+		}
+		if len(given) == 0 {
+			if f.required {
+				return apierr.Invalid(name, "is required")
+			}
+			continue
+		}
+		read, wrong := f.fromParameters(given)
+		if wrong == "" {
+			wrong = f.examine(read)
+		}
+		if wrong != "" {
+			return apierr.Invalid(name, wrong)
+		}
+		into.set(f.variable, f.finish(read))
+	}
+	return nil
+}
+
+// withoutEmpty drops empty texts: a form sends what was not filled in so.
+func withoutEmpty(k kind, given []string) []string {
+	if k != text && k != texts {
+		return given
+	}
+	return slices.DeleteFunc(slices.Clone(given), func(s string) bool { return s == "" })
+}
+
+func (f *field) fromParameters(given []string) (read any, wrong string) {
+	if f.kind == texts {
+		list := make([]any, 0, len(given))
+		for _, s := range given {
+			if wrong := badText(s); wrong != "" {
+				return nil, wrong
+			}
+			list = append(list, s)
+		}
+		return list, ""
+	}
+	if len(given) > 1 {
+		return nil, "is given more than once"
+	}
+	if given[0] == "" && (f.kind == integer || f.kind == number) {
+		return nil, f.numberWanted()
+	}
+	return f.fromText(given[0])
+}
+
+func readGroup(whole []string, values url.Values, f field, into variables) error {
+	if len(whole) == 0 {
+		return readParameters(values, f.fields, f.name, into)
+	}
+	for name := range values {
+		if strings.HasPrefix(name, f.name+"[") {
+			return apierr.Invalid(f.name, "is given twice, whole and as "+f.name+"[…]")
+		}
+	}
+	if len(whole) > 1 {
+		return apierr.Invalid(f.name, "is given more than once")
+	}
+	decoder := json.NewDecoder(strings.NewReader(whole[0]))
+	decoder.UseNumber()
+	var inner map[string]any
+	if err := decoder.Decode(&inner); err != nil || inner == nil || decoder.More() {
+		return apierr.Invalid(f.name, "must be a JSON object, or be given as "+f.name+"["+f.fields[0].name+"]=…")
+	}
+	return readObject(inner, f.fields, f.name+".", into)
+}

@@ -1,0 +1,247 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// shapeKind says what has to happen to a part of an answer on its way out.
+type shapeKind uint8
+
+const (
+	asIs       shapeKind = iota // a scalar
+	lowered                     // an enum: lower case on the wire
+	object                      // field by field
+	connection                  // a Relay connection: the array of its nodes
+)
+
+// lift is the alias of an object whose fields belong to the object around it.
+const lift = "_"
+
+// shape is what a selection's answer looks like, worked out once from the
+// operation and the schema.
+type shape struct {
+	kind    shapeKind
+	plain   bool // nothing below has to change: the bytes are copied
+	list    bool // of what the rest describes
+	typed   bool // a union or interface: which fields there are depends on __typename
+	members []member
+}
+
+// member is one field of an object.
+type member struct {
+	key   string
+	shape *shape
+	on    []string // the type names it belongs to; nil for every one
+}
+
+// shapeOf works out the shape of a selection on a type.
+func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet) (*shape, error) {
+	s := &shape{kind: object, typed: on.IsAbstractType()}
+	if err := s.collect(schema, selection, nil); err != nil {
+		return nil, err
+	}
+	s.plain = !s.typed && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.plain || m.key == lift })
+	return s, nil
+}
+
+func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []string) error {
+	for _, part := range selection {
+		switch part := part.(type) {
+		case *ast.Field:
+			if part.Name == "__typename" {
+				continue
+			}
+			if slices.ContainsFunc(s.members, func(m member) bool {
+				return m.key == part.Alias && (on == nil || m.on == nil || slices.Equal(m.on, on))
+			}) {
+				return fmt.Errorf("%s is selected twice", part.Alias)
+			}
+			child, err := shapeOfField(schema, part)
+			if err != nil {
+				return err
+			}
+			s.members = append(s.members, member{key: part.Alias, shape: child, on: on})
+		case *ast.InlineFragment:
+			if err := s.collect(schema, part.SelectionSet, narrowed(schema, on, part.TypeCondition, s.typed)); err != nil {
+				return err
+			}
+		case *ast.FragmentSpread:
+			if err := s.collect(schema, part.Definition.SelectionSet, narrowed(schema, on, part.Definition.TypeCondition, s.typed)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// narrowed lists the concrete types of a fragment; on an object's own type a
+// fragment holds always.
+func narrowed(schema *ast.Schema, on []string, condition string, typed bool) []string {
+	if !typed || condition == "" {
+		return on
+	}
+	var names []string
+	for _, d := range schema.GetPossibleTypes(schema.Types[condition]) {
+		names = append(names, d.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func shapeOfField(schema *ast.Schema, f *ast.Field) (*shape, error) {
+	t := f.Definition.Type
+	list := false
+	for t.Elem != nil {
+		if list {
+			return nil, fmt.Errorf("%s is a list of lists", f.Alias)
+		}
+		t, list = t.Elem, true
+	}
+	definition := schema.Types[t.NamedType]
+	switch definition.Kind {
+	case ast.Enum:
+		return &shape{kind: lowered, list: list}, nil
+	case ast.Object, ast.Interface, ast.Union:
+		s, err := shapeOf(schema, definition, f.SelectionSet)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(definition.Name, "Connection") {
+			if s.at("edges.node") == nil || s.at("pageInfo.hasNextPage") == nil || s.at("pageInfo.endCursor") == nil {
+				return nil, fmt.Errorf("%s needs edges.node and pageInfo's hasNextPage and endCursor", f.Alias)
+			}
+			s.kind, s.plain = connection, false
+		}
+		s.list = list
+		return s, nil
+	default:
+		return &shape{kind: asIs, plain: true, list: list}, nil
+	}
+}
+
+// at is the shape under a dotted path of keys; nil when there is none.
+func (s *shape) at(path string) *shape {
+	for key := range strings.SplitSeq(path, ".") {
+		i := slices.IndexFunc(s.members, func(m member) bool { return m.key == key })
+		if i < 0 {
+			return nil
+		}
+		s = s.members[i].shape
+	}
+	return s
+}
+
+// write appends raw, an answer of this shape, as it goes on the wire.
+func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
+	if s.plain || isNull(raw) {
+		if len(raw) == 0 {
+			return append(to, "null"...), nil
+		}
+		return append(to, raw...), nil
+	}
+	if !s.list {
+		return s.writeOne(to, raw)
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, fmt.Errorf("reshape a list: %w", err)
+	}
+	to = append(to, '[')
+	for i, item := range items {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		var err error
+		if isNull(item) {
+			to = append(to, "null"...)
+		} else if to, err = s.writeOne(to, item); err != nil {
+			return nil, err
+		}
+	}
+	return append(to, ']'), nil
+}
+
+func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
+	switch s.kind {
+	case lowered:
+		return append(to, bytes.ToLower(raw)...), nil
+	case connection:
+		return s.writeConnection(to, raw)
+	case object:
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			return nil, fmt.Errorf("reshape an object: %w", err)
+		}
+		to = append(to, '{')
+		to, _, err := s.writeMembers(to, fields, typeOf(fields), true)
+		return append(to, '}'), err
+	default:
+		return append(to, raw...), nil
+	}
+}
+
+// writeMembers appends the fields of one object, those of lifted objects among
+// them; first says whether a comma has to come before the next one.
+func (s *shape) writeMembers(to []byte, fields map[string]json.RawMessage, name string, first bool) ([]byte, bool, error) {
+	for _, m := range s.members {
+		if m.on != nil && !slices.Contains(m.on, name) {
+			continue
+		}
+		var err error
+		if m.key == lift {
+			var inner map[string]json.RawMessage
+			if value := fields[m.key]; !isNull(value) {
+				if err := json.Unmarshal(value, &inner); err != nil {
+					return nil, false, fmt.Errorf("reshape a lifted object: %w", err)
+				}
+			}
+			to, first, err = m.shape.writeMembers(to, inner, typeOf(inner), first)
+		} else {
+			if !first {
+				to = append(to, ',')
+			}
+			first = false
+			to = append(append(append(to, '"'), m.key...), `":`...)
+			to, err = m.shape.write(to, fields[m.key])
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return to, first, nil
+}
+
+func (s *shape) writeConnection(to []byte, raw json.RawMessage) ([]byte, error) {
+	var page struct {
+		Edges []struct {
+			Node json.RawMessage `json:"node"`
+		} `json:"edges"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return nil, fmt.Errorf("reshape a connection: %w", err)
+	}
+	node := s.at("edges.node")
+	to = append(to, '[')
+	for i, edge := range page.Edges {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		var err error
+		if to, err = node.write(to, edge.Node); err != nil {
+			return nil, err
+		}
+	}
+	return append(to, ']'), nil
+}
+
+func typeOf(fields map[string]json.RawMessage) string {
+	return strings.Trim(string(fields["__typename"]), `"`)
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

@@ -1,0 +1,29 @@
+package rest
+
+import (
+	"bytes"
+	"strings"
+)
+
+// appendEvent appends one Server-Sent Event. A line break inside the data, of
+// any kind, begins another data line, so that no data can forge a field; in the
+// name, where none may be, it becomes a space.
+func appendEvent(to []byte, name string, data []byte) []byte {
+	to = append(to, "event: "...)
+	to = append(to, strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == 0 {
+			return ' '
+		}
+		return r
+	}, name)...)
+	to = append(to, '\n')
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte{'\n'})
+	data = bytes.ReplaceAll(data, []byte{'\r'}, []byte{'\n'})
+	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
+		to = append(append(append(to, "data: "...), line...), '\n')
+	}
+	return append(to, '\n')
+}
+
+// appendComment appends a comment, which keeps a quiet connection open.
+func appendComment(to []byte) []byte { return append(to, ": keep-alive\n\n"...) }

@@ -1,0 +1,248 @@
+package rest
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"magpie/internal/viewer"
+)
+
+// Route is one line of the REST interface.
+type Route struct {
+	Method    string
+	Pattern   string         // path with parameters in braces
+	Operation string         // name of the stored operation
+	Surface   viewer.Surface // PUBLIC: by API key; DASHBOARD: by session
+	Anonymous bool           // needs no session
+	Status    int            // of success
+}
+
+// Routes lists the whole REST interface, in the order of its table.
+func Routes() []Route {
+	table := newTable()
+	out := make([]Route, 0, len(table))
+	for _, r := range table {
+		out = append(out, r.Route)
+	}
+	return out
+}
+
+// source says where a route's fields are read.
+type source uint8
+
+const (
+	nowhere source = iota
+	query
+	body
+	multipartForm
+)
+
+// route is a Route with all that is needed to answer it.
+type route struct {
+	Route
+	segments []segment
+	from     source
+	fields   []field
+	input    bool   // the operation takes an input object even when nothing is given
+	answer   string // path of the answer's data in the operation's
+	pages    string // path of the connection that limit and cursor page; empty for none
+	perPage  int    // the default of limit
+	reach    string // variable with the collection that the caller must reach
+	metered  bool   // counts against the query quota
+}
+
+// The bounds of the interface.
+const (
+	maxPage    = 200
+	maxResults = 100
+	maxMessage = 4000 // characters of a chat message
+)
+
+func newTable() []*route {
+	const dashboard, public = viewer.SurfaceDashboard, viewer.SurfacePublic
+	table := []*route{
+		{Route: Route{http.MethodPost, "/v1/docs/search", "Search", public, false, 200},
+			from: body, fields: searchFields(), input: true, reach: "input.collection", metered: true},
+		{Route: Route{http.MethodGet, "/v1/docs/search", "Search", public, false, 200},
+			from: query, fields: searchFields(), input: true, reach: "input.collection", metered: true},
+		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
+			from: body, fields: chatFields(), input: true, reach: "input.collection", metered: true},
+
+		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
+			from: body, fields: []field{{name: "email", variable: "email", required: true}, {name: "password", variable: "password", required: true}}},
+		{Route: Route{http.MethodPost, "/api/v1/auth/refresh", "RefreshSession", dashboard, true, 200},
+			from: body, fields: []field{{name: "refresh_token", variable: "refreshToken", required: true}}},
+		{Route: Route{http.MethodPost, "/api/v1/auth/logout", "SignOut", dashboard, false, 200}, answer: "."},
+
+		{Route: Route{http.MethodGet, "/api/v1/collections", "ListCollections", dashboard, false, 200}, pages: "data"},
+		{Route: Route{http.MethodPost, "/api/v1/collections", "CreateCollection", dashboard, false, 201},
+			from: body, fields: collectionFields(true), input: true},
+		{Route: Route{http.MethodGet, "/api/v1/collections/{id}", "GetCollection", dashboard, false, 200}},
+		{Route: Route{http.MethodPut, "/api/v1/collections/{id}", "UpdateCollection", dashboard, false, 200},
+			from: body, fields: collectionFields(false), input: true},
+		{Route: Route{http.MethodDelete, "/api/v1/collections/{id}", "DeleteCollection", dashboard, false, 204}},
+		{Route: Route{http.MethodPost, "/api/v1/collections/{id}/refresh-stats", "RefreshCollectionStats", dashboard, false, 200}},
+
+		{Route: Route{http.MethodGet, "/api/v1/documents/{id}/content", "GetDocumentContent", dashboard, false, 200}},
+		{Route: Route{http.MethodGet, "/api/v1/documents/{id}/summary", "GetDocumentSummary", dashboard, false, 200}},
+
+		{Route: Route{http.MethodGet, "/api/v1/connectors", "ListConnectors", dashboard, false, 200},
+			from: query, pages: "data", fields: []field{{name: "collection", variable: "collection", kind: uid}}},
+		{Route: Route{http.MethodPost, "/api/v1/connectors", "CreateConnector", dashboard, false, 201},
+			from: body, input: true, fields: append([]field{
+				{name: "name", variable: "input.name", required: true},
+				{name: "type", variable: "input.type", required: true},
+				{name: "collection", variable: "input.collection", kind: uid, required: true},
+			}, connectorSettings()...)},
+		{Route: Route{http.MethodPost, "/api/v1/connectors/test", "TestConnection", dashboard, false, 200},
+			from: body, input: true, fields: []field{
+				{name: "type", variable: "input.type", required: true},
+				{name: "config", variable: "input.config", kind: anything},
+				{name: "credentials", variable: "input.credentials", kind: anything},
+			}},
+		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}", "GetConnector", dashboard, false, 200}},
+		{Route: Route{http.MethodPut, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
+			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name"}}, connectorSettings()...)},
+		{Route: Route{http.MethodPatch, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
+			from: body, input: true, fields: []field{docSync(true)}},
+		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
+		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/test", "TestConnector", dashboard, false, 200}},
+		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/sync", "StartSync", dashboard, false, 202},
+			from: body, input: true, fields: []field{
+				{name: "sync_mode", variable: "input.syncMode", allowed: []string{"full", "incremental", "auto"}},
+				{name: "file_filter", variable: "input.fileFilter", kind: texts},
+				{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean},
+			}},
+		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},
+		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents", "ListDocuments", dashboard, false, 200},
+			from: query, pages: "data", fields: []field{{name: "status", variable: "status", upper: true, list: true,
+				allowed: []string{"pending", "processing", "indexed", "failed", "deleted"}}}},
+		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents/{documentId}", "GetDocument", dashboard, false, 200}},
+		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/documents/{documentId}", "DeleteDocument", dashboard, false, 204}},
+		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/files", "ListFiles", dashboard, false, 200},
+			answer: "data.files", pages: "data.files"},
+		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/files/upload", "UploadFiles", dashboard, false, 201},
+			from: multipartForm},
+		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
+			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, check: notEmpty}}},
+
+		{Route: Route{http.MethodGet, "/api/v1/search", "Search", dashboard, false, 200},
+			from: query, fields: searchFields(), input: true, metered: true},
+		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data"},
+		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
+			pages: "data.messages", perPage: maxPage},
+	}
+	for _, r := range table {
+		r.segments = parsePattern(r.Pattern)
+		if r.answer == "" {
+			r.answer = "data"
+		}
+		if r.pages == "" {
+			continue
+		}
+		if r.perPage == 0 {
+			r.perPage = 50
+		}
+		r.from = query
+		r.fields = append(r.fields,
+			field{name: "limit", variable: "limit", kind: integer, check: between(1, maxPage, fmt.Sprintf("must be between 1 and %d", maxPage))},
+			field{name: "cursor", variable: "after"})
+	}
+	return table
+}
+
+func searchFields() []field {
+	return []field{
+		{name: "query", variable: "input.query", required: true, check: notBlank},
+		{name: "collection", variable: "input.collection", kind: uid},
+		{name: "limit", variable: "input.limit", kind: integer, check: between(1, maxResults, fmt.Sprintf("must be between 1 and %d", maxResults))},
+		{name: "offset", variable: "input.offset", kind: integer, check: between(0, math.MaxInt32, "must be 0 or more, and at most 2147483647")},
+		{name: "min_score", variable: "input.minScore", kind: number, check: between(0, 1, "must be between 0 and 1")},
+		{name: "highlight", variable: "input.highlight", kind: boolean},
+		{name: "filters", kind: group, fields: []field{
+			{name: "section", variable: "input.filters.section"},
+			{name: "version", variable: "input.filters.version"},
+			{name: "tags", variable: "input.filters.tags", kind: texts},
+			{name: "doc_types", variable: "input.filters.docTypes", kind: texts},
+			{name: "language", variable: "input.filters.language"},
+			{name: "date_after", variable: "input.filters.dateAfter", kind: date},
+			{name: "date_before", variable: "input.filters.dateBefore", kind: date},
+		}},
+	}
+}
+
+func chatFields() []field {
+	return []field{
+		{name: "message", variable: "input.message", required: true, check: func(v any) string {
+			if message, _ := v.(string); utf8.RuneCountInString(message) > maxMessage {
+				return fmt.Sprintf("must have at most %d characters", maxMessage)
+			}
+			return notBlank(v)
+		}},
+		{name: "conversation_id", variable: "input.conversationId", kind: uid},
+		{name: "collection", variable: "input.collection", kind: uid},
+	}
+}
+
+func collectionFields(create bool) []field {
+	fields := []field{
+		{name: "name", variable: "input.name", required: create},
+		{name: "description", variable: "input.description", nullable: true},
+	}
+	if create {
+		fields = append(fields, field{name: "embeddingModel", variable: "input.embeddingModel"})
+	}
+	return fields
+}
+
+func connectorSettings() []field {
+	return []field{
+		{name: "enabled", variable: "input.enabled", kind: boolean},
+		{name: "config", variable: "input.config", kind: anything},
+		{name: "credentials", variable: "input.credentials", kind: anything},
+		docSync(false),
+	}
+}
+
+func docSync(required bool) field {
+	return field{name: "doc_sync", kind: group, required: required, fields: []field{
+		{name: "sync_strategy", variable: "input.docSync.syncStrategy", allowed: []string{"manual", "scheduled"}},
+		{name: "schedule_interval", variable: "input.docSync.scheduleInterval",
+			allowed: []string{"15m", "30m", "1h", "2h", "4h", "6h", "12h", "24h"}},
+	}}
+}
+
+func notBlank(v any) string {
+	if s, _ := v.(string); strings.TrimSpace(s) == "" {
+		return "must not be blank"
+	}
+	return ""
+}
+
+func notEmpty(v any) string {
+	if list, _ := v.([]any); len(list) == 0 {
+		return "must name at least one"
+	}
+	return ""
+}
+
+// nouns are what a path's parameters stand for, by the segment before them.
+func noun(before string) string {
+	switch before {
+	case "collections":
+		return "Collection"
+	case "connectors":
+		return "Connector"
+	case "documents":
+		return "Document"
+	case "sync":
+		return "Sync job"
+	case "conversations":
+		return "Conversation"
+	default:
+		return "Page"
+	}
+}
