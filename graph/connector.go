@@ -267,14 +267,6 @@ func (r *Resolver) deleteConnector(ctx context.Context, id uuid.UUID) error {
 	if err := client.Connector.DeleteOne(row).Exec(ctx); err != nil {
 		return err
 	}
-	reach, err := within(ctx, row.CollectionID)
-	if err != nil {
-		return err
-	}
-	r.afterCommit(ctx, "recount the collection", func(ctx context.Context) error {
-		_, err := r.Index.Recount(ctx, reach, row.CollectionID)
-		return err
-	})
 	r.afterCommit(ctx, "delete uploaded files", func(ctx context.Context) error {
 		return r.Files.DeleteBlobs(ctx, blobs)
 	})

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,7 +9,6 @@ import (
 	"magpie/ent"
 	entsyncjob "magpie/ent/syncjob"
 	"magpie/graph/model"
-	"magpie/internal/apierr"
 	"magpie/internal/syncjob"
 )
 
@@ -23,21 +21,13 @@ func startedAt(row *ent.SyncJob) time.Time {
 }
 
 func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
-	o := syncjob.StartOptions{Mode: entsyncjob.ModeAuto, Cause: entsyncjob.CauseManual}
+	var o syncjob.StartOptions
 	if in != nil {
-		if in.ForceFullSync != nil && *in.ForceFullSync {
-			o.Mode = entsyncjob.ModeFull
+		mode, err := syncjob.ParseMode(orEmpty(in.SyncMode))
+		if err != nil {
+			return nil, err
 		}
-		if in.SyncMode != nil {
-			mode := entsyncjob.Mode(strings.ToUpper(*in.SyncMode))
-			if entsyncjob.ModeValidator(mode) != nil || *in.SyncMode != strings.ToLower(*in.SyncMode) {
-				return nil, apierr.Invalid("sync_mode", "must be full, incremental or auto")
-			}
-			if in.ForceFullSync == nil || !*in.ForceFullSync {
-				o.Mode = mode
-			}
-		}
-		o.FileFilter = in.FileFilter
+		o = syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}
 	}
 	return r.Jobs.Start(ctx, connectorID, o)
 }
