@@ -76,6 +76,9 @@ func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
 		},
 		Warnings: append([]string{}, s.Warnings...), StartedAt: s.StartedAt,
 	}
+	if e.StartedAt.IsZero() {
+		e.StartedAt = s.CreatedAt
+	}
 	if s.Error != "" {
 		e.Error = &s.Error
 	}

@@ -1,0 +1,132 @@
+package archtest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// flow says which packages of Magpie a folder may import. An entry covers the
+// folders below it; the longest entry that matches a folder counts. "ent" in a
+// list covers ent's generated packages too. Tests may import more: the fixtures
+// and whatever stands at either end of what they test.
+func flow() map[string][]string {
+	leaves := []string{"internal/gid", "internal/viewer", "internal/apierr", "internal/storedop", "internal/requestid"}
+	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
+	return map[string][]string{
+		"cmd":                      {""},
+		"connectors":               {"connectors", "internal/httpx", "internal/blob"},
+		"ent":                      {"ent", "internal/gid", "internal/viewer"},
+		"ent/migrate/migrations":   {},
+		"ent/rule":                 {"internal/viewer"},
+		"ent/schema":               {"ent/rule", "internal/gid", "internal/viewer"},
+		"graph":                    with("ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"internal/apierr":          {},
+		"internal/archtest":        {},
+		"internal/authn":           with("ent"),
+		"internal/blob":            {"internal/httpx"},
+		"internal/chat":            with("ent", "internal/search", "internal/llm"),
+		"internal/config":          {"internal/apierr"},
+		"internal/devstack":        {"internal/devstack"},
+		"internal/embed":           {"internal/embed", "internal/search/analysis"},
+		"internal/gid":             {},
+		"internal/httpx":           {},
+		"internal/index":           with("internal/ingest/chunk", "internal/search/analysis"),
+		"internal/ingest":          {"internal/ingest", "internal/embed", "internal/search/analysis"},
+		"internal/llm":             {},
+		"internal/ratelimit":       {},
+		"internal/requestid":       {},
+		"internal/search":          with("internal/embed", "internal/search", "internal/index"),
+		"internal/search/analysis": {},
+		"internal/secret":          {},
+		"internal/sourcefile":      with("ent", "connectors/fileupload", "internal/blob"),
+		"internal/store":           with("ent"),
+		"internal/storedop":        {},
+		"internal/summary":         {"internal/llm", "internal/search/analysis"},
+		"internal/syncjob":         with("ent", "worker/tasks"),
+		"internal/testkit":         {"internal/devstack", "ent/migrate/migrations"},
+		"internal/tools":           {"ent"},
+		"internal/viewer":          {},
+		"rest":                     with("internal/authn", "internal/ratelimit"),
+		"worker":                   with("worker", "ent", "connectors", "internal/ingest", "internal/index", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker/tasks":             {},
+	}
+}
+
+// rule is the longest entry of the flow that covers a folder.
+func rule(rules map[string][]string, pkg string) ([]string, bool) {
+	for at := pkg; ; {
+		if allowed, ok := rules[at]; ok {
+			return allowed, true
+		}
+		i := strings.LastIndexByte(at, '/')
+		if i < 0 {
+			return nil, false
+		}
+		at = at[:i]
+	}
+}
+
+func covers(entry, pkg string) bool {
+	return entry == "" || pkg == entry || strings.HasPrefix(pkg, entry+"/")
+}
+
+func TestDataFlowsOneWay(t *testing.T) {
+	t.Parallel()
+	rules := flow()
+	used := map[string]bool{}
+	for _, f := range files(t) {
+		allowed, ok := rule(rules, f.pkg)
+		if !ok {
+			t.Errorf("%s: the folder %s has no entry in the flow: what may it import?", f.path, f.pkg)
+			continue
+		}
+		used[f.pkg] = true
+		if f.test() {
+			continue
+		}
+		for _, i := range f.imports() {
+			if i != f.pkg && !slices.ContainsFunc(allowed, func(entry string) bool { return covers(entry, i) }) {
+				t.Errorf("%s imports %s, which is against the flow of data", f.path, i)
+			}
+		}
+	}
+	for entry := range rules {
+		if !slices.ContainsFunc(keys(used), func(pkg string) bool { return covers(entry, pkg) }) {
+			t.Errorf("the flow has an entry for %s, which does not exist", entry)
+		}
+	}
+}
+
+func keys(m map[string]bool) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// Vendor SDKs stay where they are used: nothing else learns their types.
+func TestVendorPackagesStayInTheirPlace(t *testing.T) {
+	t.Parallel()
+	homes := map[string][]string{
+		"github.com/minio/minio-go":         {"connectors/s3", "internal/blob", "internal/testkit", "internal/devstack"},
+		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
+		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
+		"github.com/jackc/pgx":              {"internal/store", "internal/index", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
+	}
+	for _, f := range files(t) {
+		if f.test() {
+			continue
+		}
+		for _, i := range f.syntax.Imports {
+			imported := strings.Trim(i.Path.Value, `"`)
+			for vendor, where := range homes {
+				if strings.HasPrefix(imported, vendor) && !slices.ContainsFunc(where, func(entry string) bool { return covers(entry, f.pkg) }) {
+					t.Errorf("%s imports %s, which belongs in %s", f.path, imported, strings.Join(where, ", "))
+				}
+			}
+		}
+	}
+}
