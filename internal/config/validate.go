@@ -142,17 +142,11 @@ func redisURL(s Secret) error {
 	if s == "" {
 		return nil
 	}
-	parsed, err := url.Parse(s.Reveal())
-	if err == nil {
-		switch parsed.Scheme {
-		case "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
-			if parsed.Host != "" {
-				return nil
-			}
-		case "unix":
-			if parsed.Path != "" {
-				return nil
-			}
+	scheme, rest, _ := strings.Cut(s.Reveal(), "://")
+	switch scheme {
+	case "redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
+		if rest != "" {
+			return nil // what stands there is read by whoever connects
 		}
 	}
 	return errors.New("must be redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
@@ -182,8 +176,11 @@ func web(address string) error {
 
 func origins(list []string) error {
 	for _, origin := range list {
+		if origin == "*" {
+			continue // any: the session token is a header, which a page must have been given
+		}
 		parsed, err := url.Parse(origin)
-		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || strings.Trim(parsed.Path, "/") != "" {
+		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || parsed.Path != "" {
 			return fmt.Errorf("%q is no origin; write it as https://app.example.com", origin)
 		}
 	}

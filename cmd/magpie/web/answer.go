@@ -1,0 +1,36 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"magpie/internal/apierr"
+)
+
+type errorBody struct {
+	Code    apierr.Code `json:"code"`
+	Message string      `json:"message"`
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // nothing can be done when the client has left
+}
+
+// writeError answers with the interface's error.
+func writeError(w http.ResponseWriter, err error) {
+	e := apierr.From(err)
+	writeJSON(w, e.Code.Status(), map[string]any{"error": errorBody{e.Code, e.Message}})
+}
+
+// writeGraphQLError answers with the interface's error and, beside it, in the
+// form in which GraphQL clients look for one.
+func writeGraphQLError(w http.ResponseWriter, err error) {
+	e := apierr.From(err)
+	writeJSON(w, e.Code.Status(), map[string]any{
+		"error":  errorBody{e.Code, e.Message},
+		"errors": []any{map[string]any{"message": e.Message, "extensions": map[string]any{"code": e.Code}}},
+	})
+}

@@ -1,0 +1,169 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/99designs/gqlgen/graphql/handler/transport"
+	"github.com/coder/websocket"
+
+	"magpie/internal/apierr"
+	"magpie/internal/viewer"
+)
+
+const (
+	keyHeader = "X-Service-Key"
+	// maxOperation bounds the JSON of one operation.
+	maxOperation = 1 << 20
+	// keepAlive is how often a quiet stream shows that it lives.
+	keepAlive = 15 * time.Second
+	// initPatience is what a WebSocket client gets to say who it is.
+	initPatience = 10 * time.Second
+	// uploadMemory is how much of a multipart body is held in memory.
+	uploadMemory = 8 << 20
+	// formOverhead is what a multipart body may have beside the file.
+	formOverhead = 1 << 20
+)
+
+// AddTransports makes a server speak GraphQL over WebSocket (the
+// graphql-transport-ws protocol), server-sent events, multipart forms and
+// plain POST. Transports for other paths must have been added before.
+func AddTransports(s *handler.Server, accounts Accounts, origins []string, uploadLimit int64) {
+	s.AddTransport(transport.Websocket{
+		Implementation:   transport.CoderWebsocketImplementation{AcceptOptions: websocket.AcceptOptions{OriginPatterns: hosts(origins)}},
+		InitFunc:         initWebSocket(accounts),
+		InitTimeout:      initPatience,
+		PingPongInterval: keepAlive,
+		MissingPongOk:    true,
+	})
+	s.AddTransport(transport.SSE{KeepAlivePingInterval: keepAlive})
+	s.AddTransport(transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory})
+	s.AddTransport(transport.POST{})
+}
+
+// hosts turns origins into what the WebSocket library compares.
+func hosts(origins []string) []string {
+	patterns := make([]string, 0, len(origins))
+	for _, origin := range origins {
+		if parsed, err := url.Parse(origin); err == nil {
+			patterns = append(patterns, parsed.Host)
+		}
+	}
+	return patterns
+}
+
+// initWebSocket takes the session token out of the first message, since a
+// browser cannot send it as a header.
+func initWebSocket(accounts Accounts) transport.WebsocketInitFunc {
+	return func(ctx context.Context, payload transport.InitPayload) (context.Context, *transport.InitPayload, error) {
+		authorization := ""
+		for name, value := range payload {
+			if text, ok := value.(string); ok && strings.EqualFold(name, "authorization") {
+				authorization = text
+			}
+			if strings.EqualFold(name, keyHeader) {
+				return ctx, nil, errors.New(keysRefused)
+			}
+		}
+		if authorization == "" {
+			return ctx, nil, nil // whoever the headers said; signing in needs nobody
+		}
+		who, err := bearer(ctx, accounts, authorization)
+		if err != nil {
+			return ctx, nil, errors.New(apierr.From(err).Message)
+		}
+		return viewer.With(ctx, who), nil, nil
+	}
+}
+
+const keysRefused = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
+
+// bearer makes a viewer of an Authorization header.
+func bearer(ctx context.Context, accounts Accounts, authorization string) (viewer.Viewer, error) {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(authorization), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "bearer") || token == "" {
+		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, "Session required")
+	}
+	if strings.HasPrefix(token, "svc_") {
+		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, keysRefused)
+	}
+	who, err := accounts.Authenticate(ctx, token)
+	who.Surface = viewer.SurfaceDashboard
+	return who, err //nolint:wrapcheck // an error of the edge already
+}
+
+// graphqlGuard says who asks and lets only well-formed operations on: the
+// transports behind it would log a body that they cannot read.
+func graphqlGuard(accounts Accounts, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
+		if r.Header.Get(keyHeader) != "" {
+			writeGraphQLError(w, apierr.New(apierr.Unauthorized, keysRefused))
+			return
+		}
+		if authorization := r.Header.Get("Authorization"); authorization != "" {
+			var err error
+			if who, err = bearer(r.Context(), accounts, authorization); err != nil {
+				writeGraphQLError(w, err)
+				return
+			}
+		}
+		r = r.WithContext(viewer.With(r.Context(), who))
+		if upgrades(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", "POST")
+			writeGraphQLError(w, apierr.New(apierr.MethodNotAllowed, "Send operations by POST, or subscriptions over WebSocket"))
+			return
+		}
+		if err := checkBody(w, r); err != nil {
+			writeGraphQLError(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+
+// checkBody reads a JSON body whole and puts it back; forms are read by their
+// transport piece by piece.
+func checkBody(w http.ResponseWriter, r *http.Request) error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "multipart/form-data":
+		return nil
+	case err != nil || kind != "application/json":
+		return apierr.New(apierr.UnsupportedMediaType, "Send the operation as application/json or multipart/form-data")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOperation))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return apierr.New(apierr.TooLarge, "The operation is larger than 1 MiB")
+	}
+	if err != nil {
+		return apierr.New(apierr.InvalidRequest, "The body could not be read whole")
+	}
+	var operation struct {
+		Query         string         `json:"query"`
+		OperationName string         `json:"operationName"`
+		Variables     map[string]any `json:"variables"`
+		Extensions    map[string]any `json:"extensions"`
+	}
+	if err := json.Unmarshal(body, &operation); err != nil || operation.Query == "" {
+		return apierr.New(apierr.InvalidRequest, `The body must be a JSON object such as {"query": "{ me { role } }", "variables": {}}`)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"magpie/internal/apierr"
+	"magpie/internal/config"
+	"magpie/internal/viewer"
+)
+
+// Accounts recognises session tokens.
+type Accounts interface {
+	Authenticate(ctx context.Context, token string) (viewer.Viewer, error)
+}
+
+// Options of a Handler. All but Page and Version are needed.
+type Options struct {
+	// GraphQL answers GraphQL operations.
+	GraphQL http.Handler
+	// REST answers /v1 and /api/v1.
+	REST http.Handler
+	// Accounts recognise who calls /graphql.
+	Accounts Accounts
+	// CrossOrigin is the policy for pages of other origins that call /graphql.
+	CrossOrigin func(http.Handler) http.Handler
+	// Ready checks what a request needs; the names say what is missing.
+	Ready map[string]func(context.Context) error
+	// Metrics are shown to callers from MetricsNetworks.
+	Metrics         *Metrics
+	MetricsNetworks config.Networks
+	// Page serves the page to try GraphQL on.
+	Page bool
+	// Version is the program's.
+	Version string
+	Log     *slog.Logger
+}
+
+// New makes the handler of everything that Magpie serves.
+func New(o Options) http.Handler {
+	graphql := o.CrossOrigin(graphqlGuard(o.Accounts, o.GraphQL))
+	metrics := onlyFrom(o.MetricsNetworks, promhttp.HandlerFor(o.Metrics.registry, promhttp.HandlerOpts{}))
+	ready := readiness(o.Ready, o.Log)
+	root := entrance(o)
+	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == "/graphql":
+			graphql.ServeHTTP(w, r)
+		case below(path, "/v1"), below(path, "/api/v1"):
+			o.REST.ServeHTTP(w, r)
+		case path == "/healthz":
+			read(w, r, http.HandlerFunc(alive))
+		case path == "/readyz":
+			read(w, r, ready)
+		case path == "/metrics":
+			read(w, r, metrics)
+		case path == "/":
+			read(w, r, root)
+		case o.Page && below(path, "/playground"):
+			read(w, r, http.HandlerFunc(servePage))
+		default:
+			writeError(w, apierr.NotFound("This page"))
+		}
+	})
+	return identified(o.Log, o.Metrics.measured(recovered(o.Log, routes)))
+}
+
+// below reports whether path is prefix or lies under it.
+func below(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// read lets only GET and HEAD through.
+func read(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		writeError(w, apierr.New(apierr.MethodNotAllowed, "Use GET here"))
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+func entrance(o Options) http.Handler {
+	places := map[string]string{
+		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1",
+		"health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
+	}
+	if o.Page {
+		places["playground"] = "/playground"
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, places) })
+}

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"magpie/internal/apierr"
+	"magpie/internal/config"
+)
+
+// checkTime bounds each readiness check.
+const checkTime = 2 * time.Second
+
+// alive says that the process answers; what it depends on is not asked.
+func alive(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// readiness asks everything that requests need: 503 names what does not answer.
+func readiness(checks map[string]func(context.Context) error, log *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, parts := http.StatusOK, map[string]string{}
+		for name, check := range checks {
+			ctx, cancel := context.WithTimeout(r.Context(), checkTime)
+			err := check(ctx)
+			cancel()
+			parts[name] = "ok"
+			if err != nil {
+				log.WarnContext(r.Context(), "not ready", slog.String("part", name), slog.Any("error", err))
+				status, parts[name] = http.StatusServiceUnavailable, "unavailable"
+			}
+		}
+		overall := "ok"
+		if status != http.StatusOK {
+			overall = "unavailable"
+		}
+		writeJSON(w, status, map[string]any{"status": overall, "parts": parts})
+	})
+}
+
+// onlyFrom answers callers of the given networks. The address is that of the
+// connection: a forwarding header could be anybody's.
+func onlyFrom(networks config.Networks, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		address, addressErr := netip.ParseAddr(host)
+		if err != nil || addressErr != nil || !networks.Contain(address) {
+			writeError(w, apierr.New(apierr.Forbidden, "Metrics are not available from this network"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,86 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics are what a process tells a Prometheus server, in a registry of its own.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	running  prometheus.Gauge
+}
+
+// NewMetrics makes the metrics of a process.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "magpie", Subsystem: "http", Name: "requests_total", Help: "Answered requests.",
+		}, []string{"surface", "method", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "magpie", Subsystem: "http", Name: "request_seconds", Help: "Time until a request was answered whole.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
+		}, []string{"surface"}),
+		running: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "magpie", Subsystem: "http", Name: "requests_running", Help: "Requests being answered, streams among them.",
+		}),
+	}
+	m.registry.MustRegister(m.requests, m.duration, m.running, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Gauge adds a value that is read when metrics are asked for.
+func (m *Metrics) Gauge(subsystem, name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "magpie", Subsystem: subsystem, Name: name, Help: help,
+	}, read))
+}
+
+// measured counts and times requests. Paths hold ids and would make endless
+// series: they are told apart by surface only.
+func (m *Metrics) measured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		surface, began := surfaceOf(r.URL.Path), time.Now()
+		m.running.Inc()
+		defer func() {
+			m.running.Dec()
+			m.duration.WithLabelValues(surface).Observe(time.Since(began).Seconds())
+			status := http.StatusOK
+			if seen, ok := w.(*recorder); ok {
+				status = seen.status()
+			}
+			m.requests.WithLabelValues(surface, methodOf(r.Method), strconv.Itoa(status)).Inc()
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func surfaceOf(path string) string {
+	switch {
+	case path == "/graphql":
+		return "graphql"
+	case below(path, "/v1"):
+		return "public"
+	case below(path, "/api/v1"):
+		return "dashboard"
+	default:
+		return "other"
+	}
+}
+
+func methodOf(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "other"
+	}
+}

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"embed"
+	"net/http"
+	"strings"
+
+	"magpie/internal/apierr"
+)
+
+//go:embed page
+var page embed.FS
+
+// servePage serves the page to try GraphQL on. It loads nothing from elsewhere
+// and is told to its browser to be kept from doing so.
+func servePage(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/playground"), "/")
+	if r.URL.Path == "/playground" {
+		// The page names its files relative to the folder.
+		http.Redirect(w, r, "/playground/", http.StatusMovedPermanently)
+		return
+	}
+	media := "text/html; charset=utf-8"
+	switch name {
+	case "":
+		name = "index.html"
+	case "app.js":
+		media = "text/javascript; charset=utf-8"
+	case "style.css":
+		media = "text/css; charset=utf-8"
+	default:
+		writeError(w, apierr.NotFound("This page"))
+		return
+	}
+	content, err := page.ReadFile("page/" + name)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", media)
+	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ws://"+r.Host+
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-cache")
+	_, _ = w.Write(content) // nothing can be done when the client has left
+}

@@ -1,0 +1,75 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"magpie/internal/testkit"
+	"magpie/internal/wire"
+)
+
+func TestRedisFormsMakeTheirClients(t *testing.T) {
+	t.Parallel()
+	for address, check := range map[string]func(redis.UniversalClient) bool{
+		"redis://user:pass@host:6379/2": func(c redis.UniversalClient) bool {
+			one, ok := c.(*redis.Client)
+			return ok && one.Options().Addr == "host:6379" && one.Options().DB == 2 && one.Options().Username == "user"
+		},
+		"rediss://host": func(c redis.UniversalClient) bool {
+			one, ok := c.(*redis.Client)
+			return ok && one.Options().TLSConfig != nil
+		},
+		"unix:///run/redis.sock?db=1": func(c redis.UniversalClient) bool {
+			one, ok := c.(*redis.Client)
+			return ok && one.Options().Network == "unix" && one.Options().Addr == "/run/redis.sock" && one.Options().DB == 1
+		},
+		"redis+sentinel://user:pass@one,[::1]:5/3?master=main": func(c redis.UniversalClient) bool {
+			one, ok := c.(*redis.Client)
+			return ok && one.Options().DB == 3 && one.Options().Password == "pass"
+		},
+		"rediss+cluster://one,two:7000": func(c redis.UniversalClient) bool {
+			cluster, ok := c.(*redis.ClusterClient)
+			return ok && strings.Join(cluster.Options().Addrs, " ") == "one:6379 two:7000" && cluster.Options().TLSConfig != nil
+		},
+	} {
+		client, err := wire.Redis(address)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if !check(client) {
+			t.Errorf("%s: made %#v", address, client)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWrongRedisAddressesAreNamedWithoutTheirPassword(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"redis://:hunter2@host/notanumber", "redis+sentinel://:hunter2@host", "redis+sentinel://:hunter2@host,,x?master=m",
+		"redis+cluster://:hunter2@host/1", "redis+cluster://:hunter2@host?master=m", "redis+pigeon://:hunter2@host",
+		"redis+sentinel://:hunter2@host/x?master=m", "redis://:hunter2@[::1",
+	} {
+		_, err := wire.Redis(address)
+		if err == nil || !strings.HasPrefix(err.Error(), "REDIS_URL: ") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestTheClientOfAUnixSocketTalks(t *testing.T) {
+	t.Parallel()
+	client, err := wire.Redis(testkit.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		t.Error(err)
+	}
+}
