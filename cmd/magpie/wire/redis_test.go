@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"magpie/internal/testkit"
-	"magpie/internal/wire"
+	"magpie/cmd/magpie/wire"
 )
 
 func TestRedisFormsMakeTheirClients(t *testing.T) {
