@@ -1,0 +1,115 @@
+package chunk
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"magpie/internal/ingest/parse"
+)
+
+// atom is a stretch of the text that is never cut.
+type atom struct {
+	span    parse.Span
+	runes   int
+	gap     int // runes between the atom before it and this one
+	page    int
+	section *section // the heading above; of a heading, that heading itself
+	heading bool
+	// before and after make the atom readable where a passage begins or ends with it; lead is the length of before.
+	before, after string
+	lead          int
+}
+
+// wholeRows is how many times longer than a passage a table row may be before it is cut after all.
+const wholeRows = 4
+
+// atoms cuts a block as far as it must be cut.
+func (s *splitter) atoms(i int) []atom {
+	block, span := &s.document.Blocks[i], s.spans[i]
+	runes := utf8.RuneCountInString(s.text[span.Start:span.End])
+	if runes <= s.opt.Max {
+		return []atom{{span: span, runes: runes, page: block.Page, section: s.current()}}
+	}
+	switch block.Kind {
+	case parse.Table:
+		return s.table(span, block)
+	case parse.Code:
+		return s.code(span, block)
+	case parse.Paragraph, parse.List, parse.Quote, parse.Heading:
+	}
+	return s.prose(span, block)
+}
+
+func (s *splitter) atom(start, end int, block *parse.Block) atom {
+	return atom{
+		span: parse.Span{Start: start, End: end}, runes: utf8.RuneCountInString(s.text[start:end]), page: block.Page, section: s.current(),
+	}
+}
+
+func (s *splitter) prose(span parse.Span, block *parse.Block) []atom {
+	var atoms []atom
+	for _, piece := range cutProse(s.text, span, block.Kind == parse.List, s.opt) {
+		atoms = append(atoms, s.atom(piece.Start, piece.End, block))
+	}
+	return atoms
+}
+
+// table gives an atom for each row, the first with the header, the others with the header before them.
+func (s *splitter) table(span parse.Span, block *parse.Block) []atom {
+	head := parse.TableHead(block.Header)
+	headEnd := span.Start + len(head)
+	headRunes := utf8.RuneCountInString(head)
+	if headEnd > span.End || s.text[span.Start:headEnd] != head || headRunes > s.opt.Max/2 {
+		head, headEnd, headRunes = "", span.Start, 0
+	}
+	var atoms []atom
+	start := span.Start
+	at := headEnd
+	for line := range strings.Lines(s.text[headEnd:span.End]) {
+		at += len(line)
+		if at == headEnd+1 && line == "\n" {
+			continue // the end of the header's last line
+		}
+		row := s.atom(start, trimEnd(s.text, start, at), block)
+		if start > span.Start && head != "" {
+			row.before, row.lead = head+"\n", headRunes+1
+		}
+		if row.runes > wholeRows*s.opt.Max {
+			for _, piece := range cutProse(s.text, row.span, false, s.opt) {
+				atoms = append(atoms, s.atom(piece.Start, piece.End, block))
+			}
+		} else {
+			atoms = append(atoms, row)
+		}
+		start = at
+	}
+	return atoms
+}
+
+// code gives an atom for each stretch between empty lines, or for each line where a stretch is long.
+func (s *splitter) code(span parse.Span, block *parse.Block) []atom {
+	fence := parse.Fence(block.Text)
+	before, after := fence+block.Language+"\n", "\n"+fence
+	inner := parse.Span{Start: span.Start + len(before), End: span.End - len(after)}
+	if len(before) > s.opt.Max/4 || inner.Start >= inner.End {
+		return s.prose(span, block) // a fence so long that repeating it would drown the code
+	}
+	var atoms []atom
+	for _, piece := range cutCode(s.text, inner, s.opt) {
+		next := s.atom(piece.Start, piece.End, block)
+		next.before, next.after, next.lead = before, after, len(before)+len(after)
+		atoms = append(atoms, next)
+	}
+	if len(atoms) == 0 {
+		return nil
+	}
+	first, last := &atoms[0], &atoms[len(atoms)-1]
+	first.span.Start, first.before = span.Start, ""
+	last.span.End, last.after = span.End, ""
+	return atoms
+}
+
+// trimEnd moves end back over blanks.
+func trimEnd(text string, start, end int) int {
+	return start + len(strings.TrimRight(text[start:end], " \t\n"))
+}

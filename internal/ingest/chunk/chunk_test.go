@@ -1,0 +1,133 @@
+package chunk_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/ingest/parse"
+)
+
+func words(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Sentence number %d is here. ", i)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func heading(level int, text string) parse.Block {
+	return parse.Block{Kind: parse.Heading, Level: level, Text: text, Anchor: strings.ToLower(text)}
+}
+
+func paragraph(text string) parse.Block { return parse.Block{Kind: parse.Paragraph, Text: text} }
+
+func TestPassagesNeverReachOverTheTopTwoLevels(t *testing.T) {
+	t.Parallel()
+	document := &parse.Document{Title: "Manual", Blocks: []parse.Block{
+		heading(1, "Manual"), paragraph("Intro."), heading(2, "One"), paragraph("First."), heading(3, "Detail"),
+		paragraph("Second."), heading(3, "More"), paragraph("Third."), heading(2, "Two"), paragraph("Fourth."),
+	}}
+	passages := chunk.Split(document, chunk.Options{})
+	want := []struct{ headings, text, anchor string }{
+		{"", "Intro.", "manual"},
+		{"One", "First.\n\n### Detail\n\nSecond.\n\n### More\n\nThird.", "one"},
+		{"Two", "Fourth.", "two"},
+	}
+	if len(passages) != len(want) {
+		t.Fatalf("got %d passages: %+v", len(passages), passages)
+	}
+	for i, w := range want {
+		if got := passages[i]; strings.Join(got.Headings, "/") != w.headings || got.Text != w.text || got.Anchor != w.anchor || got.Ordinal != i {
+			t.Errorf("passage %d is %+v, want %+v", i, got, w)
+		}
+	}
+}
+
+func TestHeadingsOfPassages(t *testing.T) {
+	t.Parallel()
+	document := &parse.Document{Title: "T", Blocks: []parse.Block{
+		heading(2, "A"), heading(3, "a"), heading(4, "x"), paragraph(words(40)), heading(4, "y"), paragraph(words(40)),
+		heading(3, "b"), paragraph(words(15)), heading(3, "c"), paragraph("Short too."), heading(3, "empty"),
+	}}
+	var got []string
+	for _, passage := range chunk.Split(document, chunk.Options{}) {
+		first, _, _ := strings.Cut(passage.Text, "\n")
+		got = append(got, strings.Join(passage.Headings, "/")+": "+first[:min(len(first), 12)])
+	}
+	want := []string{"A/a/x: Sentence num", "A/a/y: Sentence num", "A: ### b"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestLongTablesRepeatTheirHeaderAndKeepRowsWhole(t *testing.T) {
+	t.Parallel()
+	table := parse.Block{Kind: parse.Table, Header: []string{"Key", "Value"}}
+	for i := range 200 {
+		table.Rows = append(table.Rows, []string{fmt.Sprintf("key %d", i), words(2)})
+	}
+	passages := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{table}}, chunk.Options{})
+	seen := 0
+	for _, passage := range passages {
+		lines := strings.Split(passage.Text, "\n")
+		if lines[0] != "| Key | Value |" || lines[1] != "| --- | --- |" {
+			t.Errorf("passage %d does not begin with the header: %q", passage.Ordinal, lines[:2])
+		}
+		for _, line := range lines[2:] {
+			if !strings.HasPrefix(line, fmt.Sprintf("| key %d |", seen)) || !strings.HasSuffix(line, " |") {
+				t.Fatalf("row %d is cut: %q", seen, line)
+			}
+			seen++
+		}
+		if length := utf8.RuneCountInString(passage.Text); length > 1200 {
+			t.Errorf("passage %d has %d runes", passage.Ordinal, length)
+		}
+	}
+	if seen != 200 || len(passages) < 10 {
+		t.Errorf("%d rows in %d passages", seen, len(passages))
+	}
+}
+
+func TestCodeThatFitsIsNotCutAndLongCodeKeepsItsFence(t *testing.T) {
+	t.Parallel()
+	code := strings.TrimSpace(strings.Repeat("line of code();\n", 60))
+	document := &parse.Document{Title: "T", Blocks: []parse.Block{
+		paragraph(words(20)), {Kind: parse.Code, Language: "go", Text: code}, paragraph("After."),
+		{Kind: parse.Code, Language: "sql", Text: strings.TrimSpace(strings.Repeat("SELECT 1;\nSELECT 2;\n\n", 200))},
+	}}
+	whole := 0
+	for _, passage := range chunk.Split(document, chunk.Options{}) {
+		if strings.Contains(passage.Text, code) {
+			whole++
+		}
+		if strings.Count(passage.Text, "```")%2 != 0 {
+			t.Errorf("passage %d has an open fence: %q", passage.Ordinal, passage.Text)
+		}
+	}
+	if whole != 1 {
+		t.Errorf("the code stands whole in %d passages", whole)
+	}
+}
+
+func TestOddDocuments(t *testing.T) {
+	t.Parallel()
+	if got := chunk.Split(&parse.Document{Title: "T"}, chunk.Options{}); len(got) != 0 {
+		t.Errorf("an empty document has %d passages", len(got))
+	}
+	onlyHeadings := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{heading(1, "One"), heading(2, "Two")}}, chunk.Options{})
+	if len(onlyHeadings) == 0 || !strings.Contains(onlyHeadings[0].Text, "One") {
+		t.Errorf("headings alone give %+v", onlyHeadings)
+	}
+	unbroken := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{paragraph(strings.Repeat("x", 5000))}}, chunk.Options{})
+	if len(unbroken) != 5 {
+		t.Errorf("5000 letters give %d passages", len(unbroken))
+	}
+	row := parse.Block{Kind: parse.Table, Header: []string{"A"}, Rows: [][]string{{words(100)}, {"b"}}}
+	if got := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{row}}, chunk.Options{}); len(got) != 2 {
+		t.Errorf("a long row gives %d passages", len(got))
+	}
+}

@@ -1,0 +1,193 @@
+package chunk
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+	"github.com/clipperhouse/uax29/v2/sentences"
+
+	"magpie/internal/ingest/parse"
+)
+
+// cutter collects the pieces of a stretch of text. Pieces follow each other and leave out only blanks.
+type cutter struct {
+	text   string
+	opt    Options
+	pieces []parse.Span
+}
+
+func (c *cutter) add(start, end int) {
+	for start < end {
+		r, size := utf8.DecodeRuneInString(c.text[start:end])
+		if r != '\n' {
+			break
+		}
+		start += size
+	}
+	if end = trimEnd(c.text, start, end); start < end {
+		c.pieces = append(c.pieces, parse.Span{Start: start, End: end})
+	}
+}
+
+// cutProse cuts text into items of a list or lines, long ones into sentences, words and runes.
+func cutProse(text string, span parse.Span, list bool, opt Options) []parse.Span {
+	c := cutter{text: text, opt: opt}
+	start, at := span.Start, span.Start
+	for line := range strings.Lines(text[span.Start:span.End]) {
+		opens := !list || line[0] != ' ' && line[0] != '\n'
+		if opens && at > start {
+			c.lines(start, at)
+			start = at
+		}
+		at += len(line)
+	}
+	c.lines(start, at)
+	return c.pieces
+}
+
+// lines takes an item of several lines whole, or line by line where it is long.
+func (c *cutter) lines(start, end int) {
+	if c.fits(start, end, c.opt.Max/2) {
+		c.add(start, end)
+		return
+	}
+	at := start
+	for line := range strings.Lines(c.text[start:end]) {
+		if c.fits(at, at+len(line), c.opt.Max/2) {
+			c.add(at, at+len(line))
+		} else {
+			c.sentences(at, at+len(line))
+		}
+		at += len(line)
+	}
+}
+
+// fits reports whether a stretch has at most limit runes.
+func (c *cutter) fits(start, end, limit int) bool {
+	return end-start <= limit || end-start <= utf8.UTFMax*limit && utf8.RuneCountInString(c.text[start:end]) <= limit
+}
+
+func (c *cutter) sentences(start, end int) {
+	from := start
+	found := sentences.FromString(c.text[start:end])
+	for found.Next() {
+		to := start + found.End()
+		if to < end && endsInAbbreviation(c.text[from:to]) {
+			continue
+		}
+		c.sentence(from, to)
+		from = to
+	}
+	c.sentence(from, end)
+}
+
+func (c *cutter) sentence(start, end int) {
+	if c.fits(start, end, c.opt.Max) {
+		c.add(start, end)
+	} else {
+		c.words(start, end)
+	}
+}
+
+// endsInAbbreviation recognises the full stops after which a sentence goes on.
+func endsInAbbreviation(sentence string) bool {
+	sentence = strings.TrimRightFunc(sentence, unicode.IsSpace)
+	word := sentence[strings.LastIndexFunc(sentence, unicode.IsSpace)+1:]
+	switch strings.ToLower(strings.TrimLeft(word, "(\"'")) {
+	case "dr.", "mr.", "mrs.", "ms.", "prof.", "st.", "vs.", "e.g.", "i.e.", "etc.", "cf.", "no.", "fig.", "approx.", "ca.", "z.b.", "d.h.",
+		"bzw.", "usw.", "nr.", "p.ej.", "p.ex.", "c.-à-d.", "env.", "inc.", "ltd.", "co.":
+		return true
+	}
+	return false
+}
+
+// words cuts at blanks into pieces of about the target length.
+func (c *cutter) words(start, end int) {
+	from, size := start, 0
+	at := start
+	for at < end {
+		wordEnd := at
+		runes := 0
+		blank := false
+		for wordEnd < end {
+			r, width := utf8.DecodeRuneInString(c.text[wordEnd:end])
+			if blank && !unicode.IsSpace(r) {
+				break
+			}
+			blank = blank || unicode.IsSpace(r)
+			wordEnd += width
+			runes++
+		}
+		if runes > c.opt.Max {
+			c.add(from, at)
+			c.characters(at, wordEnd)
+			from, size = wordEnd, 0
+		} else {
+			if size > 0 && size+runes > c.opt.Target {
+				c.add(from, at)
+				from, size = at, 0
+			}
+			size += runes
+		}
+		at = wordEnd
+	}
+	c.add(from, end)
+}
+
+// characters cuts a word, between characters as people see them where these are not longer than a passage themselves.
+func (c *cutter) characters(start, end int) {
+	from, size := start, 0
+	clusters := graphemes.FromString(c.text[start:end])
+	for clusters.Next() {
+		at := start + clusters.Start()
+		runes := utf8.RuneCountInString(clusters.Value())
+		if size > 0 && size+runes > c.opt.Target {
+			c.add(from, at)
+			from, size = at, 0
+		}
+		if runes > c.opt.Max {
+			for i := range clusters.Value() {
+				if size++; size > c.opt.Target {
+					c.add(from, at+i)
+					from, size = at+i, 1
+				}
+			}
+			continue
+		}
+		size += runes
+	}
+	c.add(from, end)
+}
+
+// cutCode cuts code into stretches between empty lines, long ones into lines, very long lines anywhere.
+func cutCode(text string, span parse.Span, opt Options) []parse.Span {
+	c := cutter{text: text, opt: opt}
+	start, at := span.Start, span.Start
+	for line := range strings.Lines(text[span.Start:span.End]) {
+		at += len(line)
+		if strings.TrimSpace(line) == "" {
+			c.stanza(start, at)
+			start = at
+		}
+	}
+	c.stanza(start, at)
+	return c.pieces
+}
+
+func (c *cutter) stanza(start, end int) {
+	if c.fits(start, end, c.opt.Max/2) {
+		c.add(start, end)
+		return
+	}
+	at := start
+	for line := range strings.Lines(c.text[start:end]) {
+		if c.fits(at, at+len(line), c.opt.Max/2) {
+			c.add(at, at+len(line))
+		} else {
+			c.words(at, at+len(line))
+		}
+		at += len(line)
+	}
+}
