@@ -1,0 +1,110 @@
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"magpie/internal/viewer"
+)
+
+// Both statements lock the rows in the order of their ids, change them, and
+// answer with what each collection lost or won.
+const (
+	softDelete = `with d as materialized (
+			select d.id, d.collection_id, d.passage_count, d.index_bytes, ` + live + ` as live
+			from documents d
+			where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null
+			order by d.id for no key update
+		), changed as (
+			update documents set status = 'DELETED', deleted_at = now(), updated_at = now()
+			from d where documents.id = d.id
+		), noted as (
+			update sync_items set status = 'DELETED', job_id = $5, updated_at = now(), reason = null, added = false
+			from d where sync_items.document_id = d.id and $5 is not null
+		)
+		select collection_id, count(*), count(*) filter (where live),
+			coalesce(sum(passage_count) filter (where live), 0), coalesce(sum(index_bytes) filter (where live), 0)
+		from d group by collection_id order by collection_id`
+
+	restore = `with d as materialized (
+			select d.id, d.collection_id, d.passage_count, d.index_bytes
+			from documents d
+			where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4))
+				and d.deleted_at is not null and d.indexed_at is not null
+			order by d.id for no key update
+		), changed as (
+			update documents set status = 'INDEXED', deleted_at = null, updated_at = now()
+			from d where documents.id = d.id
+		)
+		select collection_id, count(*), count(*), sum(passage_count), sum(index_bytes)
+		from d group by collection_id order by collection_id`
+)
+
+// SoftDelete takes documents out of every search and count and says how many it
+// was; ids that are out of reach, unknown or deleted already are passed over.
+// Text and vectors are kept, so that Restore is immediate. Under a fence the
+// ledger rows of the documents become deleted ones of that job.
+func (s *Store) SoftDelete(ctx context.Context, scope viewer.Scope, f Fence, documents []uuid.UUID) (int, error) {
+	return s.mark(ctx, scope, f, "delete documents", documents, softDelete, -1)
+}
+
+// Restore brings soft-deleted documents back to search and says how many it
+// was. Ids that are out of reach, not deleted, or were never indexed are passed over.
+func (s *Store) Restore(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
+	return s.mark(ctx, scope, Fence{}, "restore documents", documents, restore, 1)
+}
+
+func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what string, documents []uuid.UUID, sql string, sign int64) (int, error) {
+	within, err := reachOf(scope)
+	if err != nil {
+		return 0, err
+	}
+	if len(documents) == 0 {
+		return 0, nil
+	}
+	count := 0
+	err = s.write(ctx, func(conn *pgx.Conn) error {
+		args := []any{documents, within.workspace, within.all, within.collections}
+		if sql == softDelete {
+			var job *uuid.UUID
+			if f.Job != uuid.Nil {
+				job = &f.Job
+			}
+			args = append(args, job)
+		}
+		b := &pgx.Batch{}
+		beginWrite(b, within.workspace)
+		changes := map[uuid.UUID]delta{}
+		var order []uuid.UUID
+		count = 0
+		b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+			var id uuid.UUID
+			var n int
+			var d delta
+			_, err := pgx.ForEachRow(rows, []any{&id, &n, &d.documents, &d.passages, &d.bytes}, func() error {
+				count += n
+				changes[id] = delta{sign * d.documents, sign * d.passages, sign * d.bytes}
+				order = append(order, id)
+				return nil
+			})
+			return err //nolint:wrapcheck // run says what failed
+		})
+		if err := run(ctx, conn, b, what); err != nil {
+			return err
+		}
+		end := &pgx.Batch{}
+		queueFence(end, within.workspace, f)
+		for _, id := range order {
+			end.Queue(upsertState, id, within.workspace, changes[id].documents, changes[id].passages, changes[id].bytes)
+		}
+		end.Queue("commit")
+		return run(ctx, conn, end, what)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return count, nil
+}

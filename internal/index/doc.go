@@ -1,0 +1,8 @@
+// Package index writes what is searched: documents with their text, passages,
+// vectors and lexemes, in plain SQL, one transaction a document. The old version
+// of a document answers until the new one commits. Every call takes a
+// viewer.Scope, and every write of a sync job the job's attempt as a fence.
+//
+// The package may import pgx and pgvector, internal/viewer, internal/gid,
+// internal/apierr, internal/ingest/chunk and internal/search/analysis.
+package index

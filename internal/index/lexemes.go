@@ -1,0 +1,185 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"magpie/internal/search/analysis"
+)
+
+// Field is the part of a passage that a word stands in.
+type Field uint8
+
+// The fields. Each has its own range of positions in a passage's lexemes, so
+// that one tsvector tells how often a word stands in which field.
+const (
+	FieldTitle   Field = iota // the document's title
+	FieldHeading              // the passage's own heading
+	FieldPath                 // the headings above it
+	FieldBody
+	FieldCount
+)
+
+// PostgreSQL's limits on a tsvector: positions run from 1 to maxPosition, a
+// lexeme has at most maxOccurrences of them, and all words together stay
+// below 1 MB, of which maxLexemeBytes leaves room for the positions.
+const (
+	maxPosition    = 16383
+	maxOccurrences = 255
+	maxWordBytes   = 2046
+	maxLexemeBytes = 512 << 10
+)
+
+// first is the first position of each field, and one past the last of the body.
+var first = [FieldCount + 1]uint16{1, 256, 512, 1024, maxPosition + 1}
+
+// FieldOf returns the field that a position of a stored lexeme belongs to.
+func FieldOf(position uint16) Field {
+	switch {
+	case position < first[FieldHeading]:
+		return FieldTitle
+	case position < first[FieldPath]:
+		return FieldHeading
+	case position < first[FieldBody]:
+		return FieldPath
+	default:
+		return FieldBody
+	}
+}
+
+// CollectionLexeme is a lexeme that every passage of a collection has and no
+// text can produce. A search for words and this one reads the rows of the
+// collection out of the index alone, however many other collections use the words.
+func CollectionLexeme(collection [16]byte) string {
+	const digits = "0123456789abcdefghijklmnopqrstuv"
+	var b [14]byte
+	b[0] = '#'
+	bits := uint64(0)
+	for _, v := range collection[8:] {
+		bits = bits<<8 | uint64(v)
+	}
+	for i := len(b) - 1; i > 0; i-- {
+		b[i] = digits[bits&31]
+		bits >>= 5
+	}
+	return string(b[:])
+}
+
+// terms of one passage, as they are stored.
+type terms struct {
+	vector pgtype.TSVector
+	words  [FieldCount]int32
+}
+
+// occurrence is a term at a position.
+type occurrence struct {
+	term     string
+	position uint16
+}
+
+// termBuilder turns the passages of one document into terms. It keeps its
+// buffers and what it knows about the title, which all passages share.
+type termBuilder struct {
+	analyzer   *analysis.Analyzer
+	language   string
+	collection string
+	tokens     []analysis.Token
+	found      []occurrence
+	title      []occurrence
+	titleWords int32
+}
+
+func newTermBuilder(a *analysis.Analyzer, collection [16]byte, title, language string) *termBuilder {
+	b := &termBuilder{analyzer: a, language: language, collection: CollectionLexeme(collection)}
+	b.add(FieldTitle, title)
+	b.title = slices.Clone(b.found)
+	b.titleWords = b.contentWords(title)
+	return b
+}
+
+// build returns the terms of a passage under the given headings, outermost first.
+func (b *termBuilder) build(headings []string, body string) terms {
+	b.found = append(b.found[:0], b.title...)
+	out := terms{words: [FieldCount]int32{FieldTitle: b.titleWords}}
+	if n := len(headings); n > 0 {
+		own := headings[n-1]
+		b.add(FieldHeading, own)
+		out.words[FieldHeading] = b.contentWords(own)
+		out.words[FieldPath] = b.add(FieldPath, strings.Join(headings[:n-1], "\n"))
+	}
+	out.words[FieldBody] = b.add(FieldBody, body)
+	out.vector = b.vector()
+	return out
+}
+
+// add appends the terms of a field and returns how many words it has. Words
+// beyond the field's positions share the last one, so a term counts there once.
+func (b *termBuilder) add(field Field, text string) int32 {
+	b.tokens = b.analyzer.AppendTokens(b.tokens[:0], text, b.language)
+	low, high := int(first[field]), int(first[field+1])-1
+	words := 0
+	for _, t := range b.tokens {
+		if len(t.Term) > maxWordBytes {
+			continue
+		}
+		b.found = append(b.found, occurrence{t.Term, uint16(min(low+t.Position, high))}) //nolint:gosec // at most maxPosition
+		words = max(words, t.Position+1)
+	}
+	return int32(min(words, 1<<30)) //nolint:gosec // bounded
+}
+
+// contentWords counts the words of a heading that a query for it would have.
+func (b *termBuilder) contentWords(heading string) int32 {
+	n, stops := int32(0), int32(0)
+	for _, w := range b.analyzer.Words(heading, b.language) {
+		n++
+		if w.Stop {
+			stops++
+		}
+	}
+	if stops < n {
+		n -= stops
+	}
+	return n
+}
+
+// vector sorts what was found into lexemes.
+func (b *termBuilder) vector() pgtype.TSVector {
+	slices.SortFunc(b.found, func(x, y occurrence) int {
+		return cmp.Or(strings.Compare(x.term, y.term), cmp.Compare(x.position, y.position))
+	})
+	positions := make([]pgtype.TSVectorPosition, 0, len(b.found))
+	lexemes := make([]pgtype.TSVectorLexeme, 1, len(b.found)/2+2)
+	lexemes[0] = pgtype.TSVectorLexeme{Word: b.collection} // '#' sorts before every letter and digit
+	size := 0
+	for i := 0; i < len(b.found); {
+		term, from := b.found[i].term, len(positions)
+		last := uint16(0)
+		for ; i < len(b.found) && b.found[i].term == term; i++ {
+			p := b.found[i].position
+			if p != last && len(positions)-from < maxOccurrences {
+				positions = append(positions, pgtype.TSVectorPosition{Position: p, Weight: label(FieldOf(p))})
+			}
+			last = p
+		}
+		if size += len(term) + 2*(len(positions)-from) + 8; size > maxLexemeBytes {
+			break
+		}
+		lexemes = append(lexemes, pgtype.TSVectorLexeme{Word: term, Positions: positions[from:len(positions):len(positions)]})
+	}
+	return pgtype.TSVector{Lexemes: lexemes, Valid: true}
+}
+
+func label(f Field) pgtype.TSVectorWeight {
+	switch f {
+	case FieldTitle:
+		return pgtype.TSVectorWeightA
+	case FieldHeading, FieldPath:
+		return pgtype.TSVectorWeightB
+	default:
+		return pgtype.TSVectorWeightD
+	}
+}

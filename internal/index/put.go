@@ -1,0 +1,310 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/pgvector/pgvector-go"
+
+	"magpie/internal/apierr"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// Put stores a document with everything that belongs to it in one transaction:
+// its row, text, passages, vectors, lexemes, ledger row and the collection's
+// counters, the change number last. The document keeps its id, its passages get
+// new ones; until the commit the old version answers. A deleted document comes
+// back under its id. Concurrent Puts of one item follow one another.
+//
+// Errors: viewer.ErrOutOfReach for a collection outside the scope, ErrRecord
+// for a record that cannot be stored, ErrFenced, and an apierr not found for a
+// connector that is gone or a Document that is not the connector's.
+func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record) (Outcome, error) {
+	workspace, err := writable(scope, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := r.check(); err != nil {
+		return Outcome{}, fmt.Errorf("store a document: %w", err)
+	}
+	row, err := s.prepare(r)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("store a document: %w", err)
+	}
+	var out Outcome
+	err = s.write(ctx, func(conn *pgx.Conn) error {
+		old, err := hold(ctx, conn, workspace, f, r)
+		if err != nil {
+			return err
+		}
+		out = Outcome{Document: old.id, Added: !old.live}
+		b := &pgx.Batch{}
+		if old.exists {
+			b.Queue(updateDocument, row.args(workspace, old.id, r)...)
+			b.Queue("delete from passages where document_id = $1", old.id)
+		} else {
+			b.Queue(insertDocument, row.args(workspace, old.id, r)...)
+		}
+		row.queuePassages(b, workspace, old.id, r)
+		b.Queue(upsertText, old.id, r.Collection, workspace, row.text, row.summary)
+		queueLedger(b, workspace, r, out.Document, statusIndexed, out.Added)
+		queueEnd(b, workspace, f, r.Collection, delta{
+			documents: 1 - old.documents(),
+			passages:  int64(len(r.Passages)) - old.livePassages(),
+			bytes:     r.storedBytes() - old.liveBytes(),
+		})
+		return run(ctx, conn, b, "store a document")
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	return out, nil
+}
+
+// writable is the workspace of a scope that reaches the record's collection.
+func writable(scope viewer.Scope, r *Record) (uuid.UUID, error) {
+	narrow, err := scope.Narrow(r.Collection)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("store a document: %w", err)
+	}
+	return narrow.Workspace()
+}
+
+// stored is the document's row before a write.
+type stored struct {
+	id       uuid.UUID
+	exists   bool
+	indexed  bool // it has been indexed once, and may have been deleted since
+	live     bool // searches find it
+	passages int64
+	bytes    int64
+}
+
+func (s stored) documents() int64 {
+	if s.live {
+		return 1
+	}
+	return 0
+}
+
+func (s stored) livePassages() int64 { return s.documents() * s.passages }
+func (s stored) liveBytes() int64    { return s.documents() * s.bytes }
+
+// live is the condition under which a document (alias d) is searched and counted.
+const live = "d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED'"
+
+// hold opens the transaction and makes sure that nobody else writes this item
+// until it ends: an advisory lock for items that have no row yet, the row's lock
+// against everyone else. A stale fence is refused before any work.
+func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *Record) (stored, error) {
+	b := &pgx.Batch{}
+	beginWrite(b, workspace)
+	if f.Job != uuid.Nil {
+		b.Queue("select from sync_jobs where id = $1 and attempt = $2 and workspace_id = $3", f.Job, f.Attempt, workspace)
+	}
+	b.Queue("select pg_advisory_xact_lock(hashtextextended($1, 0))", r.Connector.String()+clean(r.SourceID))
+	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes from documents d
+		where d.connector_id = $1 and d.source_id = $2 and d.workspace_id = $3 and d.collection_id = $4
+		for no key update`, r.Connector, clean(r.SourceID), workspace, r.Collection)
+	results := conn.SendBatch(ctx, b)
+	defer func() { _ = results.Close() }()
+	for range 2 {
+		if _, err := results.Exec(); err != nil {
+			return stored{}, fmt.Errorf("begin: %w", err)
+		}
+	}
+	if f.Job != uuid.Nil {
+		switch tag, err := results.Exec(); {
+		case err != nil:
+			return stored{}, fmt.Errorf("check the fence: %w", err)
+		case tag.RowsAffected() == 0:
+			return stored{}, ErrFenced
+		}
+	}
+	if _, err := results.Exec(); err != nil {
+		return stored{}, fmt.Errorf("lock the item: %w", err)
+	}
+	old := stored{exists: true}
+	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) && r.Document == uuid.Nil:
+		old = stored{id: gid.New(gid.Document)}
+	case errors.Is(err, pgx.ErrNoRows), err == nil && r.Document != uuid.Nil && r.Document != old.id:
+		return stored{}, apierr.NotFound("Document")
+	case err != nil:
+		return stored{}, fmt.Errorf("read the document: %w", err)
+	}
+	if err := results.Close(); err != nil {
+		return stored{}, fmt.Errorf("begin: %w", err)
+	}
+	return old, nil
+}
+
+// prepared is a record as the database takes it, made before any lock is held.
+type prepared struct {
+	title, text    string
+	summary        *string
+	tags, metadata []byte
+	headings       []string
+	bodies         []string
+	anchors        []string
+	terms          []terms
+	vectors        []pgvector.HalfVector
+}
+
+// headingBreak parts the headings of a passage on the way to the database,
+// which has no arrays of arrays of different lengths.
+const headingBreak = "\x1f"
+
+func (s *Store) prepare(r *Record) (*prepared, error) {
+	p := &prepared{title: r.title(), text: clean(r.Text)}
+	if r.Summary != "" {
+		summary := clean(r.Summary)
+		p.summary = &summary
+	}
+	var err error
+	if len(r.Tags) > 0 {
+		if p.tags, err = json.Marshal(cleanJSON(r.Tags)); err != nil {
+			return nil, fmt.Errorf("%w: tags: %w", ErrRecord, err)
+		}
+	}
+	if len(r.Metadata) > 0 {
+		if p.metadata, err = json.Marshal(cleanJSON(r.Metadata)); err != nil {
+			return nil, fmt.Errorf("%w: metadata: %w", ErrRecord, err)
+		}
+	}
+	n := len(r.Passages)
+	p.headings, p.bodies, p.anchors = make([]string, n), make([]string, n), make([]string, n)
+	p.terms, p.vectors = make([]terms, n), make([]pgvector.HalfVector, n)
+	builder := newTermBuilder(s.analyzer, r.Collection, p.title, r.Language)
+	for i := range r.Passages {
+		passage := &r.Passages[i]
+		headings := make([]string, len(passage.Headings))
+		for j, h := range passage.Headings {
+			headings[j] = strings.ReplaceAll(clean(h), headingBreak, " ")
+		}
+		p.headings[i] = strings.Join(headings, headingBreak)
+		p.bodies[i] = clean(passage.Text)
+		p.anchors[i] = clean(passage.Anchor)
+		p.terms[i] = builder.build(headings, p.bodies[i])
+		p.vectors[i] = pgvector.NewHalfVector(r.Vectors[i])
+	}
+	return p, nil
+}
+
+const documentColumns = `id, workspace_id, connector_id, collection_id, source_id, path, title, url, section, version,
+	tags, doc_type, language, author, pages, metadata, source_created_at, source_updated_at, source_version, content_hash,
+	bytes, passage_count, index_bytes, processed_at`
+
+const insertDocument = `insert into documents (` + documentColumns + `, created_at, updated_at, indexed_at, status)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+		coalesce($24, now()), now(), now(), now(), 'INDEXED')`
+
+const updateDocument = `update documents set
+	path = $6, title = $7, url = $8, section = $9, version = $10, tags = $11, doc_type = $12, language = $13, author = $14,
+	pages = $15, metadata = $16, source_created_at = $17, source_updated_at = $18, source_version = $19, content_hash = $20,
+	bytes = $21, passage_count = $22, index_bytes = $23, processed_at = coalesce($24, now()), updated_at = now(),
+	indexed_at = now(), status = 'INDEXED', deleted_at = null, failure = null
+	where id = $1 and workspace_id = $2 and connector_id = $3 and collection_id = $4 and source_id = $5`
+
+// The longest values of the documents' columns, in bytes, as ent/schema has them.
+const (
+	maxPath          = 2048
+	maxURL           = 64 << 10
+	maxSection       = 300
+	maxVersion       = 100
+	maxDocType       = 100
+	maxLanguage      = 16
+	maxAuthor        = 500
+	maxSourceVersion = 1024
+	maxReason        = 2000
+)
+
+func (p *prepared) args(workspace, id uuid.UUID, r *Record) []any {
+	return []any{
+		id, workspace, r.Connector, r.Collection, clean(r.SourceID), cut(r.Path, maxPath), p.title, optional(r.URL, maxURL),
+		optional(r.Section, maxSection), optional(r.Version, maxVersion), p.tags, optional(r.DocType, maxDocType),
+		optional(r.Language, maxLanguage), optional(r.Author, maxAuthor), positive(r.Pages), p.metadata,
+		known(r.CreatedAt), known(r.UpdatedAt), cut(r.SourceVersion, maxSourceVersion), r.Hash,
+		r.Bytes, len(r.Passages), r.storedBytes(), known(r.ProcessedAt),
+	}
+}
+
+// optional is nil for an unknown text.
+func optional(s string, max int) *string {
+	if s = cut(s, max); s == "" {
+		return nil
+	}
+	return &s
+}
+
+func positive(n int) *int {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+const upsertText = `insert into document_texts (document_id, collection_id, workspace_id, body, summary)
+	values ($1, $2, $3, $4, $5)
+	on conflict (document_id) do update set body = excluded.body, summary = excluded.summary`
+
+const insertPassages = `insert into passages
+	(id, document_id, collection_id, workspace_id, ordinal, headings, body, anchor, page, start_byte, end_byte)
+	select t.id, $1, $2, $3, t.ordinal, string_to_array(t.headings, e'\x1f'), t.body, t.anchor, t.page, t.starts, t.ends
+	from unnest($4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[])
+		as t(id, ordinal, headings, body, anchor, page, starts, ends)`
+
+const insertIndex = `insert into passage_index
+	(passage_id, document_id, collection_id, workspace_id, ordinal, title_words, heading_words, path_words, body_words,
+		lexemes, model, embedding)
+	select t.id, $1, $2, $3, t.ordinal, t.title, t.heading, t.path, t.body, t.lexemes, $4, t.embedding
+	from unnest($5::uuid[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[], $11::tsvector[], $12::halfvec[])
+		as t(id, ordinal, title, heading, path, body, lexemes, embedding)`
+
+// passagesAtOnce bounds what one statement of a very long document carries.
+const passagesAtOnce = 512
+
+func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r *Record) {
+	for from := 0; from < len(r.Passages); from += passagesAtOnce {
+		to := min(from+passagesAtOnce, len(r.Passages))
+		n := to - from
+		ids := make([]uuid.UUID, n)
+		ordinals, pages, starts, ends := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+		var words [FieldCount][]int32
+		for f := range words {
+			words[f] = make([]int32, n)
+		}
+		vectors := make([]pgtype.TSVector, n)
+		for i := range n {
+			ids[i] = gid.New(gid.Passage)
+			passage, t := &r.Passages[from+i], &p.terms[from+i]
+			// Texts are bounded far below 2 GB, so 32 bits hold every offset.
+			ordinals[i], pages[i] = int32(from+i), int32(passage.Page)    //nolint:gosec // see above
+			starts[i], ends[i] = int32(passage.Start), int32(passage.End) //nolint:gosec // see above
+			for f := range words {
+				words[f][i] = t.words[f]
+			}
+			vectors[i] = t.vector
+		}
+		b.Queue(insertPassages, document, r.Collection, workspace, ids, ordinals,
+			p.headings[from:to], p.bodies[from:to], p.anchors[from:to], pages, starts, ends)
+		b.Queue(insertIndex, document, r.Collection, workspace, r.Model, ids, ordinals,
+			words[FieldTitle], words[FieldHeading], words[FieldPath], words[FieldBody], vectors, p.vectors[from:to])
+	}
+}
