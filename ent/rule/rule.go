@@ -158,6 +158,12 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 			}
 		}
 	}
+	if t.field() == "id" { // a workspace belongs to none but itself
+		if v.SpansWorkspaces() {
+			return privacy.Allow
+		}
+		return privacy.Denyf("only the system makes a %s", m.Type())
+	}
 	got, set := m.Field(t.field())
 	switch {
 	case v.SpansWorkspaces():

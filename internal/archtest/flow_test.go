@@ -24,7 +24,7 @@ func flow() map[string][]string {
 		"internal/apierr":          {},
 		"internal/archtest":        {},
 		"internal/authn":           with("ent"),
-		"internal/blob":            {"internal/httpx"},
+		"internal/blob":            {"internal/blob", "internal/httpx"},
 		"internal/chat":            with("ent", "internal/search", "internal/llm"),
 		"internal/config":          {"internal/apierr"},
 		"internal/devstack":        {"internal/devstack"},
