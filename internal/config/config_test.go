@@ -52,13 +52,14 @@ func TestFlagsWinOverTheEnvironmentAndTheFileCountsLeast(t *testing.T) {
 	}
 	c, err := config.Load(config.Source{
 		File:        file,
+		Defaults:    map[string]string{"LOG_FORMAT": "text", "SHUTDOWN_TIMEOUT": "1s"},
 		Environment: []string{"LISTEN_ADDR=127.0.0.1:2", "LOG_LEVEL=warn", "LOG_FORMAT="},
 		Flags:       map[string]string{"LISTEN_ADDR": "127.0.0.1:3"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.ListenAddr != "127.0.0.1:3" || c.LogLevel.String() != "WARN" || c.LogFormat != "json" || c.PublicURL() != "https://file.example.com" {
+	if c.ListenAddr != "127.0.0.1:3" || c.LogLevel.String() != "WARN" || c.LogFormat != "json" || c.ShutdownTimeout != time.Second || c.PublicURL() != "https://file.example.com" {
 		t.Errorf("%q %v %q %q", c.ListenAddr, c.LogLevel, c.LogFormat, c.PublicURL())
 	}
 }

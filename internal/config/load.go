@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -17,14 +18,18 @@ type Source struct {
 	Flags map[string]string
 	// Environment is in the form of os.Environ; nil is the process's own.
 	Environment []string
-	// File is a file of NAME=value lines, which counts least; empty is none.
+	// File is a file of NAME=value lines, which counts less; empty is none.
 	File string
+	// Defaults are settings by name that count least, in the place of those
+	// that Config names.
+	Defaults map[string]string
 }
 
 // Load fills a Config and validates it. An error names the setting and never
 // repeats a secret.
 func Load(s Source) (*Config, error) {
 	values := map[string]string{}
+	maps.Copy(values, s.Defaults)
 	if s.File != "" {
 		if err := readFile(s.File, values); err != nil {
 			return nil, err
@@ -40,9 +45,7 @@ func Load(s Source) (*Config, error) {
 			values[name] = value
 		}
 	}
-	for name, value := range s.Flags {
-		values[name] = value
-	}
+	maps.Copy(values, s.Flags)
 	c := &Config{}
 	if err := env.ParseWithOptions(c, env.Options{Environment: values}); err != nil {
 		return nil, readable(err)
