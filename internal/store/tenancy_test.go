@@ -1,0 +1,261 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"entgo.io/ent/privacy"
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/membership"
+	"magpie/ent/message"
+	"magpie/internal/gid"
+	"magpie/internal/store"
+	"magpie/internal/testkit"
+	"magpie/internal/viewer"
+)
+
+func open(t *testing.T) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// tenant is a workspace with one of everything.
+type tenant struct {
+	ctx       context.Context
+	workspace uuid.UUID
+	user      *ent.User
+	ids       map[string]uuid.UUID
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
+	t.Helper()
+	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
+	workspace := must[*ent.Workspace](t)(c.Workspace.Create().SetName(name).Save(system))
+	user := must[*ent.User](t)(c.User.Create().SetEmail(name + "@example.com").Save(system))
+	member := must[*ent.Membership](t)(c.Membership.Create().SetWorkspaceID(workspace.ID).SetUserID(user.ID).SetRole(membership.RoleOwner).Save(system))
+	session := must[*ent.Session](t)(c.Session.Create().SetWorkspaceID(workspace.ID).SetUserID(user.ID).
+		SetRefreshHash([]byte(name)).SetExpiresAt(time.Now().Add(time.Hour)).Save(system))
+	v := viewer.Viewer{Workspace: workspace.ID, Subject: user.ID, Kind: viewer.KindSession, Role: viewer.RoleOwner, AllCollections: true}
+	ctx := viewer.With(t.Context(), v)
+	collection := must[*ent.Collection](t)(c.Collection.Create().SetName("Docs").SetEmbeddingModel("m").Save(ctx))
+	connector := must[*ent.Connector](t)(c.Connector.Create().SetName("Files").SetType("file_upload").SetCollectionID(collection.ID).Save(ctx))
+	document := must[*ent.Document](t)(c.Document.Create().SetCollectionID(collection.ID).SetConnectorID(connector.ID).
+		SetSourceID("a.md").SetPath("a.md").SetTitle("A").Save(ctx))
+	job := must[*ent.SyncJob](t)(c.SyncJob.Create().SetConnectorID(connector.ID).Save(ctx))
+	item := must[*ent.SyncItem](t)(c.SyncItem.Create().SetConnectorID(connector.ID).SetJobID(job.ID).SetSourceID("a.md").SetPath("a.md").Save(ctx))
+	file := must[*ent.SourceFile](t)(c.SourceFile.Create().SetConnectorID(connector.ID).SetPath("a.md").SetBytes(1).SetSha256("0").SetBlobKey(name).Save(ctx))
+	key := must[*ent.APIKey](t)(c.APIKey.Create().SetName("Key").SetPublishableHash([]byte("p" + name)).SetSecretHash([]byte("s" + name)).
+		SetPublishableHint("p").SetSecretHint("s").Save(ctx))
+	conversation := must[*ent.Conversation](t)(c.Conversation.Create().SetTitle("Hello").Save(ctx))
+	said := must[*ent.Message](t)(c.Message.Create().SetConversationID(conversation.ID).SetRole(message.RoleUser).SetContent("Hello").Save(ctx))
+	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
+		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID,
+		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
+		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID,
+	}}
+}
+
+// hidden are the entities that GraphQL does not know, and node neither.
+func hidden(table string) bool { return table == "memberships" || table == "sessions" }
+
+func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ada, eve := newTenant(t, db.Ent, "ada"), newTenant(t, db.Ent, "eve")
+	for table, id := range ada.ids {
+		if hidden(table) {
+			continue
+		}
+		if _, err := db.Ent.Noder(ada.ctx, id, ent.WithNodeType(gid.Table)); err != nil {
+			t.Errorf("%s: her own row: %v", table, err)
+		}
+		if row, err := db.Ent.Noder(eve.ctx, id, ent.WithNodeType(gid.Table)); err == nil {
+			t.Errorf("%s: a foreign row was read: %v", table, row)
+		}
+		if row, err := db.Ent.Noder(t.Context(), id, ent.WithNodeType(gid.Table)); err == nil {
+			t.Errorf("%s: nobody read %v", table, row)
+		}
+	}
+	counts := map[string]func(context.Context) (int, error){
+		"workspaces": db.Ent.Workspace.Query().Count, "users": db.Ent.User.Query().Count, "memberships": db.Ent.Membership.Query().Count,
+		"sessions": db.Ent.Session.Query().Count, "collections": db.Ent.Collection.Query().Count, "connectors": db.Ent.Connector.Query().Count,
+		"documents": db.Ent.Document.Query().Count, "sync_jobs": db.Ent.SyncJob.Query().Count, "sync_items": db.Ent.SyncItem.Query().Count,
+		"source_files": db.Ent.SourceFile.Query().Count, "api_keys": db.Ent.APIKey.Query().Count,
+		"conversations": db.Ent.Conversation.Query().Count, "messages": db.Ent.Message.Query().Count,
+	}
+	if len(counts) != len(ada.ids) {
+		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
+	}
+	for table, count := range counts {
+		if n, err := count(ada.ctx); err != nil || n != 1 {
+			t.Errorf("%s: ada counts %d rows, %v", table, n, err)
+		}
+		if n, err := count(t.Context()); !errors.Is(err, privacy.Deny) {
+			t.Errorf("%s: nobody counts %d rows, %v", table, n, err)
+		}
+		anonymous := viewer.With(t.Context(), viewer.Viewer{Kind: viewer.KindAnonymous, Workspace: ada.workspace, AllCollections: true})
+		if n, err := count(anonymous); !errors.Is(err, privacy.Deny) {
+			t.Errorf("%s: an anonymous caller counts %d rows, %v", table, n, err)
+		}
+	}
+}
+
+func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ada, eve := newTenant(t, db.Ent, "ada"), newTenant(t, db.Ent, "eve")
+	c := db.Ent
+	tries := map[string]func(context.Context) error{
+		"connector in a foreign collection": c.Connector.Create().SetName("x").SetType("s3").SetCollectionID(ada.ids["collections"]).Exec,
+		"document in a foreign collection": c.Document.Create().SetCollectionID(ada.ids["collections"]).SetConnectorID(eve.ids["connectors"]).
+			SetSourceID("x").SetPath("x").SetTitle("x").Exec,
+		"document of a foreign connector": c.Document.Create().SetCollectionID(eve.ids["collections"]).SetConnectorID(ada.ids["connectors"]).
+			SetSourceID("x").SetPath("x").SetTitle("x").Exec,
+		"job of a foreign connector":  c.SyncJob.Create().SetConnectorID(ada.ids["connectors"]).Exec,
+		"item of a foreign connector": c.SyncItem.Create().SetConnectorID(ada.ids["connectors"]).SetJobID(eve.ids["sync_jobs"]).SetSourceID("x").SetPath("x").Exec,
+		"file of a foreign connector": c.SourceFile.Create().SetConnectorID(ada.ids["connectors"]).SetPath("x").SetBytes(1).SetSha256("0").SetBlobKey("x").Exec,
+		"message in a foreign talk":   c.Message.Create().SetConversationID(ada.ids["conversations"]).SetRole(message.RoleUser).SetContent("x").Exec,
+		"collection named foreign":    c.Collection.Create().SetWorkspaceID(ada.workspace).SetName("x").SetEmbeddingModel("m").Exec,
+		"talk of somebody else":       c.Conversation.Create().SetSubjectID(ada.user.ID).Exec,
+		"membership in her workspace": c.Membership.Create().SetWorkspaceID(ada.workspace).SetUserID(eve.user.ID).SetRole(membership.RoleOwner).Exec,
+		"collection moved by edge":    c.Collection.UpdateOneID(eve.ids["collections"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
+		"foreign collection renamed":  c.Collection.UpdateOneID(ada.ids["collections"]).SetName("x").Exec,
+		"foreign collection deleted":  c.Collection.DeleteOneID(ada.ids["collections"]).Exec,
+		"foreign person renamed":      c.User.UpdateOneID(ada.user.ID).SetName("x").Exec,
+		"foreign workspace renamed":   c.Workspace.UpdateOneID(ada.workspace).SetName("x").Exec,
+		"workspace made":              c.Workspace.Create().SetName("x").Exec,
+	}
+	for name, try := range tries {
+		if err := try(eve.ctx); err == nil {
+			t.Errorf("%s: it was done", name)
+		}
+	}
+	if n, err := c.Document.Update().SetTitle("x").Save(eve.ctx); err != nil || n != 1 {
+		t.Errorf("an update of everything changed %d documents, %v", n, err)
+	}
+	if n, err := c.Document.Delete().Exec(eve.ctx); err != nil || n != 1 {
+		t.Errorf("a delete of everything took %d documents, %v", n, err)
+	}
+	for table, id := range ada.ids {
+		if hidden(table) {
+			continue
+		}
+		if _, err := c.Noder(ada.ctx, id, ent.WithNodeType(gid.Table)); err != nil {
+			t.Errorf("%s: ada's row: %v", table, err)
+		}
+	}
+}
+
+// The database refuses foreign links too, whatever the application forgot.
+func TestTheDatabaseRefusesForeignLinks(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ada, eve := newTenant(t, db.Ent, "ada"), newTenant(t, db.Ent, "eve")
+	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
+	err := db.Ent.Connector.Create().SetWorkspaceID(eve.workspace).SetName("x").SetType("s3").SetCollectionID(ada.ids["collections"]).Exec(system)
+	if !ent.IsConstraintError(err) {
+		t.Errorf("a connector across workspaces: %v", err)
+	}
+	err = db.Ent.Message.Create().SetWorkspaceID(eve.workspace).SetSubjectID(eve.user.ID).SetConversationID(ada.ids["conversations"]).
+		SetRole(message.RoleUser).SetContent("x").Exec(system)
+	if !ent.IsConstraintError(err) {
+		t.Errorf("a message across workspaces: %v", err)
+	}
+}
+
+func TestTheApplicationIsNeitherOwnerNorSuperuser(t *testing.T) {
+	t.Parallel()
+	databases := testkit.Database(t)
+	for name, url := range map[string]string{"its own login": databases.AppURL, "the owner's login": databases.OwnerURL} {
+		db, err := store.Open(t.Context(), url, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(db.Close)
+		var role string
+		var super, bypass bool
+		if err := db.Pool.QueryRow(t.Context(), "select current_user, rolsuper, rolbypassrls from pg_roles where rolname = current_user").Scan(&role, &super, &bypass); err != nil {
+			t.Fatal(err)
+		}
+		if role != store.AppRole || super || bypass {
+			t.Errorf("by %s the application is %s, superuser %v, bypassing policies %v", name, role, super, bypass)
+		}
+		if _, err := db.Pool.Exec(t.Context(), "alter table collections add column x int"); err == nil {
+			t.Errorf("by %s the application changed the schema", name)
+		}
+	}
+}
+
+func TestKeysReachTheirCollectionsOnly(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ada := newTenant(t, db.Ent, "ada")
+	other := must[*ent.Collection](t)(db.Ent.Collection.Create().SetName("Other").SetEmbeddingModel("m").Save(ada.ctx))
+	key := viewer.Viewer{Workspace: ada.workspace, Subject: ada.ids["api_keys"], Kind: viewer.KindKey, Collections: []uuid.UUID{other.ID}}
+	ctx := viewer.With(t.Context(), key)
+	if ids, err := db.Ent.Collection.Query().IDs(ctx); err != nil || len(ids) != 1 || ids[0] != other.ID {
+		t.Errorf("the key sees the collections %v, %v", ids, err)
+	}
+	if n, err := db.Ent.Document.Query().Count(ctx); err != nil || n != 0 {
+		t.Errorf("the key sees %d documents, %v", n, err)
+	}
+	if n, err := db.Ent.Conversation.Query().Count(ctx); err != nil || n != 0 {
+		t.Errorf("the key sees %d conversations of others, %v", n, err)
+	}
+	key.Collections = nil
+	if ids, err := db.Ent.Collection.Query().IDs(viewer.With(t.Context(), key)); err != nil || len(ids) != 0 {
+		t.Errorf("a key without collections sees %v, %v", ids, err)
+	}
+	for name, count := range map[string]func(context.Context) (int, error){
+		"connectors": db.Ent.Connector.Query().Count, "keys": db.Ent.APIKey.Query().Count, "people": db.Ent.User.Query().Count, "jobs": db.Ent.SyncJob.Query().Count,
+	} {
+		if n, err := count(ctx); !errors.Is(err, privacy.Deny) {
+			t.Errorf("the key counts %d %s, %v", n, name, err)
+		}
+	}
+}
+
+func TestMigratingAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	url := testkit.EmptyDatabase(t).OwnerURL
+	done := make(chan error, 3)
+	for range 3 {
+		go func() { done <- store.Migrate(t.Context(), url) }()
+	}
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	steps, err := store.Status(t.Context(), url)
+	if err != nil || len(steps) < 3 {
+		t.Fatalf("Status = %v, %v", steps, err)
+	}
+	for _, s := range steps {
+		if !s.Applied {
+			t.Errorf("%s is not applied", s.Name)
+		}
+	}
+	if err := store.Migrate(t.Context(), "postgres://%zz"); err == nil {
+		t.Error("a broken URL was taken")
+	}
+}
