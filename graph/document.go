@@ -8,6 +8,7 @@ import (
 
 	"magpie/ent"
 	"magpie/ent/document"
+	"magpie/ent/syncitem"
 	"magpie/internal/apierr"
 	"magpie/internal/index"
 )
@@ -86,6 +87,8 @@ func orNull[T any](p *T) any {
 	return *p
 }
 
+// deleteDocument removes a document; its line in the ledger keeps later syncs
+// from bringing it back.
 func (r *Resolver) deleteDocument(ctx context.Context, id, connectorID uuid.UUID) error {
 	if err := r.connectorExists(ctx, connectorID); err != nil {
 		return err
@@ -98,7 +101,9 @@ func (r *Resolver) deleteDocument(ctx context.Context, id, connectorID uuid.UUID
 	if err != nil {
 		return err
 	}
-	if err := r.Jobs.Suppress(ctx, row.ConnectorID, row.SourceID); err != nil {
+	err = r.Ent.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.SourceID(row.SourceID)).
+		SetSuppressed(true).SetStatus(syncitem.StatusDeleted).SetReason("deleted by hand").Exec(ctx)
+	if err != nil {
 		return err
 	}
 	_, err = r.Index.SoftDelete(ctx, reach, index.Fence{}, []uuid.UUID{id})
