@@ -19,10 +19,11 @@ type citations struct {
 	number  map[uuid.UUID]int
 
 	held      string
-	adjacent  []int // sources cited right before this point, so that none stands twice in a row
-	midLine   bool  // something other than blanks stands on this line
-	backticks int   // how many opened the inline code we are in
-	fence     byte  // the character of the code fence we are in
+	gap       string // blanks before a citation that was taken out, for one that may follow right behind it
+	adjacent  []int  // sources cited right before this point, so that none stands twice in a row
+	midLine   bool   // something other than blanks stands on this line
+	backticks int    // how many opened the inline code we are in
+	fence     byte   // the character of the code fence we are in
 	fenceLen  int
 }
 
@@ -107,6 +108,7 @@ func (c *citations) step(out *strings.Builder, s string, final bool) (int, bool)
 			return 0, false
 		}
 		if n == len(s) || s[n] != '[' {
+			c.gap = ""
 			out.WriteString(s[:n])
 			return n, true
 		}
@@ -127,7 +129,7 @@ func (c *citations) step(out *strings.Builder, s string, final bool) (int, bool)
 func (c *citations) inCode() bool { return c.fence != 0 || c.backticks > 0 }
 
 func (c *citations) plain(out *strings.Builder, s string) {
-	c.adjacent = c.adjacent[:0]
+	c.adjacent, c.gap = c.adjacent[:0], ""
 	out.WriteString(s)
 }
 
@@ -172,7 +174,10 @@ func (c *citations) bracket(out *strings.Builder, s string, at int, final bool) 
 	}
 	if len(cited) > 0 {
 		c.midLine = true
-		out.WriteString(s[:at])
+		out.WriteString(c.gap + s[:at])
+		c.gap = ""
+	} else if len(c.adjacent) == 0 {
+		c.gap += s[:at]
 	}
 	for _, source := range cited {
 		out.WriteString("[" + strconv.Itoa(source) + "]")

@@ -30,6 +30,8 @@ const (
 	shortSentence  = 4    // words; shorter ones say little
 	shortPenalty   = 0.5
 	questionFactor = 0.6 // a question answers nothing
+	foreignFactor  = 0.7 // a quote in another language than the question's
+	groundShare    = 0.2 // share of the question's words that the best quote must have, unless its passage is sure
 )
 
 // quoteOf is a unit of a passage with what it is worth.
@@ -47,28 +49,25 @@ type wanted struct {
 	weight float64
 }
 
-// extract chooses the two to five quotes that answer a question best, in the order to show them: passages by their best
-// quote, and in the order of the text within a passage. It returns none when nothing fits.
+// extract chooses the quotes that answer a question best, two to five where the passages have as many, in the order to show
+// them: passages by their best quote, and in the order of the text within a passage. It returns none when nothing fits.
 func extract(a *analysis.Analyzer, question, standalone string, hits []search.Hit) []quoteOf {
 	all := candidates(a, hits)
 	words := wantedWords(a, question, standalone)
-	rate(a, all, words, hits)
+	rate(a, all, words, hits, languageOf(question))
 	byScore := slices.Clone(all)
 	slices.SortStableFunc(byScore, func(x, y quoteOf) int { return cmp.Compare(y.score, x.score) })
 	if len(byScore) == 0 {
 		return nil
 	}
 	var chosen []quoteOf
-	if byScore[0].own == 0 {
-		if hits[0].Score < sureScore {
-			return nil
-		}
+	switch best := byScore[0]; {
+	case best.own < groundShare && hits[best.hit].Score < sureScore && hits[0].Score < sureScore:
+		return nil
+	case best.own == 0:
 		chosen = opening(all)
-	} else {
-		chosen = pick(byScore)
-		if len(chosen) < minQuotes {
-			chosen = withNext(chosen, all)
-		}
+	default:
+		chosen = withNext(pick(byScore), all)
 	}
 	best := make(map[int]int) // of a hit: the rank of its best quote
 	for rank, q := range chosen {
@@ -128,7 +127,7 @@ func wantedWords(a *analysis.Analyzer, question, standalone string) []wanted {
 }
 
 // rate scores every candidate by the words it has, rare ones counting more, and by its passage.
-func rate(a *analysis.Analyzer, all []quoteOf, words []wanted, hits []search.Hit) {
+func rate(a *analysis.Analyzer, all []quoteOf, words []wanted, hits []search.Hit, l language) {
 	has := func(terms map[string]bool, w wanted) bool {
 		return slices.ContainsFunc(w.terms, func(t string) bool { return terms[t] })
 	}
@@ -172,6 +171,9 @@ func rate(a *analysis.Analyzer, all []quoteOf, words []wanted, hits []search.Hit
 		if strings.HasSuffix(q.text, "?") || strings.HasSuffix(q.text, "？") {
 			q.score *= questionFactor
 		}
+		if foreign := languageOfHit(hits[q.hit]); l != unknown && foreign != unknown && foreign != l {
+			q.score *= foreignFactor
+		}
 		q.score += 0.02 / float64(1+q.hit+q.order) // between equals, the earlier
 	}
 }
@@ -209,7 +211,8 @@ func alike(x, y map[string]bool) float64 {
 	return float64(common) / float64(max(1, len(x)+len(y)-common))
 }
 
-// withNext adds what follows a lone quote in its passage, or else what precedes it: it mostly goes on about the matter.
+// withNext gives a lone quote company: what follows it in its passage, else what precedes it, since that mostly goes on
+// about the matter.
 func withNext(chosen, all []quoteOf) []quoteOf {
 	if len(chosen) != 1 {
 		return chosen

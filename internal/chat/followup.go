@@ -59,9 +59,15 @@ func topicOf(hit search.Hit) string {
 			raw = hit.Headings[i]
 		}
 		topic := cleanTopic(raw)
-		if n := utf8.RuneCountInString(topic); n >= minTopic && n <= maxTopic && !strings.Contains(idleHeadings, " "+fold(topic)+";") {
-			return topic
+		if n := utf8.RuneCountInString(topic); n < minTopic || n > maxTopic || strings.Contains(idleHeadings, " "+fold(topic)+";") {
+			continue
 		}
+		if title := cleanTopic(hit.Title); !strings.Contains(topic, " ") && title != "" && fold(title) != fold(topic) {
+			if full := title + ": " + topic; utf8.RuneCountInString(full) <= maxTopic {
+				return full // one word alone could be about anything
+			}
+		}
+		return topic
 	}
 	return ""
 }
@@ -108,7 +114,7 @@ func askEnglish(topic string) string {
 	first, rest, _ := strings.Cut(topic, " ")
 	first = strings.ToLower(first)
 	switch {
-	case rest == "":
+	case rest == "", strings.Contains(topic, ": "):
 	case first == "how" && strings.HasPrefix(rest, "to "):
 		return "How do I " + strings.TrimPrefix(rest, "to ") + "?"
 	case strings.Contains(tasks, " "+first+" "):
@@ -119,18 +125,13 @@ func askEnglish(topic string) string {
 	return "What do the documents say about “" + topic + "”?"
 }
 
-// smallWords begin a German heading in lower case inside a sentence.
-const smallWords = " nach vor mit ohne in im auf aus bei für von den die das der ein eine einen alle neu beim zum zur über unter "
-
+// askGerman takes a heading that ends with an infinitive as something to do. Such headings leave the article out, so that
+// only a quotation makes a sentence of them.
 func askGerman(topic string) string {
-	first, rest, _ := strings.Cut(topic, " ")
 	last := topic[strings.LastIndexByte(topic, ' ')+1:]
 	initial, _ := utf8.DecodeRuneInString(last)
-	if rest != "" && unicode.IsLower(initial) && (strings.HasSuffix(last, "en") || strings.HasSuffix(last, "ern") || strings.HasSuffix(last, "eln")) {
-		if strings.Contains(smallWords, " "+strings.ToLower(first)+" ") {
-			first = strings.ToLower(first)
-		}
-		return "Wie kann ich " + first + " " + rest + "?"
+	if last != topic && unicode.IsLower(initial) && (strings.HasSuffix(last, "en") || strings.HasSuffix(last, "ern") || strings.HasSuffix(last, "eln")) {
+		return "Wie geht „" + topic + "“?"
 	}
 	return "Was steht in den Dokumenten über „" + topic + "“?"
 }

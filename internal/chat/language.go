@@ -58,12 +58,21 @@ func languageOfHit(hit search.Hit) language {
 	return language(base)
 }
 
-// languageFor is the language to phrase our own sentences in: the question's, else the one of the best passage.
+// languageFor is the language to phrase our own sentences in: the question's, else the one most passages have.
 func languageFor(question string, hits []search.Hit) language {
-	if l := languageOf(question); l != unknown || len(hits) == 0 {
-		return l
+	best := languageOf(question)
+	if best != unknown {
+		return best
 	}
-	return languageOfHit(hits[0])
+	counts := make(map[language]int)
+	for _, hit := range hits {
+		l := languageOfHit(hit)
+		counts[l]++
+		if counts[l] > counts[best] {
+			best = l
+		}
+	}
+	return best
 }
 
 // nothingFound says that the documents do not answer.

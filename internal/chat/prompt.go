@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"magpie/internal/llm"
 	"magpie/internal/search"
@@ -148,7 +149,7 @@ func quote(text string) string {
 	var b strings.Builder
 	at := 0
 	for i := strings.IndexByte(text, '<'); i >= 0; {
-		rest := strings.TrimLeft(text[i+1:], "/ \t\r\n")
+		rest := strings.TrimLeftFunc(text[i+1:], func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 		if len(rest) >= len(mark) && strings.EqualFold(rest[:len(mark)], mark) {
 			b.WriteString(text[at:i] + "‹")
 			at = i + 1
