@@ -45,7 +45,7 @@ func flow() map[string][]string {
 		"internal/summary":         {"internal/llm", "internal/search/analysis"},
 		"internal/syncjob":         with("ent", "worker/tasks"),
 		"internal/testkit":         {"internal/devstack", "ent/migrate/migrations"},
-		"internal/tools":           {"ent"},
+		"internal/tools":           {"ent", "internal/testkit"},
 		"internal/viewer":          {},
 		"rest":                     with("internal/authn", "internal/ratelimit"),
 		"worker":                   with("worker", "ent", "connectors", "internal/ingest", "internal/index", "internal/secret", "internal/syncjob", "internal/embed"),
