@@ -26,4 +26,8 @@ watch() {
 	done
 }
 
-watch </dev/null >/dev/null 2>&1 &
+# The redirection comes first: around a function call, the shell would keep a copy of the output that its caller waits on.
+(
+	exec </dev/null >/dev/null 2>&1
+	watch
+) &

@@ -1,0 +1,26 @@
+package devstack_test
+
+import (
+	"testing"
+	"time"
+
+	"magpie/internal/devstack"
+)
+
+func TestAStartWithAnIdleLimitReturnsAndLeavesOneServer(t *testing.T) {
+	t.Parallel()
+	o := options(t, folder(t))
+	o.WithoutRedis, o.IdleStop = true, 15*time.Minute
+	began := time.Now()
+	stack := start(t, o)
+	if stack.RedisURL != "" {
+		t.Errorf("a stack without Redis has the URL %s", stack.RedisURL)
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("the start waited for its watcher: %s", took)
+	}
+	query(t, stack.DatabaseURL, "SELECT 'answers'")
+	if err := devstack.Shutdown(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
