@@ -46,10 +46,7 @@ func DashboardCORS(origins []string) *cors.Cors {
 func (t *Transport) Handler(server, next http.Handler) http.Handler {
 	public, dashboard := PublicCORS().Handler(server), DashboardCORS(t.origins).Handler(server)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(requestid.Header)
-		if !requestid.Acceptable(id) {
-			id = t.newID()
-		}
+		id := t.identify(r)
 		w.Header().Set(requestid.Header, id)
 		r = r.WithContext(requestid.With(r.Context(), id))
 		switch {

@@ -33,26 +33,26 @@ type exchange struct {
 
 // Do answers one request.
 func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	x := &exchange{t: t, w: w, r: r, control: http.NewResponseController(w), exec: exec, ctx: r.Context()}
-	x.identify()
+	x := &exchange{t: t, w: w, r: r, control: http.NewResponseController(w), exec: exec}
+	id := t.identify(r)
+	w.Header().Set(requestid.Header, id)
+	x.ctx = requestid.With(r.Context(), id)
 	defer x.recover()
 	if err := x.answer(); err != nil {
 		x.fail(err)
 	}
 }
 
-// identify gives the request its id: that of an earlier layer, a sane one of
-// the client, or a new one.
-func (x *exchange) identify() {
-	id := requestid.From(x.ctx)
-	if id == "" {
-		id = x.r.Header.Get(requestid.Header)
-		if !requestid.Acceptable(id) {
-			id = x.t.newID()
-		}
-		x.ctx = requestid.With(x.ctx, id)
+// identify is the request's id: that of an earlier layer, a harmless one of the
+// client, or a new one.
+func (t *Transport) identify(r *http.Request) string {
+	if id := requestid.From(r.Context()); id != "" {
+		return id
 	}
-	x.w.Header().Set(requestid.Header, id)
+	if id := r.Header.Get(requestid.Header); requestid.Acceptable(id) {
+		return id
+	}
+	return t.newID()
 }
 
 // recover turns a panic into an internal error, or into a broken connection
@@ -220,7 +220,7 @@ func (x *exchange) run(values variables) error {
 		return apierr.From(errors.Join(ctx.Err(), errors.New("the operation gave no answer")))
 	}
 	if len(response.Errors) > 0 {
-		return edgeError(response.Errors)
+		return x.route.edgeError(response.Errors)
 	}
 	if x.route.Status == http.StatusNoContent {
 		x.send(http.StatusNoContent, nil)
@@ -245,7 +245,7 @@ func (x *exchange) dispatch(ctx context.Context, values variables) (graphql.Resp
 	})
 	if len(wrong) > 0 {
 		response := x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), wrong)
-		return nil, nil, edgeError(response.Errors)
+		return nil, nil, x.route.edgeError(response.Errors)
 	}
 	responses, ctx := x.exec.DispatchOperation(ctx, operation)
 	return responses, ctx, nil

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -74,22 +76,53 @@ func dig(raw json.RawMessage, path string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// edgeError is the first GraphQL error as the error of the edge. The error
-// itself is used where it came through; else its extensions.code counts.
-// GraphQL's own refusals of a value are the caller's mistake.
-func edgeError(list gqlerror.List) error {
+// edgeError is the first GraphQL error as the error of the edge. Its code and
+// message are those that the server's error presenter gave it. GraphQL's own
+// refusals of a value are the caller's mistake.
+func (r *route) edgeError(list gqlerror.List) error {
 	first := list[0]
 	var known *apierr.Error
-	if errors.As(first.Err, &known) {
-		return known
+	if !errors.As(first.Err, &known) {
+		known = &apierr.Error{Cause: first.Err}
 	}
-	code, _ := first.Extensions["code"].(string)
-	switch {
-	case code == "GRAPHQL_VALIDATION_FAILED", code == "GRAPHQL_PARSE_FAILED", code == "BAD_USER_INPUT":
-		return &apierr.Error{Code: apierr.InvalidRequest, Message: first.Message}
-	case code == string(apierr.Internal), code == "", apierr.Code(code).Status() == apierr.Internal.Status():
+	code := known.Code
+	switch given := first.Extensions["code"].(type) {
+	case string:
+		code = apierr.Code(given)
+	case apierr.Code:
+		code = given
+	}
+	switch code {
+	case "GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED", "BAD_USER_INPUT":
+		code = apierr.InvalidRequest
+	}
+	if code.Status() == http.StatusInternalServerError {
 		return apierr.From(error(first))
-	default:
-		return &apierr.Error{Code: apierr.Code(code), Message: first.Message, Cause: first.Err}
 	}
+	e := &apierr.Error{Code: code, Message: first.Message, RetryAfter: known.RetryAfter, Op: known.Op, Cause: known.Cause}
+	if seconds, ok := first.Extensions["retryAfter"].(int); ok && e.RetryAfter == 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	// Resolvers name an input as GraphQL does; callers of REST know another name.
+	if name, rest, ok := strings.Cut(e.Message, ": "); ok && code == apierr.InvalidRequest {
+		if wire := wireName(r.fields, name); wire != "" {
+			e.Field, e.Message = wire, wire+": "+rest
+		}
+	}
+	return e
+}
+
+// wireName is the name on the wire of what an operation's input calls name;
+// empty when it has none.
+func wireName(fields []field, name string) string {
+	for _, f := range fields {
+		if f.kind == group {
+			if inner := wireName(f.fields, name); inner != "" {
+				return f.name + "." + inner
+			}
+		} else if f.variable[strings.LastIndexByte(f.variable, '.')+1:] == name {
+			return f.name
+		}
+	}
+	return ""
 }

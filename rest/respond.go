@@ -97,7 +97,7 @@ func seconds(d time.Duration) string {
 }
 
 func (x *exchange) log(level slog.Level, message string, err error) {
-	attributes := []slog.Attr{slog.String("request_id", requestid.From(x.ctx)), slog.String("method", x.r.Method)}
+	attributes := []slog.Attr{slog.String(requestid.LogKey, requestid.From(x.ctx)), slog.String("method", x.r.Method)}
 	if x.route != nil {
 		attributes = append(attributes, slog.String("route", x.route.Pattern))
 	}

@@ -115,7 +115,7 @@ func (x *exchange) next(ctx context.Context, next graphql.ResponseHandler) (e st
 		return streamed{}, false
 	}
 	if len(response.Errors) > 0 {
-		return streamed{err: edgeError(response.Errors)}, true
+		return streamed{err: x.route.edgeError(response.Errors)}, true
 	}
 	return x.event(response.Data), true
 }

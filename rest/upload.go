@@ -44,7 +44,7 @@ func (u *uploads) discard() {
 // paths, one for each file in the same order. Nothing is stored before all of
 // it has been read.
 func (x *exchange) upload(values variables) (*uploads, error) {
-	parts, err := x.multipartReader()
+	parts, end, err := x.multipartReader()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (x *exchange) upload(values variables) (*uploads, error) {
 	var files, paths []any
 	for {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && end.seen {
 			break
 		}
 		if err != nil {
@@ -89,14 +89,34 @@ func (x *exchange) upload(values variables) (*uploads, error) {
 	return u, nil
 }
 
-func (x *exchange) multipartReader() (*multipart.Reader, error) {
+func (x *exchange) multipartReader() (*multipart.Reader, *endReader, error) {
 	const wanted = "send the files as Content-Type: multipart/form-data with a boundary"
 	kind, parameters, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || parameters["boundary"] == "" {
-		return nil, apierr.New(apierr.UnsupportedMediaType, wanted)
+		return nil, nil, apierr.New(apierr.UnsupportedMediaType, wanted)
 	}
 	body := http.MaxBytesReader(x.w, x.r.Body, x.t.limits.Upload)
-	return multipart.NewReader(&patientReader{x: x, from: body}, parameters["boundary"]), nil
+	end := &endReader{from: &patientReader{x: x, from: body}, mark: []byte("--" + parameters["boundary"] + "--")}
+	return multipart.NewReader(end, parameters["boundary"]), end, nil
+}
+
+// endReader watches for the closing boundary go by: the library takes a body
+// that was cut off between two parts for a whole one.
+type endReader struct {
+	from io.Reader
+	mark []byte
+	tail []byte // the last bytes read, where the mark may have begun
+	seen bool
+}
+
+func (e *endReader) Read(b []byte) (int, error) {
+	n, err := e.from.Read(b)
+	if n > 0 && !e.seen {
+		window := append(e.tail, b[:n]...)
+		e.seen = bytes.Contains(window, e.mark)
+		e.tail = append(e.tail[:0], window[max(0, len(window)-len(e.mark)+1):]...)
+	}
+	return n, err //nolint:wrapcheck // a reader's errors are its own
 }
 
 // patientReader gives each read of a long body its own time, so that a large

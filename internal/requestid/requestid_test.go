@@ -1,7 +1,9 @@
 package requestid_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -34,5 +36,21 @@ func TestTheContextCarriesTheID(t *testing.T) {
 	}
 	if got := requestid.From(requestid.With(ctx, "abc")); got != "abc" {
 		t.Fatalf("From = %q", got)
+	}
+}
+
+func TestTheLogNamesTheRequestOnce(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := slog.New(requestid.LogHandler(slog.NewTextHandler(&out, nil))).With("part", "x")
+	ctx := requestid.With(context.Background(), "abc")
+	log.InfoContext(ctx, "by context")
+	log.InfoContext(ctx, "by hand", slog.String(requestid.LogKey, "abc"))
+	log.Info("without")
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for i, want := range []int{1, 1, 0} {
+		if got := strings.Count(lines[i], "request_id=abc"); got != want {
+			t.Errorf("line %q names the request %d times", lines[i], got)
+		}
 	}
 }

@@ -1,0 +1,4 @@
+package rest
+
+// WrapCursor is the cursor of a list as clients get it.
+var WrapCursor = wrapCursor

@@ -1,0 +1,302 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"magpie/internal/apierr"
+	"magpie/internal/authn"
+	"magpie/internal/viewer"
+	"magpie/rest"
+)
+
+// Ids of the fixture.
+const (
+	collectionID   = "018f0000-0000-8000-8000-00000000c011"
+	otherID        = "018f0000-0000-8000-8000-00000000c012" // out of the keys' reach, except of the one for all
+	connectorID    = "018f0000-0000-8000-8000-00000000c0de"
+	documentID     = "018f0000-0000-8000-8000-00000000d0c0"
+	jobID          = "018f0000-0000-8000-8000-00000000a0b0"
+	fileID         = "018f0000-0000-8000-8000-00000000f11e"
+	conversationID = "018f0000-0000-8000-8000-00000000ca70"
+	messageID      = "018f0000-0000-8000-8000-000000003355"
+	missingID      = "018f0000-0000-8000-8000-00000000dead"
+)
+
+const (
+	secretKey      = "svc_sk_secret"
+	signedKey      = "svc_sk_signed"
+	everywhereKey  = "svc_sk_everywhere"
+	publishableKey = "svc_pk_publishable"
+	freeKey        = "svc_sk_free" // without a rate limit
+)
+
+// now is the time of the fixture.
+func now() time.Time { return time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC) }
+
+const (
+	early = "2026-11-20T08:00:00Z"
+	late  = "2026-11-23T09:30:00Z"
+)
+
+// keys is a KeyAuthenticator over a few known keys.
+type keys struct{}
+
+func (keys) Authenticate(_ context.Context, presented string) (authn.Key, error) {
+	reach := []uuid.UUID{uuid.MustParse(collectionID)}
+	v := viewer.Viewer{
+		Workspace: uuid.MustParse("018f0000-0000-8000-8000-000000000001"), Kind: viewer.KindKey, Surface: viewer.SurfacePublic,
+		Collections: reach, DefaultCollection: reach[0],
+	}
+	key := authn.Key{ID: uuid.NewSHA1(uuid.Nil, []byte(presented)), Viewer: v}
+	none := 0
+	switch presented {
+	case secretKey:
+	case signedKey:
+		key.RequireSignature = true
+	case everywhereKey:
+		key.Viewer.AllCollections, key.Viewer.Collections = true, nil
+	case freeKey:
+		key.RatePerMinute = &none
+	case publishableKey:
+		key.Publishable, key.Hosts = true, []string{"docs.example.com"}
+	case "svc_sk_expired":
+		return authn.Key{}, apierr.New(apierr.KeyExpired, "API key has expired")
+	case "svc_sk_broken":
+		return authn.Key{}, fmt.Errorf("dial tcp 10.0.0.1:5432: connection refused")
+	default:
+		return authn.Key{}, apierr.New(apierr.InvalidKey, "Invalid API key")
+	}
+	key.Viewer.Secret = !key.Publishable
+	return key, nil
+}
+
+// sessions knows one session token.
+type sessions struct{}
+
+func (sessions) Authenticate(_ context.Context, bearer string) (viewer.Viewer, error) {
+	switch bearer {
+	case "session":
+		return viewer.Viewer{Workspace: uuid.MustParse("018f0000-0000-8000-8000-000000000001"), Kind: viewer.KindSession, Role: viewer.RoleOwner, AllCollections: true}, nil
+	case "broken":
+		return viewer.Viewer{}, fmt.Errorf("dial tcp 10.0.0.1:5432: connection refused")
+	default:
+		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, "the token is malformed")
+	}
+}
+
+// house is the transport over a fake schema with rows for every root field.
+type house struct {
+	schema *ast.Schema
+	fake   *fake
+	rest   *rest.Transport
+	http   http.Handler
+
+	mu    sync.Mutex
+	calls []string // root fields asked for, with their arguments
+	as    []viewer.Viewer
+	chat  func(ctx context.Context, c call) (any, error)
+}
+
+// newHouse builds it; change may alter the options.
+func newHouse(t testing.TB, change ...func(*rest.Options)) *house {
+	t.Helper()
+	h := &house{schema: realSchema(t)}
+	h.chat = func(ctx context.Context, c call) (any, error) { return stream(ctx, answerEvents()...), nil }
+	h.fake = &fake{schema: h.schema, resolve: h.resolve}
+	serial := 0
+	o := rest.Options{
+		Schema: h.schema, Keys: keys{}, Sessions: sessions{}, Now: now, UploadDir: t.TempDir(),
+		NewID: func() string { serial++; return fmt.Sprintf("request-%d", serial) },
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	made, err := rest.New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	server := newServer(h.fake)
+	server.AddTransport(made)
+	h.rest = made
+	h.http = made.Handler(server, http.NotFoundHandler())
+	return h
+}
+
+// resolve notes the call and answers it from the fixture.
+func (h *house) resolve(ctx context.Context, c call) (any, error) {
+	v, _ := viewer.From(ctx)
+	h.mu.Lock()
+	h.calls = append(h.calls, c.field+" "+describe(c.arguments))
+	h.as = append(h.as, v)
+	h.mu.Unlock()
+	input, _ := c.arguments["input"].(map[string]any)
+	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], input["conversationId"]} {
+		if value == missingID {
+			return nil, apierr.NotFound("It")
+		}
+	}
+	if c.field == "chat" {
+		return h.chat(ctx, c)
+	}
+	switch input["query"] {
+	case "quota":
+		return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
+	case "fault":
+		return nil, fmt.Errorf(`pq: relation "passages" does not exist`)
+	case "busy":
+		return nil, &apierr.Error{Code: apierr.Unavailable, Message: "Too busy; try again.", RetryAfter: 1500 * time.Millisecond}
+	case "field":
+		return nil, apierr.Invalid("minScore", "does not fit")
+	}
+	row, ok := rows()[c.field]
+	if !ok {
+		return nil, fmt.Errorf("the fixture has no root field %s", c.field)
+	}
+	return row, nil
+}
+
+// describe writes arguments in a fixed order; uploads by what they hold.
+func describe(value any) string {
+	raw, err := json.Marshal(plain(value))
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
+func plain(value any) any {
+	switch value := value.(type) {
+	case graphql.Upload:
+		content, err := io.ReadAll(value.File)
+		if err != nil {
+			return err.Error()
+		}
+		return map[string]any{"filename": value.Filename, "type": value.ContentType, "size": value.Size, "read": len(content)}
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for name, inner := range value {
+			out[name] = plain(inner)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, inner := range value {
+			out[i] = plain(inner)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// ask sends one request and gives the whole answer.
+func (h *house) ask(r *http.Request) *httptest.ResponseRecorder {
+	recorder := httptest.NewRecorder()
+	h.http.ServeHTTP(recorder, r)
+	return recorder
+}
+
+// request makes a request as a client would, without any credentials.
+func request(method, target, body string, headers ...string) *http.Request {
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, target, reader)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// stream gives events one after the other and ends.
+func stream(ctx context.Context, events ...any) <-chan any {
+	out := make(chan any)
+	go func() {
+		defer close(out)
+		for _, e := range events {
+			select {
+			case out <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// answerEvents is a whole answer.
+func answerEvents() []any {
+	return []any{
+		object{"__typename": "ChatStart", "conversationId": conversationID},
+		object{"__typename": "ChatContent", "delta": "Queues are\n\nevent: done\ndata: {}\n\n"},
+		object{"__typename": "ChatContent", "delta": " durable [1]."},
+		object{"__typename": "ChatSources", "sources": []any{object{"id": documentID, "title": "Queues", "url": nil}}},
+		object{"__typename": "ChatFollowUp", "questions": []any{"How are retries set?"}},
+		object{"__typename": "ChatDone", "conversationId": conversationID, "usage": object{"promptTokens": 120, "completionTokens": 8, "totalTokens": 128}},
+	}
+}
+
+// rows answer each root field.
+func rows() map[string]any {
+	stats := object{"documentCount": 2, "embeddingCount": 7, "storageBytes": 4096, "lastSync": late}
+	collection := object{
+		"id": collectionID, "name": "Handbook", "description": nil, "embeddingModel": "builtin", "createdAt": early, "updatedAt": late,
+		"stats": stats, "connectorIds": []any{connectorID},
+	}
+	file := object{"id": fileID, "path": "guides/queues.md", "mediaType": "text/markdown", "bytes": 1234, "sha256": strings.Repeat("ab", 32), "createdAt": early, "updatedAt": early}
+	connector := object{
+		"id": connectorID, "name": "Uploads", "type": "file_upload", "status": "NEEDS_AUTH", "enabled": true, "collectionID": collectionID,
+		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"},
+		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "files": page("end+of/files", file),
+	}
+	document := object{
+		"id": documentID, "title": "Queues", "status": "INDEXED", "path": "guides/queues.md", "url": nil, "collectionName": "Handbook",
+		"collectionID": collectionID, "source": "file_upload", "section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil,
+		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "failure": nil, "createdAt": early, "updatedAt": late,
+		"sourceCreatedAt": nil, "sourceUpdatedAt": early, "indexedAt": late, "content": "# Queues\n\n<b>Durable</b> & ordered.", "summary": "Queues are durable.",
+		"allMetadata": object{"author": nil, "url": nil, "pages": nil, "status": "DRAFT"},
+	}
+	job := object{
+		"id": jobID, "status": "RUNNING", "mode": "INCREMENTAL", "progress": object{"collected": 5, "parsed": 4, "indexed": 3},
+		"stats": object{"added": 2, "modified": 1, "deleted": 0, "unchanged": 1, "skipped": 1, "errors": 0}, "warnings": []any{},
+		"error": nil, "startedAt": early, "finishedAt": nil,
+	}
+	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}}
+	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
+	hit := object{
+		"id": messageID, "documentId": documentID, "title": "Queues", "url": nil, "snippet": "<mark>Durable</mark> &amp; ordered", "score": 0.75,
+		"section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil, "language": "en", "collection": "Handbook",
+		"source": "file_upload", "headingPath": []any{"Queues", "Durability"}, "updatedAt": late, "metadata": object{"Level": "INDEXED"},
+	}
+	message := object{"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "promptTokens": 120, "completionTokens": 8, "createdAt": late}
+	conversation := object{"id": conversationID, "title": "Queues", "collectionID": nil, "createdAt": early, "updatedAt": late, "messages": page("", message)}
+	return map[string]any{
+		"signIn": tokens, "refreshSession": tokens, "signOut": true,
+		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
+		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
+		"connectors": page("", connector), "createConnector": connector, "connector": connector, "updateConnector": connector,
+		"deleteConnector": connectorID, "testConnector": test, "testConnection": test,
+		"uploadFiles": []any{file}, "deleteFiles": []any{"guides/queues.md"},
+		"documents": page("", document), "document": document, "deleteDocument": documentID,
+		"startSync": job, "syncJob": job,
+		"search":        object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25},
+		"conversations": page("", conversation), "conversation": conversation,
+	}
+}

@@ -1,0 +1,298 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"magpie/internal/viewer"
+	"magpie/rest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// example is one request of a route's transcript.
+type example struct {
+	target  string // path and query
+	body    string
+	headers []string // in pairs
+	bare    bool     // without the route's usual credentials
+}
+
+// examples are the requests of each route, by "METHOD pattern".
+func examples() map[string][]example {
+	const (
+		collection   = "/api/v1/collections/" + collectionID
+		connector    = "/api/v1/connectors/" + connectorID
+		conversation = "/api/v1/conversations/" + conversationID
+	)
+	signIn := `{"email":"ada@example.com","password":"correct horse","remember":true}`
+	everything := `{"query":"durable queues","collection":"` + strings.ToUpper(collectionID) + `","limit":5,"offset":10.0,"min_score":0,"highlight":true,
+ "filters":{"section":"Guides","version":"2.0","tags":["a,b","c"],"doc_types":["guide"],"language":"en","date_after":"2026-01-31","date_before":"2026-12-31","other":1},"unknown":{}}`
+	form, formType := multipartBody(
+		[]formPart{{"files", "queues.md", "# Queues"}, {"files", "ünïcode.md", "# Ü"}, {"paths", "", "guides/queues.md"}, {"paths", "", "ü.md"}, {"note", "", "x"}})
+	lonely, lonelyType := multipartBody([]formPart{{"files", "a.md", "a"}, {"paths", "", "x"}, {"paths", "", "y"}})
+	empty, emptyType := multipartBody([]formPart{{"note", "", "x"}})
+	return map[string][]example{
+		"POST /v1/docs/search": {
+			{target: "/v1/docs/search", body: `{"query":"queues"}`},
+			{target: "/v1/docs/search", body: everything},
+			{target: "/v1/docs/search", body: `{"query":"queues"}`, bare: true},
+			{target: "/v1/docs/search", body: `{"query":"queues","collection":"` + otherID + `"}`},
+			{target: "/v1/docs/search", body: `{"query":"quota"}`},
+			{target: "/v1/docs/search", body: `{"query":"busy"}`},
+			{target: "/v1/docs/search", body: `{"query":"fault"}`},
+			{target: "/v1/docs/search", body: `{"query":"field"}`},
+			{target: "/v1/docs/search", body: `{"query":"  "}`},
+			{target: "/v1/docs/search", body: `{"query":"q","limit":101}`},
+			{target: "/v1/docs/search", body: `{"query":"q","filters":{"tags":"a"}}`},
+			{target: "/v1/docs/search", body: `{"query":"q","filters":{"date_after":"2026-02-30"}}`},
+			{target: "/v1/docs/search", body: "{\n  \"query\": queues\n}"},
+			{target: "/v1/docs/search"},
+		},
+		"GET /v1/docs/search": {
+			{target: "/v1/docs/search?query=queues"},
+			{target: "/v1/docs/search?query=durable+queues&collection=" + collectionID + "&limit=5&offset=10&min_score=0.3&highlight=true&filters[section]=Guides&filters%5Btags%5D=a,b&filters[tags]=c&filters[doc_types][]=guide&filters[language]=&filters[date_after]=2026-01-31&filters[other]=1&x=1"},
+			{target: "/v1/docs/search?query=q&filters=" + `%7B%22tags%22%3A%5B%22a%22%5D%7D`},
+			{target: "/v1/docs/search?query=q&limit=abc"},
+			{target: "/v1/docs/search?query=q&min_score=NaN"},
+			{target: "/v1/docs/search?query=q&highlight=yes"},
+			{target: "/v1/docs/search?query=q&query=r"},
+			{target: "/v1/docs/search?query=%zz"},
+			{target: "/v1/docs/search?query=%00"},
+			{target: "/v1/docs/search?limit=1"},
+		},
+		"POST /v1/chat/stream": {
+			{target: "/v1/chat/stream", body: `{"message":"What are queues?","conversation_id":"` + conversationID + `","collection":"` + collectionID + `"}`},
+			{target: "/v1/chat/stream", body: `{"message":"` + strings.Repeat("ä", 4001) + `"}`},
+			{target: "/v1/chat/stream", body: `{"message":"x","conversation_id":"7"}`},
+			{target: "/v1/chat/stream", body: `{"message":"x","conversation_id":"` + missingID + `"}`},
+			{target: "/v1/chat/stream", body: `{"message":"x","collection":"` + otherID + `"}`},
+		},
+		"POST /api/v1/auth/login": {
+			{target: "/api/v1/auth/login", body: signIn},
+			{target: "/api/v1/auth/login", body: `{"email":7,"password":"x"}`},
+			{target: "/api/v1/auth/login", body: `{"email":"ada@example.com"}`},
+			{target: "/api/v1/auth/login", body: `["email"]`},
+		},
+		"POST /api/v1/auth/refresh": {
+			{target: "/api/v1/auth/refresh", body: `{"refresh_token":"refresh"}`},
+			{target: "/api/v1/auth/refresh"},
+		},
+		"POST /api/v1/auth/logout": {{target: "/api/v1/auth/logout"}, {target: "/api/v1/auth/logout", bare: true}},
+		"GET /api/v1/collections": {
+			{target: "/api/v1/collections"},
+			{target: "/api/v1/collections?limit=1&cursor=" + cursorOf("ZJOx4zFS")},
+			{target: "/api/v1/collections?limit=201"},
+			{target: "/api/v1/collections?cursor=AAAA"},
+			{target: "/api/v1/collections", bare: true},
+		},
+		"POST /api/v1/collections": {
+			{target: "/api/v1/collections", body: `{"name":"Handbook","description":null,"embeddingModel":"builtin"}`},
+			{target: "/api/v1/collections", body: `{"name":["Handbook"]}`},
+			{target: "/api/v1/collections", body: `{"description":"x"}`},
+			{target: "/api/v1/collections", body: `{"name":"Handbook"}`, headers: []string{"Content-Type", "text/plain"}},
+			{target: "/api/v1/collections", body: `{"name":"Handbook"}`, headers: []string{"Content-Type", "application/json; charset=utf-8"}},
+		},
+		"GET /api/v1/collections/{id}": {
+			{target: collection}, {target: "/api/v1/collections/" + missingID}, {target: "/api/v1/collections/12"},
+		},
+		"PUT /api/v1/collections/{id}": {
+			{target: collection, body: `{"description":null}`}, {target: collection, body: `{"name":null,"description":"All of it"}`}, {target: collection},
+		},
+		"DELETE /api/v1/collections/{id}":                       {{target: collection}, {target: "/api/v1/collections/" + missingID}},
+		"POST /api/v1/collections/{id}/refresh-stats":           {{target: collection + "/refresh-stats"}},
+		"GET /api/v1/documents/{id}/content":                    {{target: "/api/v1/documents/" + documentID + "/content"}, {target: "/api/v1/documents/x/content"}},
+		"GET /api/v1/documents/{id}/summary":                    {{target: "/api/v1/documents/" + documentID + "/summary"}},
+		"GET /api/v1/connectors":                                {{target: "/api/v1/connectors?collection=" + collectionID}, {target: "/api/v1/connectors?collection=x"}},
+		"GET /api/v1/connectors/{id}":                           {{target: connector}, {target: "/api/v1/connectors/test"}},
+		"DELETE /api/v1/connectors/{id}":                        {{target: connector}},
+		"POST /api/v1/connectors/{id}/test":                     {{target: connector + "/test"}, {target: connector + "/test", body: "ignored", headers: []string{"Content-Type", "text/plain"}}},
+		"GET /api/v1/connectors/{id}/sync/{jobId}":              {{target: connector + "/sync/" + jobID}, {target: connector + "/sync/1"}},
+		"GET /api/v1/connectors/{id}/files":                     {{target: connector + "/files"}},
+		"GET /api/v1/conversations":                             {{target: "/api/v1/conversations?limit=10"}},
+		"GET /api/v1/conversations/{id}":                        {{target: conversation}},
+		"GET /api/v1/connectors/{id}/documents/{documentId}":    {{target: connector + "/documents/" + documentID}},
+		"DELETE /api/v1/connectors/{id}/documents/{documentId}": {{target: connector + "/documents/" + documentID}, {target: connector + "/documents/x"}},
+		"POST /api/v1/connectors": {
+			{target: "/api/v1/connectors", body: `{"name":"Bucket","type":"s3","collection":"` + collectionID + `","config":{"bucket":"docs","depth":3,"flat":false},"credentials":{"accessKeyId":"a","secretAccessKey":"b"},"enabled":true,"doc_sync":{"sync_strategy":"scheduled","schedule_interval":"15m"}}`},
+			{target: "/api/v1/connectors", body: `{"name":"Bucket","type":"s3","collection":"docs"}`},
+			{target: "/api/v1/connectors", body: `{"name":"Bucket","type":"s3","collection":"` + collectionID + `","config":[]}`},
+			{target: "/api/v1/connectors", body: `{"name":"Bucket","type":"s3","collection":"` + collectionID + `","config":{"a":{"b":["\u0000"]}}}`},
+		},
+		"POST /api/v1/connectors/test": {
+			{target: "/api/v1/connectors/test", body: `{"type":"s3","credentials":{"accessKeyId":"a"}}`},
+			{target: "/api/v1/connectors/test", body: `{"credentials":{}}`},
+		},
+		"PUT /api/v1/connectors/{id}": {
+			{target: connector, body: `{"name":"Other","config":{"prefix":null}}`}, {target: connector, body: `{"enabled":"no"}`},
+		},
+		"PATCH /api/v1/connectors/{id}": {
+			{target: connector, body: `{"doc_sync":{"sync_strategy":"scheduled","schedule_interval":"30m"}}`},
+			{target: connector, body: `{"doc_sync":{"sync_strategy":"hourly"}}`},
+			{target: connector, body: `{"doc_sync":{"schedule_interval":"5m"}}`},
+			{target: connector, body: `{"doc_sync":"manual"}`},
+			{target: connector, body: `{}`},
+		},
+		"POST /api/v1/connectors/{id}/sync": {
+			{target: connector + "/sync"},
+			{target: connector + "/sync", body: `{"sync_mode":"incremental","file_filter":["a.md"],"force_full_sync":false}`},
+			{target: connector + "/sync", body: `{"sync_mode":"FULL"}`},
+			{target: connector + "/sync", body: `{"file_filter":[1]}`},
+		},
+		"GET /api/v1/connectors/{id}/documents": {
+			{target: connector + "/documents?status=failed"},
+			{target: connector + "/documents?status=FAILED"},
+			{target: "/api/v1/connectors/" + missingID + "/documents"},
+		},
+		"POST /api/v1/connectors/{id}/files/upload": {
+			{target: connector + "/files/upload", body: form, headers: []string{"Content-Type", formType}},
+			{target: connector + "/files/upload", body: lonely, headers: []string{"Content-Type", lonelyType}},
+			{target: connector + "/files/upload", body: empty, headers: []string{"Content-Type", emptyType}},
+			{target: connector + "/files/upload", body: form[:len(form)/2], headers: []string{"Content-Type", formType}},
+			{target: connector + "/files/upload", body: `{}`},
+		},
+		"DELETE /api/v1/connectors/{id}/files": {
+			{target: connector + "/files", body: `{"paths":["guides/queues.md"]}`}, {target: connector + "/files", body: `{"paths":[]}`}, {target: connector + "/files"},
+		},
+		"GET /api/v1/search": {{target: "/api/v1/search?query=queues"}, {target: "/api/v1/search?query=queues", bare: true}},
+	}
+}
+
+// cursorOf takes next_cursor's form for the list of collections.
+func cursorOf(inner string) string { return rest.WrapCursor("/api/v1/collections", inner) }
+
+func TestEveryRouteHasItsTranscript(t *testing.T) {
+	t.Parallel()
+	told := examples()
+	written := map[string]bool{}
+	for _, route := range rest.Routes() {
+		name := route.Method + " " + route.Pattern
+		requests := told[name]
+		delete(told, name)
+		if len(requests) == 0 {
+			t.Errorf("%s has no example", name)
+			continue
+		}
+		file := strings.NewReplacer("/", "_", "{", "", "}", "").Replace(strings.ToLower(route.Method)+route.Pattern) + ".txt"
+		written[file] = true
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			compare(t, filepath.Join("testdata", "transcripts", file), transcript(t, route, requests))
+		})
+	}
+	for name := range told {
+		t.Errorf("there are examples of %s, which is no route", name)
+	}
+	found, err := filepath.Glob("testdata/transcripts/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range found {
+		if !written[filepath.Base(name)] {
+			t.Errorf("%s belongs to no route", name)
+		}
+	}
+}
+
+func transcript(t *testing.T, route rest.Route, requests []example) []byte {
+	var out bytes.Buffer
+	h := newHouse(t)
+	first := true
+	for _, e := range requests {
+		r := request(route.Method, e.target, e.body, e.headers...)
+		if !e.bare && route.Surface == viewer.SurfacePublic {
+			r.Header.Set("X-Service-Key", secretKey)
+		} else if !e.bare && !route.Anonymous {
+			r.Header.Set("Authorization", "Bearer session")
+		}
+		h.calls = nil
+		answer := h.ask(r)
+		if first && answer.Code != route.Status {
+			t.Errorf("the first example of %s %s is answered %d, not %d", route.Method, route.Pattern, answer.Code, route.Status)
+		}
+		first = false
+		fmt.Fprintf(&out, "> %s %s\n", route.Method, e.target)
+		writeHeaders(&out, "> ", r.Header)
+		if e.body != "" {
+			fmt.Fprintf(&out, ">\n%s", indented("> ", shortened(e.body)))
+		}
+		for _, c := range h.calls {
+			fmt.Fprintf(&out, "= %s\n", c)
+		}
+		fmt.Fprintf(&out, "< %d\n", answer.Code)
+		writeHeaders(&out, "< ", answer.Header())
+		if answer.Body.Len() > 0 {
+			fmt.Fprintf(&out, "<\n%s", indented("< ", pretty(answer)))
+		}
+		out.WriteByte('\n')
+	}
+	return out.Bytes()
+}
+
+func writeHeaders(out *bytes.Buffer, prefix string, h http.Header) {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		if name != "Vary" && name != "Access-Control-Expose-Headers" { // those of CORS have tests of their own
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, value := range h[name] {
+			fmt.Fprintf(out, "%s%s: %s\n", prefix, name, value)
+		}
+	}
+}
+
+func indented(prefix, text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
+}
+
+func shortened(text string) string {
+	if runes := []rune(text); len(runes) > 1200 {
+		return string(runes[:40]) + "…"
+	}
+	return text
+}
+
+func pretty(answer interface {
+	Result() *http.Response
+}) string {
+	var raw, out bytes.Buffer
+	response := answer.Result()
+	_, _ = raw.ReadFrom(response.Body)
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") && json.Indent(&out, raw.Bytes(), "", "  ") == nil {
+		return out.String()
+	}
+	return raw.String()
+}
+
+// compare holds text against a golden file.
+func compare(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatalf("%v; write it with go test ./rest -update", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; look at the change after go test ./rest -update\ngot:\n%s\nwant:\n%s", name, got, want)
+	}
+}

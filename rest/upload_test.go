@@ -1,0 +1,25 @@
+package rest_test
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// formPart is one part of a multipart body; without a file name it is a plain field.
+type formPart struct{ name, file, content string }
+
+// multipartBody writes a form with a fixed boundary, so that golden files stay.
+func multipartBody(parts []formPart) (body, contentType string) {
+	var out bytes.Buffer
+	for _, p := range parts {
+		disposition := fmt.Sprintf("form-data; name=%q", p.name)
+		kind := ""
+		if p.file != "" {
+			disposition += fmt.Sprintf("; filename=\"%s\"", p.file)
+			kind = "Content-Type: text/markdown\r\n"
+		}
+		fmt.Fprintf(&out, "--frontier\r\nContent-Disposition: %s\r\n%s\r\n%s\r\n", disposition, kind, p.content)
+	}
+	out.WriteString("--frontier--\r\n")
+	return out.String(), "multipart/form-data; boundary=frontier"
+}
