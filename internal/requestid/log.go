@@ -1,0 +1,38 @@
+package requestid
+
+import (
+	"context"
+	"log/slog"
+)
+
+// LogKey is the attribute of a log line that names the request.
+const LogKey = "request_id"
+
+// LogHandler adds the id in a line's context to the line, where it does not
+// name the request already.
+func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
+
+type logHandler struct{ slog.Handler }
+
+func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
+	id := From(ctx)
+	record.Attrs(func(a slog.Attr) bool {
+		if a.Key == LogKey {
+			id = ""
+		}
+		return id != ""
+	})
+	if id != "" {
+		record = record.Clone()
+		record.AddAttrs(slog.String(LogKey, id))
+	}
+	return h.Handler.Handle(ctx, record) //nolint:wrapcheck // the line goes on as it is
+}
+
+func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return logHandler{h.Handler.WithAttrs(attributes)}
+}
+
+func (h logHandler) WithGroup(name string) slog.Handler {
+	return logHandler{h.Handler.WithGroup(name)}
+}
