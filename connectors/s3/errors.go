@@ -58,10 +58,10 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 	case minio.NoSuchBucket:
 		return connectors.Fatal(say("there is no such bucket; correct config.bucket, or config.endpoint if it is kept elsewhere"))
 	case minio.PreconditionFailed:
-		return connectors.Retryable(say("it was changed since it was listed"), 0)
+		return connectors.Retryable(say("%w", errChanged), 0)
 	case "InvalidObjectState":
 		return say("it is archived; restore it at the source to have it indexed")
-	case "InvalidAccessKeyId":
+	case "InvalidAccessKeyId", "XAdminUserNotFound": // the second is Versity's
 		return connectors.NeedsAuth(say("the service does not know the access key; correct credentials.%s", credentialID))
 	case "SignatureDoesNotMatch":
 		return connectors.NeedsAuth(say("the secret does not belong to the access key; correct credentials.%s", credentialSecret))
@@ -81,8 +81,6 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 			status, regionHint(response.Region), optionEndpoint, optionRegion))
 	case throttled(response):
 		return connectors.Retryable(say("the service is busy or broken for now (%s)", codeOf(response)), e.waitFor())
-	case status == http.StatusNotFound:
-		return say("%w", connectors.ErrNotFound)
 	default:
 		return say("the service answered %s: %s", codeOf(response), clean(response.Message))
 	}

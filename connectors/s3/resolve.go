@@ -2,7 +2,6 @@ package s3
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +17,7 @@ const lookups = 8
 // Resolve implements [connectors.Resolver]. A path is an item's Path or its
 // whole key; where both exist, it is the Path.
 func (s *source) Resolve(ctx context.Context, paths []string) (found []connectors.Item, missing []string, err error) {
-	doing := fmt.Sprintf("look up objects of the bucket %q", s.bucket)
-	if err := s.ready(ctx, doing); err != nil {
+	if err := s.ready(ctx, fmt.Sprintf("look up objects of the bucket %q", s.bucket)); err != nil {
 		return nil, nil, err
 	}
 	items := make([]*connectors.Item, len(paths))
@@ -45,37 +43,41 @@ func (s *source) Resolve(ctx context.Context, paths []string) (found []connector
 			found = append(found, *item)
 		}
 	}
-	// The answer to a look-up cannot tell a missing object from a missing
-	// bucket, and a missing bucket must not pass for deleted documents.
-	if len(found) == 0 && len(missing) > 0 {
-		if _, err := s.Walk(ctx, ""); err != nil {
-			return nil, nil, err
-		}
-	}
 	return found, missing, nil
 }
 
 // lookUp returns a nil item when there is none.
 func (s *source) lookUp(ctx context.Context, path string) (*connectors.Item, error) {
 	relative := strings.TrimLeft(path, "/")
-	keys := []string{s.folder + relative, relative, path}
-	for _, key := range slices.Compact(keys) {
+	for _, key := range slices.Compact([]string{s.folder + relative, relative, path}) {
 		if !s.holds(key) {
 			continue
 		}
-		e := &exchange{}
-		object, err := s.core.StatObject(withExchange(ctx, e), s.bucket, key, minio.StatObjectOptions{})
-		if err != nil {
-			err = s.explain(ctx, e, fmt.Sprintf("look up the object %q", clean(key)), err)
-			if errors.Is(err, connectors.ErrNotFound) {
-				continue
-			}
-			return nil, err
-		}
-		object.Key = key
-		if item, ok := s.itemOf(object); ok {
-			return &item, nil
+		item, err := s.stat(ctx, key)
+		if err != nil || item != nil {
+			return item, err
 		}
 	}
 	return nil, nil //nolint:nilnil // documented: there is no such object
+}
+
+// stat lists the one key that is the first of all beginning like it. Unlike
+// the request made for the purpose, HEAD, this gives the very fields a walk
+// does, an error that tells a missing bucket from a missing object, and no
+// object of another key from services that tidy up paths.
+func (s *source) stat(ctx context.Context, key string) (*connectors.Item, error) {
+	doing := fmt.Sprintf("look up the object %q", clean(key))
+	e := &exchange{bodyBytes: listingBytes, requests: listingRequests}
+	for object := range s.core.ListObjectsIter(withExchange(ctx, e), s.bucket, minio.ListObjectsOptions{
+		Prefix: key, Recursive: true, MaxKeys: 1, FetchOwner: new(bool),
+	}) {
+		if object.Err != nil {
+			return nil, s.explain(ctx, e, doing, object.Err)
+		}
+		if item, ok := s.itemOf(object); ok && object.Key == key {
+			return &item, nil
+		}
+		break
+	}
+	return nil, s.explain(ctx, e, doing, ctx.Err())
 }

@@ -20,7 +20,10 @@ import (
 
 const amazonHost = "s3.amazonaws.com"
 
-var errClosed = errors.New("the source is closed")
+var (
+	errClosed  = errors.New("the source is closed")
+	errChanged = errors.New("it was changed since it was listed")
+)
 
 type source struct {
 	core      minio.Core
@@ -77,6 +80,9 @@ func addressOf(endpoint *url.URL, bucket, region string) string {
 	host := amazonHost
 	if region != "" {
 		host = "s3." + region + ".amazonaws.com"
+		if strings.HasPrefix(region, "cn-") {
+			host += ".cn"
+		}
 	}
 	if strings.Contains(bucket, ".") { // the certificate covers one label only
 		return "https://" + host + "/" + bucket + "/"
@@ -99,21 +105,20 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 		Prefix: s.prefix, Recursive: true, StartAfter: cursor, MaxKeys: connectors.MaxPageItems + 1, FetchOwner: new(bool),
 	})
 	page := connectors.Page{Next: cursor, Done: true}
-	seen := 0
+	seen, ordered := 0, true
 	for object := range objects {
 		if object.Err != nil {
 			return connectors.Page{}, s.explain(ctx, e, doing, object.Err)
+		}
+		if !strings.HasPrefix(object.Key, s.prefix) {
+			return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service ignores prefixes: it listed %q", doing, clean(object.Key)))
 		}
 		if seen == connectors.MaxPageItems {
 			page.Done = false
 			break
 		}
-		// Without the order the cursor would skip keys or go round for ever.
-		if object.Key <= page.Next || !strings.HasPrefix(object.Key, s.prefix) {
-			return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service does not list keys in order of their bytes, "+
-				"or ignores prefix or start-after: %q came after %q", doing, clean(object.Key), clean(page.Next)))
-		}
 		seen++
+		ordered = ordered && object.Key > page.Next
 		page.Next = object.Key
 		if item, ok := s.itemOf(object); ok {
 			page.Items = append(page.Items, item)
@@ -123,26 +128,34 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	if err := ctx.Err(); err != nil {
 		return connectors.Page{}, fmt.Errorf("%s: %w", doing, err)
 	}
+	// Going on after a key needs the order that the protocol promises. Services
+	// that list in another one would skip keys, and their documents would be
+	// taken for deleted; only where nothing has to go on does it not matter.
+	if !ordered && (cursor != "" || !page.Done) {
+		return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service does not list keys in the order of their bytes, "+
+			"so that only up to %d objects can be synced from it; a longer config.%s narrows them down",
+			doing, connectors.MaxPageItems, optionPrefix))
+	}
 	return page, nil
 }
 
 // itemOf leaves out what marks a folder, as some tools write for each of them.
-// The fields are those that a listing and a look-up of one object agree on: a
-// listing has no media type, and a look-up whole seconds only.
 func (s *source) itemOf(object minio.ObjectInfo) (connectors.Item, bool) {
 	path := strings.Trim(strings.TrimPrefix(object.Key, s.folder), "/")
-	if path == "" || (strings.HasSuffix(object.Key, "/") && object.Size == 0) || len(object.Key) > connectors.MaxIDBytes {
+	if path == "" || (strings.HasSuffix(object.Key, "/") && object.Size == 0) || !s.holds(object.Key) {
 		return connectors.Item{}, false
 	}
 	return connectors.Item{
 		ID:         object.Key,
 		Path:       path,
-		Version:    strings.Trim(object.ETag, `"`),
+		Version:    versionOf(object),
 		URL:        s.address + s3utils.EncodePath(object.Key),
 		Size:       object.Size,
-		ModifiedAt: object.LastModified.UTC().Truncate(time.Second),
+		ModifiedAt: object.LastModified.UTC(),
 	}, true
 }
+
+func versionOf(object minio.ObjectInfo) string { return strings.Trim(object.ETag, `"`) }
 
 // Open implements [connectors.Source].
 func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
@@ -160,9 +173,14 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 		}
 	}
 	e := &exchange{}
-	body, _, header, err := s.core.GetObject(withExchange(ctx, e), s.bucket, item.ID, options)
+	body, object, header, err := s.core.GetObject(withExchange(ctx, e), s.bucket, item.ID, options)
 	if err != nil {
 		return nil, s.explain(ctx, e, doing, err)
+	}
+	// Not every service heeds the condition.
+	if version := versionOf(object); item.Version != "" && version != "" && version != item.Version {
+		changed := connectors.Retryable(fmt.Errorf("%s: %w", doing, errChanged), 0)
+		return nil, errors.Join(changed, body.Close())
 	}
 	explained := &explainedBody{body: body, explain: func(err error) error { return s.explain(ctx, e, doing, err) }}
 	return unpacked(explained, header.Get("Content-Encoding"))
@@ -203,9 +221,20 @@ func (s *source) ready(ctx context.Context, doing string) error {
 	return nil
 }
 
-// holds says whether a key can be an object of this source.
+// holds says whether a key can be an item of this source. Keys that the
+// library does not send or a database does not store cannot, nor those with
+// parts "." and "..": some services follow them like folders, out of the prefix.
 func (s *source) holds(key string) bool {
-	return strings.TrimSpace(key) != "" && len(key) <= connectors.MaxIDBytes && utf8.ValidString(key) && strings.HasPrefix(key, s.prefix)
+	if strings.TrimSpace(key) == "" || len(key) > connectors.MaxIDBytes || !utf8.ValidString(key) ||
+		strings.Contains(key, "\x00") || !strings.HasPrefix(key, s.prefix) {
+		return false
+	}
+	for part := range strings.SplitSeq(key, "/") {
+		if part == "." || part == ".." {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *exchange) waitFor() time.Duration { return time.Duration(e.retryAfter.Load()) }
