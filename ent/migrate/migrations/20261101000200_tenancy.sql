@@ -45,3 +45,6 @@ create index messages_conversation on messages (conversation_id);
 -- One job at a time is open for a connector; the sweeper looks open ones up by their heartbeat.
 create unique index sync_jobs_one_open on sync_jobs (connector_id) where status in ('QUEUED', 'RUNNING');
 create index sync_jobs_open_heartbeat on sync_jobs (heartbeat_at) where status in ('QUEUED', 'RUNNING');
+
+-- Uploaded files are walked in the order of bytes, whatever the database's locale.
+alter table source_files alter column path type character varying collate "C";
