@@ -1,0 +1,141 @@
+package sourcefile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/document"
+	entfile "magpie/ent/sourcefile"
+	"magpie/ent/syncitem"
+	"magpie/internal/apierr"
+	"magpie/internal/viewer"
+)
+
+const (
+	maxDeletions = 10_000
+	// deletionBatch bounds what one statement names.
+	deletionBatch = 1000
+)
+
+// Delete removes the files at these paths from a connector that the viewer may
+// change, and their documents from the index at once. It returns the paths that
+// had a file, sorted. Paths without one are no error: their documents, left by
+// a deletion that was cut short, go too.
+func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error) {
+	switch {
+	case len(paths) == 0:
+		return nil, apierr.Invalid("paths", "must name at least one file")
+	case len(paths) > maxDeletions:
+		return nil, apierr.Invalid("paths", fmt.Sprintf("has %d files, at most %d can be deleted at once", len(paths), maxDeletions))
+	}
+	for _, path := range paths {
+		if err := CheckPath(path); err != nil {
+			return nil, err
+		}
+	}
+	connector, err := f.connector(ctx, connectorID)
+	if err != nil {
+		return nil, err
+	}
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	deleted, keys := []string{}, []string{}
+	var documents []uuid.UUID
+	err = f.inTransaction(ctx, func(ctx context.Context, client *ent.Client) error {
+		for batch := range slices.Chunk(paths, deletionBatch) {
+			rows, err := client.SourceFile.Query().
+				Where(entfile.ConnectorID(connector.ID), entfile.PathIn(batch...)).
+				Order(ent.Asc(entfile.FieldPath)).
+				ForUpdate().All(ctx)
+			if err != nil {
+				return apierr.Wrap("look for the files to delete", err)
+			}
+			ids := make([]uuid.UUID, len(rows))
+			for i, row := range rows {
+				ids[i] = row.ID
+				deleted, keys = append(deleted, row.Path), append(keys, row.BlobKey)
+			}
+			if _, err := client.SourceFile.Delete().Where(entfile.IDIn(ids...)).Exec(ctx); err != nil {
+				return apierr.Wrap("delete files", err)
+			}
+			found, err := client.Document.Query().
+				Where(document.ConnectorID(connector.ID), document.SourceIDIn(batch...), document.StatusNEQ(document.StatusDeleted)).
+				IDs(ctx)
+			if err != nil {
+				return apierr.Wrap("look for the documents of deleted files", err)
+			}
+			documents = append(documents, found...)
+			err = client.SyncItem.Update().
+				Where(syncitem.ConnectorID(connector.ID), syncitem.SourceIDIn(batch...), syncitem.StatusNEQ(syncitem.StatusDeleted)).
+				SetStatus(syncitem.StatusDeleted).SetReason("the file was deleted").SetRetryable(false).
+				Exec(ctx)
+			if err != nil {
+				return apierr.Wrap("note deleted files in the ledger", err)
+			}
+		}
+		return nil
+	}, func(ctx context.Context) error { return f.DeleteBlobs(ctx, keys) })
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(deleted)
+	return deleted, f.forget(ctx, connector, documents)
+}
+
+// forget takes the documents out of the index. The rows of their files are gone
+// by now, so that no sync brings them back.
+func (f *Files) forget(ctx context.Context, connector *ent.Connector, documents []uuid.UUID) error {
+	if len(documents) == 0 {
+		return nil
+	}
+	scope, err := viewer.System(connector.WorkspaceID).Scope()
+	if err != nil {
+		return apierr.Wrap("delete the documents of files", err)
+	}
+	if scope, err = scope.Narrow(connector.CollectionID); err != nil {
+		return apierr.Wrap("delete the documents of files", err)
+	}
+	if _, err := f.documents(ctx, scope, documents); err != nil {
+		return apierr.Wrap("delete the documents of files", err)
+	}
+	return nil
+}
+
+// BlobKeys returns the keys of all files of connectors that the viewer may see,
+// for DeleteBlobs once the connectors are gone.
+func (f *Files) BlobKeys(ctx context.Context, connectorIDs ...uuid.UUID) ([]string, error) {
+	if len(connectorIDs) == 0 {
+		return nil, nil
+	}
+	client := f.client
+	if tx := ent.TxFromContext(ctx); tx != nil {
+		client = tx.Client()
+	}
+	var keys []string
+	err := client.SourceFile.Query().
+		Where(entfile.ConnectorIDIn(connectorIDs...)).
+		Select(entfile.FieldBlobKey).Scan(ctx, &keys)
+	if err != nil {
+		return nil, apierr.Wrap("list the blobs of connectors", err)
+	}
+	return keys, nil
+}
+
+// DeleteBlobs deletes the contents of files whose rows are gone. It goes on
+// after a failure and returns all of them; the end of the caller's request does
+// not stop it.
+func (f *Files) DeleteBlobs(ctx context.Context, keys []string) error {
+	var failures []error
+	for _, key := range keys {
+		one, cancel := cleanupContext(ctx)
+		if err := f.blobs.Delete(one, key); err != nil {
+			failures = append(failures, fmt.Errorf("delete the blob %s: %w", key, err))
+		}
+		cancel()
+	}
+	return errors.Join(failures...)
+}
