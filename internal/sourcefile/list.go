@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"magpie/connectors"
@@ -16,21 +15,16 @@ import (
 	"magpie/internal/blob"
 )
 
-// byteOrder is the path in the order of bytes, whatever the database's
-// collation is; there is an index on it.
-const byteOrder = `"path" collate "C"`
-
-// List implements [fileupload.Files] for the viewer in ctx.
+// List implements [fileupload.Files] for the viewer in ctx. The migrations give
+// the column of paths the order of bytes.
 func (f *Files) List(ctx context.Context, connectorID, after string, limit int) ([]fileupload.File, error) {
 	id, err := uuid.Parse(connectorID)
 	if err != nil {
 		return nil, fmt.Errorf("connector id: %w", err)
 	}
 	rows, err := f.client.SourceFile.Query().
-		Where(entfile.ConnectorID(id), func(s *entsql.Selector) {
-			s.Where(entsql.ExprP(byteOrder+" > ?", after))
-		}).
-		Order(func(s *entsql.Selector) { s.OrderExpr(entsql.Expr(byteOrder)) }).
+		Where(entfile.ConnectorID(id), entfile.PathGT(after)).
+		Order(ent.Asc(entfile.FieldPath)).
 		Limit(limit).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list files: %w", err)
