@@ -85,23 +85,23 @@ func guessUTF16(head []byte) string {
 	return ""
 }
 
-// guess picks the encoding of text that is not UTF-8. For HTML the rules of the HTML standard hold.
+// guess picks the encoding of text that is not UTF-8. For HTML what the page says of itself goes first.
 func guess(content []byte, form format, mediaType string) (encoding.Encoding, string) {
 	if form.name == "html" || strings.Contains(strings.ToLower(mediaType), "charset=") {
 		found, name, certain := charset.DetermineEncoding(content, mediaType)
-		if certain && name != "utf-8" {
+		if name != "utf-8" && (certain || name != "windows-1252") {
 			return found, name
 		}
 	}
 	sample := content[:min(len(content), 64<<10)]
+	// A file that is UTF-8 but for a few bytes is better read as that than as something else.
+	if broken := len(sample) - len(bytes.ToValidUTF8(sample, nil)); broken*200 < len(sample) && hasMultibyte(sample) {
+		return unicode.UTF8, "utf-8"
+	}
 	if detected := detect(sample); detected != "" {
 		if found, name := charset.Lookup(detected); found != nil && name != "utf-8" && name != "replacement" {
 			return found, name
 		}
-	}
-	// A file that is UTF-8 but for a few bytes is better read as that than as something else.
-	if broken := len(sample) - len(bytes.ToValidUTF8(sample, nil)); broken*200 < len(sample) && hasMultibyte(sample) {
-		return unicode.UTF8, "utf-8"
 	}
 	found, name := charset.Lookup("windows-1252")
 	return found, name

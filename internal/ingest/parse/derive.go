@@ -16,13 +16,13 @@ func (d *Document) derive(in Input, form format, found *draft) {
 	if d.Section == "" {
 		d.Section = place.section
 	}
-	d.deriveLanguage(in, place, found)
 	if d.DocType == "" {
 		d.DocType = docType(place, form, found)
 	}
 	if d.Title == "" {
 		d.Title = titleOf(in, form, d.Blocks)
 	}
+	d.deriveLanguage(in, place, found)
 	if _, known := d.Metadata["url"]; !known && in.URL != "" {
 		d.Metadata["url"] = truncate(in.URL, maxFactBytes)
 	}
@@ -35,14 +35,11 @@ func (d *Document) deriveLanguage(in Input, place place, found *draft) {
 	if d.Language == "" {
 		d.Language = languageCode(in.Language)
 	}
-	if !found.prose || d.Language != "" && place.doubtful == "" {
+	if d.Language != "" || !found.prose {
 		return
 	}
-	if d.Language == "" {
-		detected, reliable := detectLanguage(d.Blocks)
-		if reliable || detected != "" && detected == place.doubtful {
-			d.Language = detected
-		}
+	if detected, reliable := detectLanguage(d); reliable || detected != "" && detected == place.doubtful {
+		d.Language = detected
 	}
 }
 

@@ -14,7 +14,7 @@
 // after these, or, where nothing follows them or neither is there, the first folder that is neither and is no general name
 // such as docs. The type of document is, in this order: front matter "type"; faq, glossary, changelog, troubleshooting,
 // api, reference, guide by the words of the file name, then of the folders; code, data or config by format; else
-// "document". A language that nobody names is detected from 150 characters of text on, and stays empty when in doubt.
+// "document". A language that nobody names is detected from the text, and stays empty when in doubt.
 //
 // The package may import the standard library and format libraries; no other package of Magpie.
 package parse

@@ -209,29 +209,38 @@ func TableRow(cells []string) string {
 	return b.String()
 }
 
+// Bounds of a table: what it has beyond them goes into its last column.
+const (
+	maxColumns = 256
+	maxCells   = 2 << 20
+)
+
 // newTable makes a table whose rows are all as long as its header, and whose cells are on one line.
 func newTable(header []string, rows [][]string) Block {
 	width := len(header)
 	for _, row := range rows {
 		width = max(width, len(row))
 	}
-	fit := func(cells []string, name bool) []string {
-		out := make([]string, width)
-		for i := range out {
-			if i < len(cells) {
-				out[i] = cellText(cells[i])
-			}
-			if name && out[i] == "" && i >= len(header) {
-				out[i] = "Column " + strconv.Itoa(i+1)
-			}
-		}
-		return out
+	width = min(width, maxColumns, max(maxCells/(len(rows)+1), 1))
+	table := Block{Kind: Table, Header: fitRow(header, width), Rows: make([][]string, 0, len(rows))}
+	for i := len(header); i < width; i++ {
+		table.Header[i] = "Column " + strconv.Itoa(i+1)
 	}
-	table := Block{Kind: Table, Header: fit(header, true), Rows: make([][]string, 0, len(rows))}
 	for _, row := range rows {
-		table.Rows = append(table.Rows, fit(row, false))
+		table.Rows = append(table.Rows, fitRow(row, width))
 	}
 	return table
+}
+
+func fitRow(cells []string, width int) []string {
+	fitted := make([]string, width)
+	for i := range min(len(cells), width) {
+		fitted[i] = cellText(cells[i])
+	}
+	if len(cells) > width && width > 0 {
+		fitted[width-1] = cellText(strings.Join(cells[width-1:], ", "))
+	}
+	return fitted
 }
 
 // cellText puts a cell on one line and escapes the bars in it.

@@ -35,6 +35,9 @@ func frontMatter(text string) (meta map[string]any, body string, problem error) 
 		return nil, text, nil
 	}
 	meta, problem = decodeFrontMatter(raw, fence)
+	if errors.Is(problem, errNoMapping) {
+		return nil, text, nil // text between two rules
+	}
 	if problem != nil {
 		meta = salvage(raw)
 	}
@@ -83,8 +86,10 @@ func decodeFrontMatter(raw, fence string) (meta map[string]any, err error) {
 	case map[string]any:
 		return value, nil
 	}
-	return nil, errors.New("read YAML front matter: it is no list of keys and values")
+	return nil, errNoMapping
 }
+
+var errNoMapping = errors.New("read YAML front matter: it is no list of keys and values")
 
 // salvage reads the lines of broken front matter that need no knowledge of YAML.
 func salvage(raw string) map[string]any {

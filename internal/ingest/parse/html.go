@@ -10,14 +10,23 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
+// maxElements is from how many tags on no tree is built of a page.
+const maxElements = 1 << 20
+
+var errTooManyElements = errors.New("the page has too many elements")
+
 // readHTML reads a web page: its main part where it marks one, else all of its body without navigation, page header and
 // footer.
 func readHTML(ctx context.Context, r request) (*draft, error) {
 	found := &draft{meta: make(map[string]any), prose: true, extra: make(map[string]any)}
 	w := htmlWalker{ctx: ctx, anchors: make(anchors)}
-	root, err := html.Parse(strings.NewReader(r.text))
+	var root *html.Node
+	err := errTooManyElements
+	if strings.Count(r.text, "<") <= maxElements {
+		root, err = html.Parse(strings.NewReader(r.text))
+	}
 	if err != nil {
-		// The tree builder refuses elements nested hundreds deep. Their text can still be read.
+		// The tree builder also refuses elements nested hundreds deep. Their text can still be read.
 		found.extra["structure_error"] = truncate(err.Error(), 200)
 		found.blocks, err = htmlTokens(ctx, r.text)
 		return found, err

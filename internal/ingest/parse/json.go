@@ -215,6 +215,9 @@ func (w *jsonWriter) scalar(path, value string) error {
 	}
 	w.lines.WriteString(strings.TrimSpace(value))
 	w.written += w.lines.Len() - before
+	if len(w.blocks) > maxLines {
+		return &LimitError{Detail: fmt.Sprintf("JSON has more than %d parts", maxLines)}
+	}
 	if w.written > w.limits.MaxText {
 		return &LimitError{Detail: fmt.Sprintf("text has more than %d bytes", w.limits.MaxText)}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/abadojack/whatlanggo"
 )
 
-// Detection needs minDetect runes of prose to be right more often than not, and is not better for more than maxDetect.
+// Statistics of letters need minDetect runes to be right more often than not, and are not better for more than maxDetect.
 const (
 	minDetect = 150
 	maxDetect = 2000
@@ -59,25 +59,73 @@ func isAmbiguous(folder string) bool {
 	return len(folder) == 2
 }
 
-// detectLanguage guesses the language of the prose among the blocks. Without enough of it there is no guess.
-func detectLanguage(blocks []Block) (code string, reliable bool) {
+// detectLanguage guesses the language of a document from its title, description and prose. The statistics of letters are
+// trusted where they call themselves reliable and have enough text, or agree with the closed-class words of the text; these
+// alone decide on little text. In doubt there is no guess.
+func detectLanguage(d *Document) (code string, reliable bool) {
 	var b strings.Builder
-	runes := 0
-	for i := range blocks {
-		switch blocks[i].Kind {
-		case Paragraph, List, Quote:
-			runes += sample(&b, blocks[i].Text)
-		case Heading, Table, Code:
+	runes := sample(&b, d.Title)
+	if description, ok := d.Metadata["description"].(string); ok {
+		runes += sample(&b, description)
+	}
+	for i := range d.Blocks {
+		switch d.Blocks[i].Kind {
+		case Paragraph, List, Quote, Heading:
+			runes += sample(&b, d.Blocks[i].Text)
+		case Table, Code:
 		}
 		if runes >= maxDetect {
 			break
 		}
 	}
+	text := b.String()
+	words := languageByWords(text)
 	if runes < minDetect {
-		return "", false
+		return words, words != ""
 	}
-	found := whatlanggo.Detect(b.String())
-	return languageCode(found.Lang.Iso6391()), found.IsReliable()
+	found := whatlanggo.Detect(text)
+	code = languageCode(found.Lang.Iso6391())
+	if found.IsReliable() || words == "" {
+		return code, found.IsReliable()
+	}
+	return words, true
+}
+
+// languageByWords returns the language with at least three closed-class words in the text, and twice as many as any other.
+func languageByWords(text string) string {
+	lists := [...]struct{ code, words string }{
+		{"en", " the of and to in is for with this that are you from how on or by can when "},
+		{"de", " der die das und ist nicht mit für auf ein eine zu den von werden sie wird wie wenn "},
+		{"fr", " le la les des et est une dans pour que du avec sur sont vous comment ou "},
+		{"es", " el la los las de que en y es una por para con del se cómo cuando "},
+		{"it", " il di che e la per un una sono con non del della gli come quando "},
+		{"pt", " o que de e para uma com não os do da em são como quando "},
+		{"nl", " de het een van en is dat op te voor met zijn niet hoe wanneer "},
+	}
+	var counts [len(lists)]int
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		word = " " + strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) + " "
+		for i := range lists {
+			if len(word) > len("  ") && strings.Contains(lists[i].words, word) {
+				counts[i]++
+			}
+		}
+	}
+	best, second := -1, 0
+	for i, count := range counts {
+		if best < 0 || count > counts[best] {
+			if best >= 0 {
+				second = counts[best]
+			}
+			best = i
+		} else {
+			second = max(second, count)
+		}
+	}
+	if counts[best] < 3 || counts[best] < 2*second {
+		return ""
+	}
+	return lists[best].code
 }
 
 // sample adds the letters of a text, without link targets and code, and returns how many runes that gave.

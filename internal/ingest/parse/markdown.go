@@ -50,7 +50,7 @@ type markdownWalker struct {
 }
 
 func (w *markdownWalker) parse(body string) {
-	w.source = []byte(flatten(body))
+	w.source = []byte(breakWideTables(flatten(body)))
 	w.references = parser.NewContext()
 	// Only blocks are parsed: the text of a passage keeps its inline marks, and inline parsing is what can be made slow.
 	blocks := parser.NewParser(
@@ -100,6 +100,45 @@ func flatten(body string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// breakWideTables takes the line under the header away from tables with more cells than anyone writes, which leaves their
+// text: a parser makes every cell of every row, those that are missing too.
+func breakWideTables(body string) string {
+	const most = 1 << 19
+	if strings.Count(body, "|") == 0 {
+		return body
+	}
+	var out []byte
+	copied, at := 0, 0
+	columns, start, end, rows := 0, 0, 0, 0 // of the table that may be open
+	check := func() {
+		if columns > 0 && (columns > maxColumns || columns*rows > most) {
+			out = append(append(out, body[copied:start]...), "\\\n"...)
+			copied = end
+		}
+		columns = 0
+	}
+	for line := range strings.Lines(body) {
+		bars := 0
+		if strings.Contains(line, "-") && strings.Trim(line, "|-: \t\n>") == "" {
+			bars = strings.Count(line, "|") + 1
+		}
+		switch {
+		case columns > 0 && strings.TrimSpace(line) == "":
+			check()
+		case columns > 0:
+			rows++
+		case bars > 1:
+			columns, start, end, rows = bars, at, at+len(line), 1
+		}
+		at += len(line)
+	}
+	check()
+	if copied == 0 {
+		return body
+	}
+	return string(append(out, body[copied:]...))
 }
 
 func (w *markdownWalker) alive() bool {

@@ -32,15 +32,17 @@ func (l *listWriter) flush() {
 func dedent(text string) string {
 	common := len(text)
 	for line := range strings.Lines(text) {
-		common = min(common, len(line)-len(strings.TrimLeft(line, " ")))
+		if strings.TrimSpace(line) != "" {
+			common = min(common, len(line)-len(strings.TrimLeft(line, " ")))
+		}
 	}
-	if common == 0 {
+	if common == 0 || common == len(text) {
 		return text
 	}
 	var b strings.Builder
 	b.Grow(len(text))
 	for line := range strings.Lines(text) {
-		b.WriteString(line[common:])
+		b.WriteString(line[min(common, len(line)-len(strings.TrimLeft(line, " "))):])
 	}
 	return b.String()
 }

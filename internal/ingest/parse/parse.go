@@ -25,6 +25,9 @@ type LimitError struct {
 // Error says "too large" and what is.
 func (e *LimitError) Error() string { return "too large: " + e.Detail }
 
+// maxLines bounds what a reader builds in memory: a tree of millions of tiny blocks takes a hundred times their text.
+const maxLines = 500_000
+
 // request is what a format's reader gets.
 type request struct {
 	name   string // base name
@@ -72,6 +75,9 @@ func Parse(ctx context.Context, in Input) (*Document, error) {
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, &UnsupportedError{Reason: "empty"}
+	}
+	if lines := strings.Count(text, "\n"); lines > maxLines {
+		return nil, &LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
 	}
 	found, err := form.read(ctx, request{name: baseName(in.Name), format: form, text: text, limits: limits})
 	if err != nil {

@@ -251,7 +251,7 @@ func (s *templateStripper) brace(rest string) {
 		}
 		s.copy(2)
 	case strings.HasPrefix(rest, "{:"):
-		line, _, _ := strings.Cut(rest, "\n")
+		line, _, _ := strings.Cut(rest[:min(len(rest), 300)], "\n")
 		end := strings.IndexByte(line, '}')
 		if inner := strings.TrimLeft(rest[2:max(end, 2)], " "); end > 0 && inner != "" && (inner[0] == '.' || isLetter(inner[0])) {
 			s.drop(end + 1)
@@ -391,9 +391,11 @@ func (s *templateStripper) angle(rest string) {
 		}
 		s.copy(1)
 	case s.mdx && isJSX(rest):
-		if end := jsxTag(rest); end > 0 && s.budget > 0 {
-			s.drop(end)
-			return
+		if s.budget > 0 {
+			if end := jsxTag(rest); end > 0 {
+				s.drop(end)
+				return
+			}
 		}
 		s.budget -= 16 << 10
 		s.copy(1)

@@ -1,0 +1,293 @@
+package parse_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"magpie/internal/ingest/parse"
+)
+
+func mustParse(t *testing.T, name, content string) *parse.Document {
+	t.Helper()
+	document, err := parse.Parse(t.Context(), parse.Input{Name: name, Content: []byte(content)})
+	if err != nil {
+		t.Fatalf("parse %s: %v", name, err)
+	}
+	return document
+}
+
+func TestUnsupportedFilesSayWhy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, mediaType, content, reason string }{
+		"empty":                {"a.md", "", "", "empty"},
+		"blank":                {"a.md", "", " \n\t\n", "empty"},
+		"byte order mark only": {"a.md", "", "\xef\xbb\xbf \n", "empty"},
+		"only front matter":    {"a.md", "", "---\ntitle: T\n---\n", "no text"},
+		"PDF":                  {"a.pdf", "", "%PDF-1.7\n\x00", "format not supported: application/pdf"},
+		"PDF named Markdown":   {"a.md", "", "%PDF-1.7\n1 0 obj", "format not supported: application/pdf"},
+		"zip named text":       {"a.txt", "", "PK\x03\x04\x00\x00", "format not supported: application/zip"},
+		"binary named text":    {"a.txt", "", "ab\x00\x01\x02\x00\x03cd\x00\x00\xff", "binary content"},
+		"separated with zeros": {"a.csv", "", "a,b\n1,\x00\x00\n", "binary content"},
+		"picture":              {"a.png", "", "\x89PNG\r\n\x1a\n\x00", "format not supported: image/png"},
+		"picture by type":      {"photo", "image/jpeg", "text", "format not supported: image/jpeg"},
+		"SVG":                  {"a.svg", "", "<svg></svg>", "format not supported: image/svg+xml"},
+		"word":                 {"a.docx", "", "anything", "format not supported: application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		"rich text":            {"a.txt", "", "{\\rtf1 x}", "format not supported: application/rtf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parse.Parse(t.Context(), parse.Input{Name: c.file, MediaType: c.mediaType, Content: []byte(c.content)})
+			var unsupported *parse.UnsupportedError
+			if !errors.As(err, &unsupported) || unsupported.Reason != c.reason {
+				t.Errorf("got %v, want %q", err, c.reason)
+			}
+		})
+	}
+}
+
+func TestSupportedDecidesOnlyWhatIsSure(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a.md": "", "a.pdf": "format not supported: application/pdf", "a.unknown": "", "noextension": "", "Makefile": "",
+		"dir.zip/readme.md": "", "A.JPG": "format not supported: image/jpeg", "a.tar.gz": "format not supported: application/gzip", "": "",
+	} {
+		if reason, ok := parse.Supported(name, ""); reason != want || ok != (want == "") {
+			t.Errorf("%q: %q, %v", name, reason, ok)
+		}
+	}
+	if reason, ok := parse.Supported("download", "video/mp4"); ok || reason != "format not supported: video/mp4" {
+		t.Errorf("video: %q, %v", reason, ok)
+	}
+	if _, ok := parse.Supported("page.md", "application/octet-stream"); !ok {
+		t.Error("a vague media type hides a known extension")
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	utf16 := func(text string, big, mark bool) string {
+		var b strings.Builder
+		if mark {
+			text = "\ufeff" + text
+		}
+		for _, r := range text {
+			if big {
+				b.WriteByte(byte(r >> 8))
+			}
+			b.WriteByte(byte(r))
+			if !big {
+				b.WriteByte(byte(r >> 8))
+			}
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct{ file, content, want string }{
+		"UTF-8":                        {"a.txt", "naïve 数据", "naïve 数据"},
+		"UTF-8 with mark":              {"a.txt", "\xef\xbb\xbfnaïve", "naïve"},
+		"UTF-16 little end":            {"a.txt", utf16("naïve 数据", false, true), "naïve 数据"},
+		"UTF-16 big end":               {"a.txt", utf16("naïve 数据", true, true), "naïve 数据"},
+		"UTF-16 without mark":          {"a.txt", utf16("plain Western text", false, false), "plain Western text"},
+		"Western":                      {"a.txt", "Caf\xe9 na\xefve, d\xe9j\xe0 vu, \xe0 bient\xf4t, o\xf9 \xeates-vous?", "Café naïve, déjà vu, à bientôt, où êtes-vous?"},
+		"Japanese":                     {"a.txt", "\x83f\x81[\x83^\x83x\x81[\x83X\x82\xcc\x83o\x83b\x83N\x83A\x83b\x83v\x82\xf0\x8e\xe6\x82\xe8\x82\xdc\x82\xb7\x81B", "データベースのバックアップを取ります。"},
+		"broken UTF-8":                 {"a.txt", strings.Repeat("überall ", 60) + "\xff", strings.Repeat("überall ", 60) + "\uFFFD"},
+		"HTML that names its encoding": {"a.html", "<meta charset=iso-8859-2><p>\xb3\xf3d\xbc</p>", "łódź"},
+		"line ends and controls":       {"a.txt", "one\r\ntwo\rthree and\x07 more text", "one\ntwo\nthree and more text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := mustParse(t, c.file, c.content).Markdown(); strings.TrimSpace(got) != strings.TrimSpace(c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFactsOfFrontMatter(t *testing.T) {
+	t.Parallel()
+	yaml := "---\nTitle: \"Backups: all of them\"\ndescription: How to.\ntags: [One, two, one]\nkeywords: three, Two\nversion: 2.10\nsection: Ops\n" +
+		"lang: de-DE\nauthor: [Ada, Bob]\ndate: 2024-03-01\nlastmod: 2024-05-02T10:00:00Z\ntype: reference\nweight: 5\nnested: {a: 1}\n---\nText.\n"
+	document := mustParse(t, "en/v1/guides/x.md", yaml)
+	want := &parse.Document{
+		Title: "Backups: all of them", Language: "de", Author: "Ada, Bob", Section: "Ops", Version: "2.1", DocType: "reference",
+		Tags: []string{"One", "two", "three"}, CreatedAt: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2024, 5, 2, 10, 0, 0, 0, time.UTC),
+		Metadata: map[string]any{"description": "How to.", "weight": 5, "type": "reference"}, Blocks: []parse.Block{{Kind: parse.Paragraph, Text: "Text."}},
+	}
+	if diff := cmp.Diff(want, document); diff != "" {
+		t.Errorf("YAML (-want +got):\n%s", diff)
+	}
+	document = mustParse(t, "x.md", "+++\ntitle = \"T\"\ntags = [\"a\"]\ndate = 2024-03-01\n+++\nText.\n")
+	if document.Title != "T" || len(document.Tags) != 1 || document.CreatedAt.IsZero() || document.Markdown() != "Text." {
+		t.Errorf("TOML: %+v", document)
+	}
+	document = mustParse(t, "x.md", "---\ntitle: Foo: bar\ntags: [\n---\nText.\n")
+	if document.Title != "Foo: bar" || document.Markdown() != "Text." || document.Metadata["front_matter_error"] == nil {
+		t.Errorf("broken YAML: %+v", document)
+	}
+	document = mustParse(t, "x.md", "---\n\nNo front matter, two rules.\n\n---\n\nMore.\n")
+	if !strings.Contains(document.Markdown(), "No front matter") {
+		t.Errorf("text between rules is lost: %q", document.Markdown())
+	}
+	document = mustParse(t, "x.md", "---\ndescription: All there is.\n---\n")
+	if document.Markdown() != "All there is." {
+		t.Errorf("a page of description alone has text %q", document.Markdown())
+	}
+}
+
+func TestFactsOfPaths(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][4]string{ // language, version, section, type
+		"de/3/chart_best_practices/values.md": {"de", "3", "chart_best_practices", "document"},
+		"v3.4/op-guide/x.md":                  {"", "v3.4", "op-guide", "guide"},
+		"docs/en/v2.0/api/keys.md":            {"en", "v2.0", "api", "api"},
+		"docs/latest/faq.md":                  {"", "latest", "", "faq"},
+		"site/pt-BR/install.md":               {"pt", "", "", "document"},
+		"handbook/people/leave.md":            {"", "", "handbook", "document"},
+		"it/laptops.md":                       {"", "", "it", "document"},
+		"guide.de.md":                         {"de", "", "", "guide"},
+		"release-2.1/CHANGELOG.md":            {"", "2.1", "", "changelog"},
+		"2024/05/notes.md":                    {"", "", "2024", "document"},
+		"x.md":                                {"", "", "", "document"},
+		`docs\v1.2\cli\run.md`:                {"", "v1.2", "cli", "reference"},
+		"src/main.go":                         {"", "", "", "code"},
+		"data/prices.csv":                     {"", "", "data", "data"},
+		"config/app.yaml":                     {"", "", "config", "config"},
+	} {
+		content := "Text."
+		document := mustParse(t, name, content)
+		if got := [4]string{document.Language, document.Version, document.Section, document.DocType}; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, hint, content, want string }{
+		"front matter":       {"a.md", "Hint", "---\ntitle: Own\n---\n# Heading\n\nx", "Own"},
+		"hint of the source": {"a.md", "Hint", "# Heading\n\nx", "Hint"},
+		"hint is the file":   {"a.md", "a.md", "# Heading\n\nx", "Heading"},
+		"heading":            {"a.md", "", "x\n\n## The `kv.x` [link](y)\n\nx", "The kv.x link"},
+		"file name":          {"docs/getting-started_guide.md", "", "text", "Getting started guide"},
+		"front page":         {"docs/admin-tools/index.md", "", "text", "Admin tools"},
+		"code":               {"src/main.go", "", "package main", "main.go"},
+		"page of a site":     {"a.html", "", "<title>Backup | Docs</title><h1>Backup</h1><p>x", "Backup"},
+		"page":               {"a.html", "", "<title>Backup of all</title><h1>Backup</h1><p>x", "Backup of all"},
+		"nothing":            {"", "", "text", "Untitled"},
+	} {
+		document, err := parse.Parse(t.Context(), parse.Input{Name: c.file, Title: c.hint, Content: []byte(c.content)})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if document.Title != c.want {
+			t.Errorf("%s: got %q, want %q", name, document.Title, c.want)
+		}
+	}
+}
+
+func TestLanguageIsDetectedOnlyWhenSure(t *testing.T) {
+	t.Parallel()
+	german := "Dieses Handbuch beschreibt, wie die Anwendung installiert wird und wie man sie danach im Betrieb überwacht. " +
+		"Es richtet sich an Menschen, die mit der Verwaltung von Servern vertraut sind und schnell beginnen wollen."
+	for text, want := range map[string]string{
+		german:                      "de",
+		"Short text":                "",
+		"OK":                        "",
+		strings.Repeat("备份数据库", 40): "zh",
+		strings.Repeat("バックアップを取ります。", 20):                            "ja",
+		"The backup of the database is in the folder that you named.": "en",
+	} {
+		if got := mustParse(t, "x.md", text).Language; got != want {
+			t.Errorf("%.20q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := mustParse(t, "it/x.md", strings.Repeat("Questa guida descrive come installare il programma e come usarlo per la prima volta. ", 4)).Language; got != "it" {
+		t.Errorf("an Italian page in a folder it has language %q", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	var limit *parse.LimitError
+	_, err := parse.Parse(t.Context(), parse.Input{Name: "a.txt", Content: make([]byte, 100), Limits: parse.Limits{MaxBytes: 99}})
+	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("content beyond the limit gives %v", err)
+	}
+	_, err = parse.Parse(t.Context(), parse.Input{Name: "a.txt", Content: []byte(strings.Repeat("x\n\n", 100)), Limits: parse.Limits{MaxText: 50}})
+	if !errors.As(err, &limit) {
+		t.Errorf("text beyond the limit gives %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = parse.Parse(ctx, parse.Input{Name: "a.md", Content: []byte("x")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("an ended context gives %v", err)
+	}
+}
+
+// Each of these took a naive reader minutes or its stack. The bound is far above what they take.
+func TestHostileFilesTakeLittleTime(t *testing.T) {
+	t.Parallel()
+	const n = 60000
+	for name, c := range map[string]struct{ file, content string }{
+		"quotes":           {"a.md", strings.Repeat(strings.Repeat(">", 500)+" x\n", 200)},
+		"one deep quote":   {"a.md", strings.Repeat("> ", n) + "x"},
+		"deep lists":       {"a.md", strings.Repeat("- ", n) + "x"},
+		"stairs of lists":  {"a.md", stairs(400)},
+		"brackets":         {"a.md", strings.Repeat("[", n) + strings.Repeat("a](", n)},
+		"heading brackets": {"a.md", "# " + strings.Repeat("[", n)},
+		"emphasis":         {"a.md", strings.Repeat("**a _b ", n)},
+		"backquotes":       {"a.md", strings.Repeat("`a``b```c ", n)},
+		"comments":         {"a.md", strings.Repeat("<!-- ", n)},
+		"liquid":           {"a.md", strings.Repeat("{% {{ {{< {: ", n)},
+		"comment tags":     {"a.md", strings.Repeat("{% comment %} ", n)},
+		"JSX":              {"a.mdx", strings.Repeat("<A {{ ", n)},
+		"braces":           {"a.mdx", strings.Repeat("{a ", n)},
+		"tables in HTML":   {"a.md", strings.Repeat("<table ", n)},
+		"open tags":        {"a.md", "x " + strings.Repeat("<a \"", n)},
+		"anchors":          {"a.md", strings.Repeat("# a\n", n)},
+		"references":       {"a.md", "[a]: /x\n\n" + strings.Repeat("[a", n)},
+		"table columns":    {"a.md", strings.Repeat("|a", 2000) + "\n" + strings.Repeat("|-", 2000) + "\n" + strings.Repeat("|b\n", 2000)},
+		"deep elements":    {"a.html", strings.Repeat("<div>", n) + "x"},
+		"deep tables":      {"a.html", strings.Repeat("<table><tr><td>", 150) + "x"},
+		"deep html lists":  {"a.html", strings.Repeat("<ul><li>a", 200) + "x"},
+		"open elements":    {"a.html", strings.Repeat("<b><a href=x>", n) + "x"},
+		"deep JSON":        {"a.json", strings.Repeat("[", n)},
+		"table rows":       {"a.md", strings.Repeat("|a", 250) + "\n" + strings.Repeat("|-", 250) + "\n" + strings.Repeat("|b\n", n)},
+		"ragged rows":      {"a.csv", strings.Repeat("a,", n) + "\n" + strings.Repeat("x\n", n)},
+		"spanning cells":   {"a.html", "<table>" + strings.Repeat("<tr><td colspan=9999>a", n)},
+		"long JSON paths":  {"a.json", strings.Repeat(`{"`+strings.Repeat("k", 200)+`":`, 200) + "[" + strings.Repeat("{\"a\":1},", 5000) + "1]" + strings.Repeat("}", 200)},
+		"open quote":       {"a.csv", "a,b\n\"" + strings.Repeat("x,y\n", n)},
+		"yaml aliases":     {"a.md", "---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e]\n---\nx"},
+		"literal blocks":   {"a.rst", strings.Repeat("a::\n\n", n)},
+		"listing blocks":   {"a.adoc", strings.Repeat("----\n....\n", n)},
+		"one line":         {"a.go", strings.Repeat("x", 1<<20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			started := time.Now()
+			document, err := parse.Parse(ctx, parse.Input{Name: c.file, Content: []byte(c.content)})
+			if err == nil && !utf8.ValidString(document.Markdown()) {
+				t.Error("the text is no UTF-8")
+			}
+			if took := time.Since(started); took > 10*time.Second {
+				t.Errorf("took %s (error %v)", took, err)
+			}
+		})
+	}
+}
+
+func stairs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat("  ", i) + "- x\n")
+	}
+	return b.String()
+}
