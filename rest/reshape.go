@@ -97,7 +97,11 @@ func (r *route) edgeError(list gqlerror.List) error {
 		code = apierr.InvalidRequest
 	}
 	if code.Status() == http.StatusInternalServerError {
-		return apierr.From(error(first))
+		cause := first.Err
+		if cause == nil {
+			cause = first
+		}
+		return &apierr.Error{Code: apierr.Internal, Message: "operation failed", Op: r.Operation, Cause: cause}
 	}
 	e := &apierr.Error{Code: code, Message: first.Message, RetryAfter: known.RetryAfter, Op: known.Op, Cause: known.Cause}
 	if seconds, ok := first.Extensions["retryAfter"].(int); ok && e.RetryAfter == 0 {

@@ -1,0 +1,290 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"magpie/internal/apierr"
+	"magpie/internal/viewer"
+	"magpie/rest"
+)
+
+// refusal is what an error answer says.
+type refusal struct {
+	status        int
+	code, message string
+}
+
+func refusalOf(t testing.TB, answer *httptest.ResponseRecorder) refusal {
+	t.Helper()
+	var body struct {
+		Error struct{ Code, Message string } `json:"error"`
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
+		t.Fatalf("the error %q is no JSON: %v", answer.Body, err)
+	}
+	return refusal{answer.Code, body.Error.Code, body.Error.Message}
+}
+
+// sign gives the signature headers for a body as a client makes them.
+func sign(secret, body string, at time.Time) []string {
+	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = io.WriteString(mac, timestamp+"."+body)
+	return []string{"X-Service-Timestamp", timestamp, "X-Service-Signature", hex.EncodeToString(mac.Sum(nil))}
+}
+
+const searchBody = `{"query": "queues"}`
+
+func search(headers ...string) *http.Request {
+	return request(http.MethodPost, "/v1/docs/search", searchBody, headers...)
+}
+
+func TestThePublicErrorsAreThoseOfTheInterface(t *testing.T) {
+	t.Parallel()
+	page := []string{"X-Service-Key", publishableKey}
+	for name, c := range map[string]struct {
+		request *http.Request
+		want    refusal
+	}{
+		"no key":      {search(), refusal{401, "unauthorized", "API key required"}},
+		"empty key":   {search("X-Service-Key", ""), refusal{401, "unauthorized", "API key required"}},
+		"session":     {search("Authorization", "Bearer session"), refusal{401, "unauthorized", "API key required"}},
+		"unknown key": {search("X-Service-Key", "svc_sk_other"), refusal{401, "invalid_key", "Invalid API key"}},
+		"expired key": {search("X-Service-Key", "svc_sk_expired"), refusal{401, "key_expired", "API key has expired"}},
+		"bad signature": {search("X-Service-Key", secretKey, "X-Service-Timestamp", "1", "X-Service-Signature", "00"),
+			refusal{401, "invalid_signature", "Invalid request signature"}},
+		"no signature": {search("X-Service-Key", signedKey), refusal{401, "invalid_signature", "Invalid request signature"}},
+		"collection": {request(http.MethodGet, "/v1/docs/search?query=q&collection="+otherID, "", "X-Service-Key", secretKey),
+			refusal{403, "forbidden", "Collection access denied"}},
+		"other host":     {search(append(page, "Origin", "https://evil.example.org")...), refusal{403, "forbidden", "Host not allowed"}},
+		"no host":        {search(page...), refusal{403, "forbidden", "Host not allowed"}},
+		"unknown page":   {request(http.MethodGet, "/v1/other", "", "X-Service-Key", secretKey), refusal{404, "not_found", "Page not found"}},
+		"dashboard page": {request(http.MethodGet, "/v1/collections", "", "X-Service-Key", secretKey), refusal{404, "not_found", "Page not found"}},
+		"other method":   {request(http.MethodDelete, "/v1/docs/search", ""), refusal{405, "method_not_allowed", "Method not allowed; this path takes GET, HEAD, POST"}},
+		"database away":  {search("X-Service-Key", "svc_sk_broken"), refusal{500, "internal", "Something went wrong on our side; the log has the details under this request's id."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := newHouse(t).ask(c.request)
+			if got := refusalOf(t, answer); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+			for _, header := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+				if answer.Header().Get(header) == "" {
+					t.Errorf("the answer has no %s", header)
+				}
+			}
+		})
+	}
+}
+
+func TestADashboardCallNeedsASession(t *testing.T) {
+	t.Parallel()
+	want := refusal{401, "unauthorized", "Session required"}
+	for name, headers := range map[string][]string{
+		"none":       nil,
+		"API key":    {"X-Service-Key", secretKey},
+		"basic":      {"Authorization", "Basic session"},
+		"empty":      {"Authorization", "Bearer "},
+		"no scheme":  {"Authorization", "session"},
+		"wrong":      {"Authorization", "Bearer other"},
+		"in the key": {"X-Service-Key", "session"},
+	} {
+		if got := refusalOf(t, newHouse(t).ask(request(http.MethodGet, "/api/v1/collections", "", headers...))); got != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	h := newHouse(t)
+	if answer := h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "bearer session")); answer.Code != 200 {
+		t.Errorf("a lower case scheme is answered %d", answer.Code)
+	}
+	if v := h.as[0]; v.Surface != viewer.SurfaceDashboard || v.Kind != viewer.KindSession {
+		t.Errorf("the resolver saw %+v", v)
+	}
+	if got := refusalOf(t, h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer broken"))); got.status != 500 {
+		t.Errorf("a database that is away is answered %+v", got)
+	}
+}
+
+// Each request breaks every rule from one check on; the first of them answers.
+func TestChecksComeInTheirOrder(t *testing.T) {
+	t.Parallel()
+	over := strings.Repeat("x", 101)
+	never := func(context.Context) error { return apierr.New(apierr.QuotaExceeded, "Query limit exceeded") }
+	h := newHouse(t, func(o *rest.Options) {
+		o.Limits.Body, o.Limits.Secret, o.Limits.Publishable, o.Quota = 100, 1, 1, never
+	})
+	origin := []string{"Origin", "https://docs.example.com"}
+	with := func(body string, headers ...string) *http.Request {
+		return request(http.MethodPost, "/v1/docs/search", body, append(headers, "Content-Type", "text/plain")...)
+	}
+	signed := func(secret, body string) []string { return append(sign(secret, body, now()), "X-Service-Key", secret) }
+	unreachable := `{"query":"x","collection":"` + otherID + `"}`
+	for _, c := range []struct {
+		what    string
+		request *http.Request
+		want    refusal
+	}{
+		{"size before key", with(over), refusal{413, "too_large", "The request body may have at most 100 bytes"}},
+		{"key before signature", with("{", "X-Service-Key", "no", "X-Service-Signature", "no"), refusal{401, "invalid_key", "Invalid API key"}},
+		{"quota last", request(http.MethodPost, "/v1/docs/search", searchBody, signed(signedKey, searchBody)...), refusal{402, "quota_exceeded", "Query limit exceeded"}},
+		{"signature before rate", with("{", "X-Service-Key", signedKey), refusal{401, "invalid_signature", "Invalid request signature"}},
+		{"rate before type", with("{", signed(signedKey, "{")...), refusal{429, "rate_limited", "Rate limit exceeded"}},
+		{"type before body", with("{", append(origin, "X-Service-Key", publishableKey)...), refusal{415, "unsupported_media_type", "send the body as Content-Type: application/json"}},
+		{"host before rate", with("{", "X-Service-Key", publishableKey), refusal{403, "forbidden", "Host not allowed"}},
+		{"body before collection", request(http.MethodPost, "/v1/docs/search", `{"limit":0,`+unreachable[1:], "X-Service-Key", freeKey), refusal{400, "invalid_request", "limit: must be between 1 and 100"}},
+		{"collection before quota", request(http.MethodPost, "/v1/docs/search", unreachable, "X-Service-Key", freeKey), refusal{403, "forbidden", "Collection access denied"}},
+	} {
+		if got := refusalOf(t, h.ask(c.request)); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.what, got, c.want)
+		}
+	}
+	if len(h.calls) != 0 {
+		t.Errorf("a refused request reached the resolvers: %v", h.calls)
+	}
+}
+
+func TestSignaturesCoverTheExactBytes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	status := func(r *http.Request) int { return h.ask(r).Code }
+	headers := append(sign(secretKey, searchBody, now()), "X-Service-Key", secretKey)
+	if got := status(search(headers...)); got != 200 {
+		t.Errorf("a signed request is answered %d", got)
+	}
+	if got := status(request(http.MethodPost, "/v1/docs/search", `{"query":"queues"}`, headers...)); got != 401 {
+		t.Errorf("the same JSON in other bytes is answered %d", got)
+	}
+	for skew, want := range map[time.Duration]int{-5 * time.Minute: 200, 5 * time.Minute: 200, -5*time.Minute - time.Millisecond: 401, 5*time.Minute + time.Millisecond: 401} {
+		if got := status(search(append(sign(secretKey, searchBody, now().Add(skew)), "X-Service-Key", secretKey)...)); got != want {
+			t.Errorf("signed %v off: %d", skew, got)
+		}
+	}
+	half := sign(secretKey, searchBody, now())
+	if got := status(search(append(half[:2:2], "X-Service-Key", secretKey)...)); got != 401 {
+		t.Errorf("a timestamp alone is answered %d", got)
+	}
+	if got := status(search(append(half[2:], "X-Service-Key", secretKey)...)); got != 401 {
+		t.Errorf("a signature alone is answered %d", got)
+	}
+	twice := search(headers...)
+	twice.Header.Add("X-Service-Signature", headers[3])
+	if got := status(twice); got != 401 {
+		t.Errorf("two signatures are answered %d", got)
+	}
+	get := request(http.MethodGet, "/v1/docs/search?query=q", "", append(sign(signedKey, "", now()), "X-Service-Key", signedKey)...)
+	if got := status(get); got != 200 {
+		t.Errorf("a signed GET is answered %d", got)
+	}
+	page := search("X-Service-Key", publishableKey, "Origin", "https://docs.example.com", "X-Service-Signature", "no")
+	if got := status(page); got != 200 {
+		t.Errorf("a publishable key's signature counts: %d", got)
+	}
+}
+
+func TestTheResolversSeeTheKeysReach(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, key := range []string{secretKey, everywhereKey} {
+		h.ask(request(http.MethodGet, "/v1/docs/search?query=q&collection="+collectionID, "", "X-Service-Key", key))
+	}
+	h.ask(request(http.MethodGet, "/v1/docs/search?query=q&collection="+otherID, "", "X-Service-Key", everywhereKey))
+	if len(h.as) != 3 || h.as[0].AllCollections || !h.as[2].AllCollections || h.as[0].Surface != viewer.SurfacePublic || !h.as[0].Secret {
+		t.Errorf("the resolvers saw %+v", h.as)
+	}
+}
+
+// trusting believes the proxies of one network.
+func trusting(o *rest.Options) {
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+}
+
+func TestRateLimitsCountKeysAndAddresses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(o *rest.Options) {
+		o.Limits.Publishable, o.Limits.Secret = 2, 3
+		trusting(o)
+	})
+	ask := func(key, remote, forwarded string) *httptest.ResponseRecorder {
+		r := search("X-Service-Key", key, "Origin", "https://docs.example.com")
+		r.RemoteAddr = remote
+		if forwarded != "" {
+			r.Header.Set("X-Forwarded-For", forwarded)
+		}
+		return h.ask(r)
+	}
+	expect := func(what string, answer *httptest.ResponseRecorder, status int, remaining string) {
+		t.Helper()
+		if got := answer.Header().Get("X-RateLimit-Remaining"); answer.Code != status || got != remaining {
+			t.Errorf("%s: %d with %s remaining, want %d with %s", what, answer.Code, got, status, remaining)
+		}
+	}
+	expect("first", ask(publishableKey, "192.0.2.1:1000", ""), 200, "1")
+	expect("a claimed address", ask(publishableKey, "192.0.2.1:1001", "198.51.100.9"), 200, "0")
+	refused := ask(publishableKey, "192.0.2.1:1002", "")
+	expect("over the limit", refused, 429, "0")
+	if got := refused.Header().Get("Retry-After"); got != "30" {
+		t.Errorf("Retry-After = %q, want the half minute in which one request comes back", got)
+	}
+	if got, want := refused.Header().Get("X-RateLimit-Reset"), strconv.FormatInt(now().Add(time.Minute).Unix(), 10); got != want {
+		t.Errorf("X-RateLimit-Reset = %s, want %s", got, want)
+	}
+	expect("another address", ask(publishableKey, "192.0.2.2:1000", ""), 200, "1")
+	expect("behind a proxy", ask(publishableKey, "10.0.0.1:1000", "203.0.113.5"), 200, "1")
+	expect("the same with a forged hop", ask(publishableKey, "10.0.0.2:1000", "8.8.8.8, 203.0.113.5, 10.1.1.1"), 200, "0")
+	expect("IPv6", ask(publishableKey, "[2001:db8::1]:1000", ""), 200, "1")
+	expect("IPv6, same network", ask(publishableKey, "[2001:db8::ffff]:1000", ""), 200, "0")
+	expect("secret", ask(secretKey, "192.0.2.1:1000", ""), 200, "2")
+	expect("secret from elsewhere", ask(secretKey, "192.0.2.2:1000", ""), 200, "1")
+	expect("no limit", ask(freeKey, "192.0.2.2:1000", ""), 200, "2147483647")
+	expect("a call that is refused earlier", h.ask(search("X-Service-Key", signedKey)), 401, "3")
+	expect("and does not count", h.ask(search(append(sign(signedKey, searchBody, now()), "X-Service-Key", signedKey)...)), 200, "2")
+}
+
+func TestInternalErrorsAreLoggedUnderTheRequestAndShowNothing(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	h := newHouse(t, func(o *rest.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	answer := h.ask(request(http.MethodGet, "/v1/docs/search?query=fault", "", "X-Service-Key", secretKey, "X-Request-Id", "mine-1"))
+	if got := answer.Header().Get("X-Request-Id"); got != "mine-1" {
+		t.Errorf("the request id became %q", got)
+	}
+	if strings.Contains(answer.Body.String(), "passages") {
+		t.Errorf("the answer shows the cause: %s", answer.Body)
+	}
+	line := log.String()
+	if strings.Count(line, "\n") != 1 || !strings.Contains(line, "request_id=mine-1") || !strings.Contains(line, "route=/v1/docs/search") || !strings.Contains(line, "passages") {
+		t.Errorf("the log says %q", line)
+	}
+	log.Reset()
+	h.ask(request(http.MethodGet, "/v1/docs/search?query=quota", "", "X-Service-Key", secretKey))
+	if log.Len() > 0 {
+		t.Errorf("the caller's own mistake is logged: %s", &log)
+	}
+}
+
+func TestOnlyHarmlessRequestIDsAreKept(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, id := range []string{"", "a b", strings.Repeat("x", 129), "<script>", "a\x00"} {
+		r := request(http.MethodGet, "/api/v1/nothing", "")
+		r.Header["X-Request-Id"] = []string{id}
+		if got := h.ask(r).Header().Get("X-Request-Id"); got == "" || got == id {
+			t.Errorf("%q became %q", id, got)
+		}
+	}
+}
