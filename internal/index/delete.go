@@ -14,7 +14,7 @@ import (
 // answer with what each collection lost or won.
 const (
 	softDelete = `with d as materialized (
-			select d.id, d.collection_id, d.passage_count, d.index_bytes, ` + live + ` as live
+			select d.id, d.collection_id, d.passage_count, d.index_bytes, d.index_words, ` + live + ` as live
 			from documents d
 			where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null
 			order by d.id for no key update
@@ -26,11 +26,12 @@ const (
 			from d where sync_items.document_id = d.id and $5 is not null
 		)
 		select collection_id, count(*), count(*) filter (where live),
-			coalesce(sum(passage_count) filter (where live), 0), coalesce(sum(index_bytes) filter (where live), 0)
+			coalesce(sum(passage_count) filter (where live), 0), coalesce(sum(index_bytes) filter (where live), 0),
+			coalesce(sum(index_words) filter (where live), 0)
 		from d group by collection_id order by collection_id`
 
 	restore = `with d as materialized (
-			select d.id, d.collection_id, d.passage_count, d.index_bytes
+			select d.id, d.collection_id, d.passage_count, d.index_bytes, d.index_words
 			from documents d
 			where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4))
 				and d.deleted_at is not null and d.indexed_at is not null
@@ -39,7 +40,7 @@ const (
 			update documents set status = 'INDEXED', deleted_at = null, updated_at = now()
 			from d where documents.id = d.id
 		)
-		select collection_id, count(*), count(*), sum(passage_count), sum(index_bytes)
+		select collection_id, count(*), count(*), sum(passage_count), sum(index_bytes), sum(index_words)
 		from d group by collection_id order by collection_id`
 )
 
@@ -84,9 +85,9 @@ func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what stri
 			var id uuid.UUID
 			var n int
 			var d delta
-			_, err := pgx.ForEachRow(rows, []any{&id, &n, &d.documents, &d.passages, &d.bytes}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{&id, &n, &d.documents, &d.passages, &d.bytes, &d.words}, func() error {
 				count += n
-				changes[id] = delta{sign * d.documents, sign * d.passages, sign * d.bytes}
+				changes[id] = delta{sign * d.documents, sign * d.passages, sign * d.bytes, sign * d.words}
 				order = append(order, id)
 				return nil
 			})
@@ -98,7 +99,7 @@ func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what stri
 		end := &pgx.Batch{}
 		queueFence(end, within.workspace, f)
 		for _, id := range order {
-			end.Queue(upsertState, id, within.workspace, changes[id].documents, changes[id].passages, changes[id].bytes)
+			queueState(end, within.workspace, id, changes[id])
 		}
 		end.Queue("commit")
 		return run(ctx, conn, end, what)

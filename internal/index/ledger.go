@@ -37,12 +37,13 @@ func queueLedger(b *pgx.Batch, workspace uuid.UUID, r *Record, document uuid.UUI
 }
 
 // delta is a change of a collection's counters.
-type delta struct{ documents, passages, bytes int64 }
+type delta struct{ documents, passages, bytes, words int64 }
 
-const upsertState = `insert into collection_state as s (collection_id, workspace_id, change_number, documents, passages, bytes)
-	values ($1, $2, 1, $3, $4, $5)
+const upsertState = `insert into collection_state as s (collection_id, workspace_id, change_number, documents, passages, bytes, words)
+	values ($1, $2, 1, $3, $4, $5, $6)
 	on conflict (collection_id) do update set change_number = s.change_number + 1,
-		documents = s.documents + excluded.documents, passages = s.passages + excluded.passages, bytes = s.bytes + excluded.bytes`
+		documents = s.documents + excluded.documents, passages = s.passages + excluded.passages, bytes = s.bytes + excluded.bytes,
+		words = s.words + excluded.words`
 
 // queueEnd ends a write: the fence once more, held from here on so that nobody
 // takes the job over between the check and the commit; then the counter row,
@@ -50,8 +51,12 @@ const upsertState = `insert into collection_state as s (collection_id, workspace
 // locked for the moment of these statements only.
 func queueEnd(b *pgx.Batch, workspace uuid.UUID, f Fence, collection uuid.UUID, d delta) {
 	queueFence(b, workspace, f)
-	b.Queue(upsertState, collection, workspace, d.documents, d.passages, d.bytes)
+	queueState(b, workspace, collection, d)
 	b.Queue("commit")
+}
+
+func queueState(b *pgx.Batch, workspace, collection uuid.UUID, d delta) {
+	b.Queue(upsertState, collection, workspace, d.documents, d.passages, d.bytes, d.words)
 }
 
 func queueFence(b *pgx.Batch, workspace uuid.UUID, f Fence) {

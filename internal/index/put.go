@@ -60,6 +60,7 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 			documents: 1 - old.documents(),
 			passages:  int64(len(r.Passages)) - old.livePassages(),
 			bytes:     r.storedBytes() - old.liveBytes(),
+			words:     row.words - old.liveWords(),
 		})
 		return run(ctx, conn, b, "store a document")
 	})
@@ -86,6 +87,7 @@ type stored struct {
 	live     bool // searches find it
 	passages int64
 	bytes    int64
+	words    int64
 }
 
 func (s stored) documents() int64 {
@@ -97,6 +99,7 @@ func (s stored) documents() int64 {
 
 func (s stored) livePassages() int64 { return s.documents() * s.passages }
 func (s stored) liveBytes() int64    { return s.documents() * s.bytes }
+func (s stored) liveWords() int64    { return s.documents() * s.words }
 
 // live is the condition under which a document (alias d) is searched and counted.
 const live = "d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED'"
@@ -111,7 +114,7 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 		b.Queue("select from sync_jobs where id = $1 and attempt = $2 and workspace_id = $3", f.Job, f.Attempt, workspace)
 	}
 	b.Queue("select pg_advisory_xact_lock(hashtextextended($1, 0))", r.Connector.String()+clean(r.SourceID))
-	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes from documents d
+	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes, d.index_words from documents d
 		where d.connector_id = $1 and d.source_id = $2 and d.workspace_id = $3 and d.collection_id = $4
 		for no key update`, r.Connector, clean(r.SourceID), workspace, r.Collection)
 	results := conn.SendBatch(ctx, b)
@@ -133,7 +136,7 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 		return stored{}, fmt.Errorf("lock the item: %w", err)
 	}
 	old := stored{exists: true}
-	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes)
+	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes, &old.words)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows) && r.Document == uuid.Nil:
 		old = stored{id: gid.New(gid.Document)}
@@ -158,6 +161,7 @@ type prepared struct {
 	anchors        []string
 	terms          []terms
 	vectors        []pgvector.HalfVector
+	words          int64 // of all bodies
 }
 
 // headingBreak parts the headings of a passage on the way to the database,
@@ -195,6 +199,7 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 		p.bodies[i] = clean(passage.Text)
 		p.anchors[i] = clean(passage.Anchor)
 		p.terms[i] = builder.build(headings, p.bodies[i])
+		p.words += int64(p.terms[i].words[FieldBody])
 		p.vectors[i] = pgvector.NewHalfVector(r.Vectors[i])
 	}
 	return p, nil
@@ -202,16 +207,16 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 
 const documentColumns = `id, workspace_id, connector_id, collection_id, source_id, path, title, url, section, version,
 	tags, doc_type, language, author, pages, metadata, source_created_at, source_updated_at, source_version, content_hash,
-	bytes, passage_count, index_bytes, processed_at`
+	bytes, passage_count, index_bytes, index_words, processed_at`
 
 const insertDocument = `insert into documents (` + documentColumns + `, created_at, updated_at, indexed_at, status)
-	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-		coalesce($24, now()), now(), now(), now(), 'INDEXED')`
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+		coalesce($25, now()), now(), now(), now(), 'INDEXED')`
 
 const updateDocument = `update documents set
 	path = $6, title = $7, url = $8, section = $9, version = $10, tags = $11, doc_type = $12, language = $13, author = $14,
 	pages = $15, metadata = $16, source_created_at = $17, source_updated_at = $18, source_version = $19, content_hash = $20,
-	bytes = $21, passage_count = $22, index_bytes = $23, processed_at = coalesce($24, now()), updated_at = now(),
+	bytes = $21, passage_count = $22, index_bytes = $23, index_words = $24, processed_at = coalesce($25, now()), updated_at = now(),
 	indexed_at = now(), status = 'INDEXED', deleted_at = null, failure = null
 	where id = $1 and workspace_id = $2 and connector_id = $3 and collection_id = $4 and source_id = $5`
 
@@ -234,7 +239,7 @@ func (p *prepared) args(workspace, id uuid.UUID, r *Record) []any {
 		optional(r.Section, maxSection), optional(r.Version, maxVersion), p.tags, optional(r.DocType, maxDocType),
 		optional(r.Language, maxLanguage), optional(r.Author, maxAuthor), positive(r.Pages), p.metadata,
 		known(r.CreatedAt), known(r.UpdatedAt), cut(r.SourceVersion, maxSourceVersion), r.Hash,
-		r.Bytes, len(r.Passages), r.storedBytes(), known(r.ProcessedAt),
+		r.Bytes, len(r.Passages), r.storedBytes(), p.words, known(r.ProcessedAt),
 	}
 }
 

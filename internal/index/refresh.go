@@ -47,7 +47,7 @@ func (s *Store) Refresh(ctx context.Context, scope viewer.Scope, f Fence, r *Rec
 			queueFence(b, workspace, f)
 			b.Queue("commit")
 		} else {
-			queueEnd(b, workspace, f, r.Collection, delta{documents: 1, passages: old.passages, bytes: old.bytes})
+			queueEnd(b, workspace, f, r.Collection, delta{documents: 1, passages: old.passages, bytes: old.bytes, words: old.words})
 		}
 		return run(ctx, conn, b, "refresh a document")
 	})

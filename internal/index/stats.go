@@ -69,9 +69,9 @@ func (s *Store) Recount(ctx context.Context, scope viewer.Scope, collection uuid
 		// update this row last, so the ones that are not seen come after it.
 		b.Queue("select from collection_state where collection_id = $1 and workspace_id = $2 for update", collection, workspace)
 		b.Queue(`update collection_state s set change_number = change_number + 1,
-				documents = c.documents, passages = c.passages, bytes = c.bytes
+				documents = c.documents, passages = c.passages, bytes = c.bytes, words = c.words
 			from (
-				select count(*) as documents, coalesce(sum(d.index_bytes), 0) as bytes,
+				select count(*) as documents, coalesce(sum(d.index_bytes), 0) as bytes, coalesce(sum(d.index_words), 0) as words,
 					coalesce(sum((select count(*) from passages p where p.document_id = d.id)), 0) as passages
 				from documents d where d.collection_id = $1 and d.workspace_id = $2 and `+live+`
 			) c
