@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -81,9 +80,7 @@ func TestBucket(t *testing.T) {
 }
 
 func pagesEndExactlyAtTheLimit(t *testing.T, b bucket) {
-	for number := range connectors.MaxPageItems {
-		b.put(t, fmt.Sprintf("%04d.md", number), []byte("x"), minio.PutObjectOptions{})
-	}
+	b.fill(t, connectors.MaxPageItems)
 	page, err := open(t, b.settings(nil)).Walk(t.Context(), "")
 	if err != nil || len(page.Items) != connectors.MaxPageItems || !page.Done {
 		t.Errorf("%d items, done %v, %v; want one full page that is the last", len(page.Items), page.Done, err)
@@ -325,9 +322,7 @@ func cursorOfAnotherPrefix(t *testing.T, b bucket) {
 }
 
 func deletionsBetweenPages(t *testing.T, b bucket) {
-	for number := range connectors.MaxPageItems + 10 {
-		b.put(t, fmt.Sprintf("%04d.md", number), []byte("x"), minio.PutObjectOptions{})
-	}
+	b.fill(t, connectors.MaxPageItems+10)
 	source := open(t, b.settings(nil))
 	first, err := source.Walk(t.Context(), "")
 	if err != nil || first.Done {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -65,8 +66,23 @@ func newBucket(t *testing.T, server *devstack.S3) bucket {
 func (b bucket) put(t testing.TB, key string, content []byte, options minio.PutObjectOptions) {
 	t.Helper()
 	if _, err := b.client.PutObject(t.Context(), b.name, key, bytes.NewReader(content), int64(len(content)), options); err != nil {
-		t.Fatalf("put %q: %v", key, err)
+		t.Errorf("put %q: %v", key, err) // not fatal: tests put from several goroutines
 	}
+}
+
+// fill puts objects with names in order of their numbers.
+func (b bucket) fill(t testing.TB, count int) {
+	t.Helper()
+	const workers = 8
+	var work sync.WaitGroup
+	for worker := range workers {
+		work.Go(func() {
+			for number := worker; number < count; number += workers {
+				b.put(t, fmt.Sprintf("%04d.md", number), []byte("x"), minio.PutObjectOptions{})
+			}
+		})
+	}
+	work.Wait()
 }
 
 func (b bucket) remove(t testing.TB, key string) {

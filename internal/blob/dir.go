@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// leafSuffix marks files, so that "a" and "a/b" can both be keys; the
-	// character is in no key.
-	leafSuffix = "~"
 	// unfinishedFolder holds what is being written, out of reach of any key.
 	unfinishedFolder = "unfinished~"
 	// abandonedAfter is when a file there belongs to a process long dead.

@@ -30,6 +30,9 @@ type Store interface {
 const (
 	maxKeyBytes  = 512
 	maxPartBytes = 200
+	// leafSuffix marks files, so that "a" and "a/b" can both be keys; the
+	// character is in no key.
+	leafSuffix = "~"
 )
 
 // properKey is deliberately narrower than any backend: such keys are the same
