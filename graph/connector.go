@@ -214,8 +214,10 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 		return nil, err
 	}
 	if schedule != nil {
-		update.SetSyncStrategy(schedule.strategy).SetScheduleInterval(schedule.interval).ClearNextSyncAt()
-		if schedule.next != nil {
+		update.SetSyncStrategy(schedule.strategy).SetScheduleInterval(schedule.interval)
+		if schedule.next == nil {
+			update.ClearNextSyncAt()
+		} else {
 			update.SetNextSyncAt(*schedule.next)
 		}
 	}

@@ -29,7 +29,10 @@ func surfaceDirective(ctx context.Context, _ any, next graphql.Resolver, on []mo
 // API keys have none.
 func roleDirective(ctx context.Context, _ any, next graphql.Resolver, atLeast model.Role) (any, error) {
 	v, ok := viewer.From(ctx)
-	if !ok || !v.Role.AtLeast(viewer.Role(strings.ToLower(string(atLeast)))) {
+	if !ok || v.Kind == viewer.KindAnonymous {
+		return nil, apierr.New(apierr.Unauthorized, "Session required")
+	}
+	if !v.Role.AtLeast(viewer.Role(strings.ToLower(string(atLeast)))) {
 		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role "+strings.ToLower(string(atLeast)))
 	}
 	return next(ctx)

@@ -70,7 +70,7 @@ func (d depthLimit) MutateOperationContext(ctx context.Context, rc *graphql.Oper
 		return nil
 	}
 	err := gqlerror.Errorf("the operation is nested more than %d levels deep; ask for less at once", d.max)
-	err.Extensions = map[string]any{"code": apierr.InvalidRequest}
+	err.Extensions = map[string]any{"code": string(apierr.InvalidRequest)}
 	return err
 }
 
@@ -124,7 +124,7 @@ func (pageLimit) MutateOperationContext(_ context.Context, rc *graphql.Operation
 		return nil
 	}
 	err := gqlerror.Errorf("%s: give first or last, between 1 and %d", name, maxPage)
-	err.Extensions = map[string]any{"code": apierr.InvalidRequest}
+	err.Extensions = map[string]any{"code": string(apierr.InvalidRequest)}
 	return err
 }
 

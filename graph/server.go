@@ -19,7 +19,7 @@ import (
 // operations, which Magpie wrote itself, are not bound by them.
 type Options struct {
 	MaxComplexity int // estimated fields; 0 = 5,000
-	MaxDepth      int // levels of selection; 0 = 12
+	MaxDepth      int // levels of selection; 0 = 10
 	QueryCache    int // parsed operations kept; 0 = 1,000
 }
 
@@ -45,7 +45,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		o.MaxComplexity = 5000
 	}
 	if o.MaxDepth == 0 {
-		o.MaxDepth = 12
+		o.MaxDepth = 10
 	}
 	if o.QueryCache == 0 {
 		o.QueryCache = 1000

@@ -22,8 +22,8 @@ const (
 			update documents set status = 'DELETED', deleted_at = now(), updated_at = now()
 			from d where documents.id = d.id
 		), noted as (
-			update sync_items set status = 'DELETED', job_id = $5, updated_at = now(), reason = null, added = false
-			from d where sync_items.document_id = d.id and $5 is not null
+			update sync_items set status = 'DELETED', job_id = $5::uuid, updated_at = now(), reason = null, added = false
+			from d where sync_items.document_id = d.id and $5::uuid is not null
 		)
 		select collection_id, count(*), count(*) filter (where live),
 			coalesce(sum(passage_count) filter (where live), 0), coalesce(sum(index_bytes) filter (where live), 0),

@@ -1,0 +1,275 @@
+package graph_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql/handler/transport"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"magpie/connectors/all"
+	"magpie/ent/membership"
+	"magpie/graph"
+	"magpie/internal/authn"
+	"magpie/internal/blob"
+	"magpie/internal/chat"
+	"magpie/internal/embed"
+	"magpie/internal/httpx"
+	"magpie/internal/index"
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/llm"
+	"magpie/internal/search"
+	"magpie/internal/search/analysis"
+	"magpie/internal/secret"
+	"magpie/internal/sourcefile"
+	"magpie/internal/store"
+	"magpie/internal/summary"
+	"magpie/internal/syncjob"
+	"magpie/internal/testkit"
+	"magpie/internal/viewer"
+	"magpie/worker/tasks"
+)
+
+// queue remembers what was enqueued.
+type queue struct{ tasks chan tasks.Task }
+
+func (q *queue) Enqueue(_ context.Context, t tasks.Task) error {
+	q.tasks <- t
+	return nil
+}
+
+// house is the whole of what stands behind the schema, but for the workers.
+type house struct {
+	db       *store.DB
+	resolver *graph.Resolver
+	queue    *queue
+	server   http.Handler
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 8)
+	must(err)
+	t.Cleanup(db.Close)
+	options, err := redis.ParseURL(testkit.Redis(t))
+	must(err)
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
+	bus := syncjob.NewRedisBus(t.Context(), client, log)
+	t.Cleanup(func() { _ = bus.Close() })
+	q := &queue{tasks: make(chan tasks.Task, 1000)}
+	jobs := syncjob.New(db.Ent, q, bus, time.Now)
+	t.Cleanup(jobs.Close)
+	analyzer := analysis.New()
+	embedders, err := embed.NewRegistry(embed.NewBuiltin())
+	must(err)
+	models, err := llm.NewModels()
+	must(err)
+	blobs, err := blob.NewDir(t.TempDir())
+	must(err)
+	documents := index.New(db.Pool, analyzer)
+	files := sourcefile.New(db.Ent, blobs, func(ctx context.Context, reach viewer.Scope, ids []uuid.UUID) (int, error) {
+		return documents.SoftDelete(ctx, reach, index.Fence{}, ids)
+	}, sourcefile.Options{})
+	kinds, err := all.Registry(all.Deps{Files: files, Dial: httpx.NewGuard(nil).DialContext})
+	must(err)
+	box, err := secret.NewBox(map[string][]byte{"k1": bytes.Repeat([]byte{1}, 32)}, "k1")
+	must(err)
+	accounts, err := authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), nil)
+	must(err)
+	engine := search.New(db.Pool, analyzer, embedders, search.Options{})
+	talk := chat.New(db.Ent, engine, models, chat.Options{})
+	t.Cleanup(talk.Close)
+	h := &house{db: db, queue: q, resolver: &graph.Resolver{
+		Ent: db.Ent, Accounts: accounts, Keys: authn.NewKeys(db.Ent, nil), Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
+		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log),
+		Log: log, MinScore: 0.5, Now: time.Now,
+	}}
+	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
+	server.AddTransport(transport.SSE{})
+	server.AddTransport(transport.MultipartForm{})
+	server.AddTransport(transport.POST{})
+	h.server = server
+	return h
+}
+
+// tenant is a workspace with one of everything, and its owner.
+type tenant struct {
+	viewer                    viewer.Viewer
+	collection, connector, s3 uuid.UUID
+	document, job, key, talk  uuid.UUID
+	email                     string
+	ids                       map[string]uuid.UUID
+}
+
+const password = "correct horse battery"
+
+func (h *house) tenant(t *testing.T, name string) *tenant {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	email := name + "@example.com"
+	_, err := h.resolver.Accounts.CreateOwner(t.Context(), name, email, name, password)
+	must(err)
+	n := &tenant{viewer: h.signIn(t, email), email: email}
+	ctx := viewer.With(t.Context(), n.viewer)
+	c, err := h.db.Ent.Collection.Create().SetName("Docs of " + name).SetEmbeddingModel(h.resolver.Models.Default().Model()).Save(ctx)
+	must(err)
+	connector, err := h.db.Ent.Connector.Create().SetName("Files").SetType("file_upload").SetCollectionID(c.ID).Save(ctx)
+	must(err)
+	n.collection, n.connector = c.ID, connector.ID
+	n.document = h.put(t, n, "guide.md", "Guide of "+name, "The secret word of "+name+" is xylophone, and everything turns around the xylophone.")
+	_, err = h.resolver.Files.Upload(ctx, n.connector, "guide.md", "text/markdown", strings.NewReader("x"), 1)
+	must(err)
+	job, err := h.resolver.Jobs.Start(ctx, n.connector, syncjob.StartOptions{})
+	must(err)
+	key, err := h.resolver.Keys.Create(ctx, authn.NewKey{Name: "Site", Collections: []uuid.UUID{n.collection}, Hosts: []string{"*"}})
+	must(err)
+	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
+	must(err)
+	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	return n
+}
+
+// put indexes a document of one passage.
+func (h *house) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID {
+	t.Helper()
+	reach, err := viewer.System(n.viewer.Workspace).Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors, err := h.resolver.Models.Default().Embed(t.Context(), []string{title + "\n" + text}, embed.Passage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := h.resolver.Index.Put(t.Context(), reach, index.Fence{}, &index.Record{
+		Connector: n.connector, Collection: n.collection, SourceID: path, Path: path, Title: title, Text: text,
+		Language: "en", Hash: []byte(path), Passages: []chunk.Passage{{Text: text, End: len(text)}},
+		Vectors: vectors, Model: h.resolver.Models.Default().Model(), Bytes: int64(len(text)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Document
+}
+
+func (h *house) signIn(t *testing.T, email string) viewer.Viewer {
+	t.Helper()
+	tokens, err := h.resolver.Accounts.SignIn(t.Context(), email, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := h.resolver.Accounts.Authenticate(t.Context(), tokens.Access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Surface = viewer.SurfaceDashboard
+	return v
+}
+
+// member adds a person of a role and signs them in.
+func (h *house) member(t *testing.T, n *tenant, email string, role membership.Role) viewer.Viewer {
+	t.Helper()
+	if _, err := h.resolver.Accounts.AddMember(t.Context(), n.viewer.Workspace, email, "", password, role); err != nil {
+		t.Fatal(err)
+	}
+	return h.signIn(t, email)
+}
+
+// answer is what an operation gave.
+type answer struct {
+	Data   map[string]any
+	Errors []struct {
+		Message    string
+		Extensions map[string]any
+	}
+	body string
+}
+
+func (a answer) code() string {
+	if len(a.Errors) == 0 {
+		return ""
+	}
+	code, _ := a.Errors[0].Extensions["code"].(string)
+	return code
+}
+
+// at digs into the data.
+func (a answer) at(path string) any {
+	var v any = a.Data
+	for key := range strings.SplitSeq(path, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}
+
+// ask runs an operation as v; the zero viewer is nobody at all.
+func (h *house) ask(t *testing.T, v viewer.Viewer, query string, variables map[string]any) answer {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	stream := strings.HasPrefix(strings.TrimSpace(query), "subscription")
+	if stream {
+		r.Header.Set("Accept", "text/event-stream")
+	}
+	if v.Kind != "" {
+		r = r.WithContext(viewer.With(r.Context(), v))
+	}
+	w := httptest.NewRecorder()
+	h.server.ServeHTTP(w, r)
+	text, err := io.ReadAll(w.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{body: string(text)}
+	if stream {
+		return h.streamed(t, a)
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return a
+}
+
+// streamed takes the last event of a stream for the answer.
+func (h *house) streamed(t *testing.T, a answer) answer {
+	t.Helper()
+	for line := range strings.Lines(a.body) {
+		if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok {
+			last := answer{body: a.body}
+			if err := json.Unmarshal([]byte(data), &last); err != nil {
+				t.Fatalf("%s: %v", data, err)
+			}
+			a = last
+		}
+	}
+	return a
+}

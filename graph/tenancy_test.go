@@ -1,0 +1,178 @@
+package graph_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"magpie/graph"
+)
+
+// trial is what a stranger sends to get at somebody's things.
+type trial struct {
+	query     string
+	variables map[string]any
+	// code is the refusal that is expected; none for an answer that must not
+	// contain anything of the owner's.
+	code string
+}
+
+// trials has one case for each root field: what eve tries with ada's ids.
+func trials(ada *tenant) map[string]trial {
+	id := func(name string, v any) map[string]any { return map[string]any{name: v} }
+	page := "{ edges { node { id } } totalCount }"
+	return map[string]trial{
+		"Query.node":           {"query($i: ID!) { node(id: $i) { id } }", id("i", ada.document), "not_found"},
+		"Query.nodes":          {"query($i: [ID!]!) { nodes(ids: $i) { id } }", id("i", []any{ada.document, ada.collection}), "not_found"},
+		"Query.me":             {"{ me { user { email } workspace { name } role } }", nil, ""},
+		"Query.collections":    {"{ collections " + page + " }", nil, ""},
+		"Query.collection":     {"query($i: ID!) { collection(id: $i) { name stats { documentCount } } }", id("i", ada.collection), "not_found"},
+		"Query.connectors":     {"query($i: ID!) { connectors(collectionId: $i) " + page + " }", id("i", ada.collection), ""},
+		"Query.connector":      {"query($i: ID!) { connector(id: $i) { name config } }", id("i", ada.connector), "not_found"},
+		"Query.connectorKinds": {"{ connectorKinds { name } }", nil, ""},
+		"Query.documents":      {"query($i: ID!) { documents(connectorId: $i) " + page + " }", id("i", ada.connector), ""},
+		"Query.document":       {"query($i: ID!) { document(id: $i) { title content summary } }", id("i", ada.document), "not_found"},
+		"Query.syncJob":        {"query($i: ID!) { syncJob(id: $i) { status } }", id("i", ada.job), "not_found"},
+		"Query.syncJobs":       {"query($i: ID!) { syncJobs(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
+		"Query.syncItems":      {"query($i: ID!) { syncItems(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
+		"Query.search": {"query($i: ID!) { search(input: {query: \"xylophone\", collection: $i, minScore: 0}) { results { title snippet } } }",
+			id("i", ada.collection), "not_found"},
+		"Query.conversations": {"{ conversations " + page + " }", nil, ""},
+		"Query.conversation":  {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
+		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+
+		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
+		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},
+		"Mutation.signOut":                {"mutation { signOut }", nil, ""},
+		"Mutation.createCollection":       {"mutation { createCollection(input: {name: \"Mine\"}) { id name stats { documentCount } } }", nil, ""},
+		"Mutation.updateCollection":       {"mutation($i: ID!) { updateCollection(id: $i, input: {name: \"Mine\"}) { id } }", id("i", ada.collection), "not_found"},
+		"Mutation.deleteCollection":       {"mutation($i: ID!) { deleteCollection(id: $i) }", id("i", ada.collection), "not_found"},
+		"Mutation.refreshCollectionStats": {"mutation($i: ID!) { refreshCollectionStats(id: $i) { documentCount } }", id("i", ada.collection), "not_found"},
+		"Mutation.createConnector":        {"mutation($i: ID!) { createConnector(input: {name: \"x\", type: \"file_upload\", collection: $i}) { id } }", id("i", ada.collection), "not_found"},
+		"Mutation.updateConnector":        {"mutation($i: ID!) { updateConnector(id: $i, input: {name: \"x\"}) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.deleteConnector":        {"mutation($i: ID!) { deleteConnector(id: $i) }", id("i", ada.connector), "not_found"},
+		"Mutation.testConnector":          {"mutation($i: ID!) { testConnector(id: $i) { ok } }", id("i", ada.connector), "not_found"},
+		"Mutation.testConnection":         {"mutation { testConnection(input: {type: \"file_upload\"}) { ok } }", nil, ""},
+		"Mutation.uploadFiles":            {"mutation($i: ID!) { uploadFiles(connectorId: $i, files: []) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.deleteFiles":            {"mutation($i: ID!) { deleteFiles(connectorId: $i, paths: [\"guide.md\"]) }", id("i", ada.connector), "not_found"},
+		"Mutation.deleteDocument":         {"mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", map[string]any{"i": ada.document, "c": ada.connector}, "not_found"},
+		"Mutation.startSync":              {"mutation($i: ID!) { startSync(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.cancelSync":             {"mutation($i: ID!) { cancelSync(jobId: $i) { id } }", id("i", ada.job), "not_found"},
+		"Mutation.createAPIKey": {"mutation($i: [ID!]!) { createAPIKey(input: {name: \"x\", allowedHosts: [\"*\"], allowedCollections: $i}) { secretKey } }",
+			id("i", []any{ada.collection}), "not_found"},
+		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
+
+		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
+		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
+			id("i", ada.talk), "not_found"},
+	}
+}
+
+// rootFields lists the schema's root fields by reflection.
+func rootFields(schema *ast.Schema) []string {
+	var names []string
+	for _, root := range []*ast.Definition{schema.Query, schema.Mutation, schema.Subscription} {
+		for _, f := range root.Fields {
+			if !strings.HasPrefix(f.Name, "__") {
+				names = append(names, root.Name+"."+f.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestEveryRootFieldHasATwoTenantCase(t *testing.T) {
+	t.Parallel()
+	fields := rootFields(graph.NewSchema(&graph.Resolver{}).Schema())
+	cases := slices.Sorted(maps.Keys(trials(&tenant{})))
+	if !slices.Equal(fields, cases) {
+		t.Errorf("the schema has the root fields\n%v\nand there are cases for\n%v", fields, cases)
+	}
+}
+
+func TestAnotherWorkspaceGetsNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	ran := 0
+	run := func(name string, try trial) {
+		got := h.ask(t, eve.viewer, try.query, try.variables)
+		ran++
+		if got.code() != try.code {
+			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
+		}
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String()} {
+			if strings.Contains(got.body, secret) {
+				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
+			}
+		}
+	}
+	all := trials(ada)
+	for name, try := range all {
+		if name != "Mutation.signOut" { // the session is needed by the others
+			run(name, try)
+		}
+	}
+	run("Mutation.signOut", all["Mutation.signOut"])
+	if want := len(rootFields(graph.NewSchema(h.resolver).Schema())); ran != want {
+		t.Errorf("%d cases were run for %d root fields", ran, want)
+	}
+	got := h.ask(t, ada.viewer, "query($i: ID!) { document(id: $i) { title content collectionName source } }", map[string]any{"i": ada.document})
+	if got.at("document.title") != "Guide of ada" || !strings.Contains(got.body, "xylophone") || got.at("document.source") != "file_upload" {
+		t.Errorf("ada's own document: %s", got.body)
+	}
+}
+
+func TestNobodyGetsNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.tenant(t, "ada")
+	anonymous := ada.viewer
+	anonymous.Kind = "anonymous"
+	for name, try := range trials(ada) {
+		if name == "Mutation.signIn" || name == "Mutation.refreshSession" {
+			continue
+		}
+		zero := anonymous
+		zero.Kind = ""
+		if got := h.ask(t, zero, try.query, try.variables); got.code() != "unauthorized" {
+			t.Errorf("%s without a viewer: %s", name, got.body)
+		}
+		if got := h.ask(t, anonymous, try.query, try.variables); got.code() != "unauthorized" {
+			t.Errorf("%s without credentials: %s", name, got.body)
+		}
+	}
+}
+
+func TestEveryRootFieldNamesItsSurface(t *testing.T) {
+	t.Parallel()
+	schema := graph.NewSchema(&graph.Resolver{}).Schema()
+	public := []string{}
+	for _, root := range []*ast.Definition{schema.Query, schema.Mutation, schema.Subscription} {
+		for _, f := range root.Fields {
+			if strings.HasPrefix(f.Name, "__") {
+				continue
+			}
+			d := f.Directives.ForName("surface")
+			if d == nil {
+				t.Errorf("%s.%s has no @surface", root.Name, f.Name)
+				continue
+			}
+			for _, on := range d.Arguments.ForName("on").Value.Children {
+				if on.Value.Raw == "PUBLIC" {
+					public = append(public, f.Name)
+				}
+			}
+			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "signOut" {
+				t.Errorf("the mutation %s names no role", f.Name)
+			}
+		}
+	}
+	if !slices.Equal(public, []string{"search", "chat"}) {
+		t.Errorf("the public surface is %v", public)
+	}
+}
