@@ -21,7 +21,8 @@ type Result struct {
 
 // Options of a Limiter. The zero value counts in this process only.
 type Options struct {
-	// Redis holds the shared counts; nil counts in this process only.
+	// Redis holds the shared counts; nil counts in this process only. A client
+	// of a cluster needs ContextTimeoutEnabled for Patience to bind.
 	Redis redis.UniversalClient
 	// Prefix stands before every key in Redis; "magpie:" when empty.
 	Prefix string
@@ -54,14 +55,19 @@ type Limiter struct {
 // New makes a limiter. It opens and starts nothing.
 func New(o Options) *Limiter {
 	l := &Limiter{prefix: o.Prefix, patience: o.Patience, retryEvery: o.RetryEvery, log: o.Log, now: o.Now}
-	if o.Redis != nil {
-		l.shared = redis_rate.NewLimiter(o.Redis)
-	}
 	if l.prefix == "" {
 		l.prefix = "magpie:"
 	}
 	if l.patience <= 0 {
 		l.patience = 250 * time.Millisecond
+	}
+	switch client := o.Redis.(type) {
+	case nil:
+	case *redis.Client:
+		// By default the client waits for answers by its own clock, whatever the context says.
+		l.shared = redis_rate.NewLimiter(client.WithTimeout(l.patience))
+	default:
+		l.shared = redis_rate.NewLimiter(client)
 	}
 	if l.retryEvery <= 0 {
 		l.retryEvery = time.Second
@@ -120,11 +126,19 @@ func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Resul
 	}, nil
 }
 
-// resting reports whether Redis failed so recently that it is not asked.
+// resting reports whether Redis failed so recently that it is not asked. When
+// its rest is over, one request tries it and the others go on without.
 func (l *Limiter) resting(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return now.Before(l.awayUntil)
+	if !l.away {
+		return false
+	}
+	if now.Before(l.awayUntil) {
+		return true
+	}
+	l.awayUntil = now.Add(l.retryEvery)
+	return false
 }
 
 func (l *Limiter) lost(err error) {
