@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	// leafSuffix marks files, so that no key ever opens or deletes a folder; the
+	// character is in no key.
+	leafSuffix = "~"
 	// unfinishedFolder holds what is being written, out of reach of any key.
 	unfinishedFolder = "unfinished~"
 	// abandonedAfter is when a file there belongs to a process long dead.

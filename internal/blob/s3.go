@@ -141,9 +141,7 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// name is that of Dir: some services keep objects in folders and cannot hold
-// both "a" and "a/b" either, and what one store holds can be copied to another.
-func (s *S3) name(key string) string { return path.Join(s.prefix, key) + leafSuffix }
+func (s *S3) name(key string) string { return path.Join(s.prefix, key) }
 
 func missing(err error) bool {
 	response, ok := errors.AsType[minio.ErrorResponse](err)

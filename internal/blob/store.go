@@ -14,7 +14,9 @@ var ErrNotFound = errors.New("no such blob")
 
 // Store keeps blobs by key. A key is chosen by Magpie, never by a user: up to
 // 512 bytes of lower case letters, digits, ".", "_", "-", in parts separated by
-// "/" that are neither "." nor "..". All methods may be called concurrently.
+// "/" that are neither "." nor "..". No key may be a folder of another ("a" and
+// "a/b"), since some services cannot hold both. All methods may be called
+// concurrently.
 type Store interface {
 	// Put stores what r gives until its end, in place of what was there. A
 	// reader of the key sees the old or the new content, whole. When Put fails
@@ -30,9 +32,6 @@ type Store interface {
 const (
 	maxKeyBytes  = 512
 	maxPartBytes = 200
-	// leafSuffix marks files, so that "a" and "a/b" can both be keys; the
-	// character is in no key.
-	leafSuffix = "~"
 )
 
 // properKey is deliberately narrower than any backend: such keys are the same
