@@ -1,0 +1,50 @@
+package llm_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"magpie/internal/llm"
+	"magpie/internal/llm/llmtest"
+)
+
+// canned answers every request with the same stream.
+type canned []byte
+
+func (c canned) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: request}, nil
+}
+
+func FuzzStream(f *testing.F) {
+	events, ending := llmtest.Stream([]string{"a", "数据"}, &[2]int{1, 2})
+	for _, seed := range []string{events + ending, events, "data: {\"error\":\"x\"}\n", "{\"error\":{\"code\":500}}", "data:\n\n: c\nevent: e\ndata: null\n", "data: {\"choices\":[{}]}\ndata: [DONE]"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		model, err := llm.NewOpenAI(llm.OpenAIConfig{
+			BaseURL: "http://service.test/v1", Model: "m", HTTPClient: &http.Client{Transport: canned(stream)},
+			Sleep: func(context.Context, time.Duration) error { return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := false
+		for event, err := range model.Stream(t.Context(), hello) {
+			if ended {
+				t.Fatal("an event follows the end")
+			}
+			ended = err != nil || event.Usage != nil
+			if err != nil && (err.Error() == "" || !utf8.ValidString(err.Error())) {
+				t.Fatalf("bad error text %q", err)
+			}
+		}
+		if !ended {
+			t.Fatal("the stream has no end")
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Reply is what the server does with one request.
+type Reply struct {
+	// Status, Header and Body answer without a stream, when Status is not 0.
+	Status int
+	Header map[string]string
+	Body   string
+	// Hold is waited for before anything is sent, until the client goes away.
+	Hold <-chan struct{}
+	// Parts are the pieces of text of a stream, Usage its token counts.
+	Parts []string
+	Usage *[2]int
+	// Raw replaces the stream made of Parts, as it goes over the wire.
+	Raw string
+	// Pieces cuts what goes over the wire into writes of that many bytes.
+	Pieces int
+	// Cut ends the connection after the stream without its end.
+	Cut bool
+	// HoldAfter is waited for after the parts, before the end of the stream.
+	HoldAfter <-chan struct{}
+}
+
+// Request is what the server was asked.
+type Request struct {
+	Path, Authorization string
+	Body                map[string]any
+}
+
+// Server plays replies one after the other; the last one is repeated.
+type Server struct {
+	// URL is the base URL for a client, version included.
+	URL string
+
+	mu       sync.Mutex
+	replies  []Reply
+	requests []Request
+	gone     chan struct{}
+}
+
+// NewServer starts a server on a loopback port, which is stopped with the test.
+func NewServer(t testing.TB, replies ...Reply) *Server {
+	t.Helper()
+	s := &Server{replies: replies, gone: make(chan struct{}, 16)}
+	server := httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(server.Close)
+	s.URL = server.URL + "/v1"
+	return s
+}
+
+// Requests returns the requests so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Gone receives a value for each request whose client went away before the end.
+func (s *Server) Gone() <-chan struct{} { return s.gone }
+
+func (s *Server) next(r *http.Request) Reply {
+	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization")}
+	content, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(content, &request.Body)
+	}
+	if err != nil {
+		return Reply{Status: http.StatusBadRequest, Body: `{"error":{"message":"the body is no JSON","type":"invalid_request_error"}}`}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, request)
+	if len(s.replies) == 0 {
+		return Reply{Status: http.StatusNotFound}
+	}
+	reply := s.replies[0]
+	if len(s.replies) > 1 {
+		s.replies = s.replies[1:]
+	}
+	return reply
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	reply := s.next(r)
+	if !s.wait(r, reply.Hold) {
+		return
+	}
+	for key, value := range reply.Header {
+		w.Header().Set(key, value)
+	}
+	if reply.Status != 0 {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(reply.Status)
+		_, _ = io.WriteString(w, reply.Body)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	stream, ending := reply.Raw, ""
+	if stream == "" {
+		stream, ending = Stream(reply.Parts, reply.Usage)
+	}
+	write(w, stream, reply.Pieces)
+	if !s.wait(r, reply.HoldAfter) {
+		return
+	}
+	if reply.Cut {
+		panic(http.ErrAbortHandler)
+	}
+	write(w, ending, reply.Pieces)
+}
+
+// wait waits for hold and reports whether the client is still there.
+func (s *Server) wait(r *http.Request, hold <-chan struct{}) bool {
+	if hold == nil {
+		return true
+	}
+	select {
+	case <-hold:
+		return true
+	case <-r.Context().Done():
+		s.gone <- struct{}{}
+		return false
+	}
+}
+
+func write(w http.ResponseWriter, text string, pieces int) {
+	if pieces <= 0 {
+		pieces = max(len(text), 1)
+	}
+	flusher := http.NewResponseController(w)
+	for text != "" {
+		n := min(pieces, len(text))
+		_, _ = io.WriteString(w, text[:n])
+		_ = flusher.Flush()
+		text = text[n:]
+	}
+}
+
+// Stream returns the events of an answer on the wire, and those that end it.
+func Stream(parts []string, usage *[2]int) (events, ending string) {
+	var b strings.Builder
+	event := func(choices string) {
+		fmt.Fprintf(&b, "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[%s]}\n\n", choices)
+	}
+	event(`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`)
+	for _, part := range parts {
+		quoted, _ := json.Marshal(part)
+		event(fmt.Sprintf(`{"index":0,"delta":{"content":%s},"finish_reason":null}`, quoted))
+	}
+	events = b.String()
+	b.Reset()
+	event(`{"index":0,"delta":{},"finish_reason":"stop"}`)
+	if usage != nil {
+		fmt.Fprintf(&b, "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[],"+
+			"\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d}}\n\n", usage[0], usage[1], usage[0]+usage[1])
+	}
+	b.WriteString("data: [DONE]\n\n")
+	return events, b.String()
+}

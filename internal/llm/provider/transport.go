@@ -1,0 +1,123 @@
+package provider
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// maxErrorBody is how much of a failed response is read.
+const maxErrorBody = 256 << 10
+
+// NewHTTPClient makes a client for calls that may stream for long: time limits for connecting and for the headers of the
+// response, none for the whole.
+func NewHTTPClient(connect, header time.Duration) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   connect,
+		ResponseHeaderTimeout: header,
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       90 * time.Second,
+		ForceAttemptHTTP2:     true,
+	}}
+}
+
+// Note is what the transport saw of one request. The client library does not pass response headers on with its errors.
+type Note struct {
+	mu     sync.Mutex
+	status int
+	wait   time.Duration
+}
+
+type noteKey struct{}
+
+// WithNote makes a context whose requests are noted.
+func WithNote(ctx context.Context) (context.Context, *Note) {
+	note := &Note{}
+	return context.WithValue(ctx, noteKey{}, note), note
+}
+
+func (n *Note) after() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.wait
+}
+
+func (n *Note) responded() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.status != 0
+}
+
+// Doer sends requests for the client library, notes what it needs to know, and bounds what is read of a failure.
+type Doer struct {
+	Client *http.Client
+	// Now is the clock for dates in Retry-After; time.Now when nil.
+	Now func() time.Time
+	// Body may replace the body of a good response.
+	Body func(request *http.Request, body io.ReadCloser) io.ReadCloser
+}
+
+// Do implements the library's interface.
+func (d *Doer) Do(request *http.Request) (*http.Response, error) {
+	response, err := d.Client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if note, ok := request.Context().Value(noteKey{}).(*Note); ok {
+		now := time.Now
+		if d.Now != nil {
+			now = d.Now
+		}
+		note.mu.Lock()
+		note.status, note.wait = response.StatusCode, retryAfter(response.Header, now())
+		note.mu.Unlock()
+	}
+	switch {
+	case response.StatusCode >= http.StatusBadRequest:
+		response.Body = limited{Reader: io.LimitReader(response.Body, maxErrorBody), Closer: response.Body}
+	case d.Body != nil:
+		response.Body = d.Body(request, response.Body)
+	}
+	return response, nil
+}
+
+type limited struct {
+	io.Reader
+	io.Closer
+}
+
+// retryAfter reads Retry-After in seconds or as a date, and the variant in milliseconds that some services send.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if value, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && value > 0 && value < 1e9 {
+		return time.Duration(value * float64(time.Millisecond))
+	}
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		if seconds > 0 && seconds < 1e6 {
+			return time.Duration(seconds * float64(time.Second))
+		}
+		return 0
+	}
+	if date, err := http.ParseTime(value); err == nil && date.After(now) {
+		return date.Sub(now)
+	}
+	return 0
+}
+
+// Sleep waits for d or until the context ends, whose error it then returns.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,44 @@
+package llm
+
+import (
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer"
+)
+
+// TokenCounter counts tokens as recent OpenAI models do; for other models the count is an estimate. The vocabulary, tens
+// of megabytes, is loaded once, on first use. It is safe for concurrent use; share one.
+type TokenCounter struct {
+	load  sync.Once
+	codec tokenizer.Codec
+}
+
+// NewTokenCounter makes a counter without loading anything.
+func NewTokenCounter() *TokenCounter { return &TokenCounter{} }
+
+// Count returns the number of tokens of a text.
+func (c *TokenCounter) Count(text string) int {
+	if text == "" {
+		return 0
+	}
+	c.load.Do(func() {
+		// The vocabulary is compiled in, so that the one error of this call cannot occur; the estimate below covers it.
+		c.codec, _ = tokenizer.Get(tokenizer.O200kBase)
+	})
+	if c.codec != nil {
+		if count, err := c.codec.Count(text); err == nil {
+			return count
+		}
+	}
+	return len(text)/4 + 1
+}
+
+// CountMessages returns the number of tokens of a conversation, with the few that part the messages.
+func (c *TokenCounter) CountMessages(messages []Message) int {
+	const perMessage, perAnswer = 4, 3
+	total := perAnswer
+	for _, message := range messages {
+		total += perMessage + c.Count(message.Content)
+	}
+	return total
+}
