@@ -142,3 +142,13 @@ func (f *Folder) remove(name string) error {
 	}
 	return nil
 }
+
+// Purge deletes what Magpie keeps in the folder; files of others stay.
+func (f *Folder) Purge() error {
+	for _, path := range []string{f.Services(), f.Blobs(), f.S3(), f.file(secretsFile), f.file(runFile), f.file(devFile), f.Log(), f.file(lockFile)} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("delete the data folder: %w", err)
+		}
+	}
+	return nil
+}
