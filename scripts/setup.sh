@@ -1,75 +1,101 @@
 #!/usr/bin/env bash
 # Installs what Magpie needs and is missing: Go's C compiler, PostgreSQL 15 or
-# newer with pgvector 0.8 or newer, Redis. Prints each step; with everything in
-# place it changes nothing and ends at once. It never starts a system service.
+# newer with pgvector 0.8 or newer, Redis, and Go where the system has a package
+# that is new enough. Prints each step; with everything in place it changes
+# nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/pgvector.sh"
-
-check_only=false
-[ "${1:-}" = --check ] && check_only=true
+root=$(cd "$(dirname "$0")/.." && pwd)
+postgres_wanted=15
+vector_wanted=0.8
 
 say()  { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# version_at_least 1.26.8 1.26
-version_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+# shellcheck source=scripts/pgvector.sh
+. "$root/scripts/pgvector.sh"
 
-go_version() { go env GOVERSION 2>/dev/null | sed 's/^go//; s/[^0-9.].*//'; }
+check_only=false
+case ${1:-} in
+  '') ;;
+  --check) check_only=true ;;
+  *) fail "unknown argument $1; the only one is --check" ;;
+esac
 
-check_go() {
-  local want; want=$(sed -n 's/^go //p' "$here/../go.mod")
-  have go || fail "Go $want or newer is needed and was not found. Install it from the Go project's site and put its bin folder in PATH."
-  version_at_least "$(go_version)" "${want%.0}" ||
-    fail "Go $want or newer is needed; this is Go $(go_version). Install a newer one from the Go project's site."
+# version_at_least 1.26.8 1.26: compares the first two numbers.
+version_at_least() {
+  local a_major a_minor b_major b_minor rest
+  IFS=. read -r a_major a_minor rest <<<"$1.0"
+  IFS=. read -r b_major b_minor rest <<<"$2.0"
+  a_minor=${a_minor%%[!0-9]*} b_minor=${b_minor%%[!0-9]*}
+  [ "$a_major" -gt "$b_major" ] || { [ "$a_major" -eq "$b_major" ] && [ "${a_minor:-0}" -ge "${b_minor:-0}" ]; }
 }
 
-# The bin folders where a PostgreSQL server may be, newest first.
+go_wanted=$(sed -n 's/^go //p' "$root/go.mod")
+
+# Asked inside the project, where Go answers with the toolchain that it would really use.
+go_ready() {
+  local version
+  have go || return 1
+  version=$(cd "$root" && go env GOVERSION 2>/dev/null) || return 1
+  version=${version#go}
+  case $version in [0-9]*.[0-9]*) version_at_least "$version" "$go_wanted" ;; *) return 1 ;; esac
+}
+
+# The bin folders where a PostgreSQL server may be, the newest version first.
 postgres_bins() {
-  { have postgres && dirname "$(readlink -f "$(command -v postgres)")"
-    ls -d /usr/lib/postgresql/*/bin 2>/dev/null
-    ls -d /opt/homebrew/opt/postgresql@*/bin /usr/local/opt/postgresql@*/bin 2>/dev/null
-  } | sort -u -V -r
+  local bin major
+  for bin in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql@*/bin /usr/local/opt/postgresql@*/bin; do
+    if [ -x "$bin/postgres" ] && [ -x "$bin/initdb" ]; then
+      major=$("$bin/postgres" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+      if [ "${major:-0}" -ge "$postgres_wanted" ]; then printf '%s %s\n' "$major" "$bin"; fi
+    fi
+  done | sort -rn | sed 's/^[0-9]* //'
 }
 
-# The newest server program of version 15 or later, as its bin folder.
-postgres_bin() {
-  local bin major
+postgres_ready() { [ -n "$(postgres_bins)" ]; }
+
+# The version of pgvector beside a PostgreSQL's bin folder, empty when there is none.
+pgvector_version() {
+  local share
+  share=$("$1/pg_config" --sharedir 2>/dev/null) || share=$(printf '%s' "${1%/bin}" | sed 's|/lib/|/share/|')
+  if [ -r "$share/extension/vector.control" ]; then
+    sed -n "s/^default_version *= *'\(.*\)'/\1/p" "$share/extension/vector.control"
+  fi
+}
+
+# One PostgreSQL that has it is enough; Magpie takes that one.
+pgvector_ready() {
+  local bin version
   while read -r bin; do
-    [ -x "$bin/postgres" ] && [ -x "$bin/initdb" ] || continue
-    major=$("$bin/postgres" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
-    if [ "${major:-0}" -ge 15 ]; then echo "$bin"; return 0; fi
-  done < <(postgres_bins)
+    if [ -n "$bin" ]; then
+      version=$(pgvector_version "$bin")
+      if [ -n "$version" ] && version_at_least "$version" "$vector_wanted"; then return 0; fi
+    fi
+  done <<<"$(postgres_bins)"
   return 1
 }
 
-# The version of pgvector beside a PostgreSQL's bin folder.
-pgvector_version() {
-  local share
-  # Debian keeps pg_config apart from the server, in its development package.
-  share=$("$1/pg_config" --sharedir 2>/dev/null) || share=$(printf '%s' "${1%/bin}" | sed 's|/lib/|/share/|')
-  sed -n "s/^default_version *= *'\(.*\)'/\1/p" "$share/extension/vector.control" 2>/dev/null
-}
+compiler_ready() { have gcc || have cc; }
+make_ready() { have make; }
+redis_ready() { have redis-server || have valkey-server; }
+# Go's own downloads are checked against the system's certificates.
+certificates_ready() { [ "$(uname -s)" != Linux ] || [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ]; }
 
-pgvector_ready() {
-  local bin version
-  bin=$(postgres_bin) || return 1
-  version=$(pgvector_version "$bin")
-  [ -n "$version" ] && version_at_least "$version" 0.8
-}
-
+# What is missing, on one line.
 missing() {
-  have gcc || have cc || echo compiler
-  have make || echo make
-  postgres_bin >/dev/null || echo postgresql
-  have redis-server || echo redis
-  pgvector_ready || echo pgvector
+  local part list=''
+  for part in certificates go compiler make postgres pgvector redis; do
+    "${part}_ready" || list="$list $part"
+  done
+  printf '%s' "${list# }"
 }
+
+needs() { case " $need " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
@@ -78,82 +104,117 @@ as_root() {
   fi
 }
 
-apt_updated=false
-apt_install() {
-  if ! $apt_updated; then
-    say "reading the package lists"
-    as_root apt-get update -qq || fail "the package lists could not be read; check the network and the package sources."
-    apt_updated=true
-  fi
-  say "installing $*"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
-    fail "apt-get could not install: $*"
+lists_read=false
+read_package_lists() {
+  if $lists_read; then return; fi
+  say "reading the package lists"
+  as_root apt-get update -qq || fail "the package lists could not be read; check the network and the package sources."
+  lists_read=true
 }
 
-# Packages of servers like to make a cluster and to start services: ours are
-# private, so both are held off while packages are installed.
-quiet_services() {
-  quiet_policy=false quiet_cluster=false
-  trap loud_services EXIT
-  if [ ! -e /usr/sbin/policy-rc.d ]; then
-    printf '#!/bin/sh\nexit 101\n' | as_root tee /usr/sbin/policy-rc.d >/dev/null
-    as_root chmod 755 /usr/sbin/policy-rc.d
-    quiet_policy=true
+apt_install() {
+  local log
+  read_package_lists
+  say "installing $*"
+  log=$(mktemp)
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    fail "apt-get could not install: $*"
   fi
-  if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  rm -f "$log"
+}
+
+# candidate_version PACKAGE: what apt would install, without epoch; empty when nothing.
+candidate_version() {
+  apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}\([0-9][0-9.]*\).*/\2/p'
+}
+
+# Packages of servers like to make a cluster and to start services. Ours are
+# private, so both are held off while packages are installed, and nothing that
+# the machine has set up for itself is touched.
+quiet_policy='' quiet_cluster=''
+quiet_services() {
+  trap loud_services EXIT
+  trap 'exit 130' INT TERM
+  if [ ! -e /usr/sbin/policy-rc.d ]; then
+    quiet_policy=/usr/sbin/policy-rc.d
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$quiet_policy" >/dev/null
+    as_root chmod 755 "$quiet_policy"
+  fi
+  # The file in this folder is read by the main one, which comes with the package or is there already.
+  if ! ls /etc/postgresql/*/main/postgresql.conf >/dev/null 2>&1; then
     as_root mkdir -p /etc/postgresql-common/createcluster.d
-    echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.d/magpie-setup.conf >/dev/null
-    quiet_cluster=true
+    quiet_cluster=/etc/postgresql-common/createcluster.d/magpie-setup.conf
+    echo 'create_main_cluster = false' | as_root tee "$quiet_cluster" >/dev/null
   fi
 }
 
 loud_services() {
-  if ${quiet_policy:-false}; then as_root rm -f /usr/sbin/policy-rc.d; fi
-  if ${quiet_cluster:-false}; then as_root rm -f /etc/postgresql-common/createcluster.d/magpie-setup.conf; fi
-  quiet_policy=false quiet_cluster=false
+  if [ -n "$quiet_policy" ]; then as_root rm -f "$quiet_policy"; fi
+  if [ -n "$quiet_cluster" ]; then as_root rm -f "$quiet_cluster"; fi
+  quiet_policy='' quiet_cluster=''
 }
 
 setup_debian() {
-  local need="$1" packages=()
+  local packages=() version bin
+  read_package_lists
+  if needs certificates; then packages+=(ca-certificates); fi
+  if needs go; then
+    version=$(candidate_version golang-go)
+    if [ -n "$version" ] && version_at_least "$version" "$go_wanted"; then packages+=(golang-go); else no_go; fi
+  fi
+  if needs compiler; then packages+=(gcc libc6-dev); fi
+  if needs make; then packages+=(make); fi
+  if needs postgres; then
+    version=$(candidate_version postgresql)
+    if [ -z "$version" ] || ! version_at_least "${version%%+*}" "$postgres_wanted"; then
+      fail "this system's PostgreSQL is ${version:-missing}, and $postgres_wanted or newer is needed. Install a newer one, or give DATABASE_URL and REDIS_URL."
+    fi
+    packages+=(postgresql)
+  fi
+  if needs redis; then packages+=(redis-server); fi
   quiet_services
-  case $need in *compiler*) packages+=(gcc libc6-dev) ;; esac
-  case $need in *make*) packages+=(make) ;; esac
-  case $need in *postgresql*) packages+=(postgresql) ;; esac
-  case $need in *redis*) packages+=(redis-server) ;; esac
-  [ ${#packages[@]} = 0 ] || apt_install "${packages[@]}"
+  if [ ${#packages[@]} -gt 0 ]; then apt_install "${packages[@]}"; fi
   if ! pgvector_ready; then
-    local bin major
-    bin=$(postgres_bin) || fail "this system's PostgreSQL is older than 15. Install a newer one, or give DATABASE_URL and REDIS_URL."
-    major=$("$bin/postgres" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
-    install_pgvector "$bin" "$major"
+    bin=$(postgres_bins | head -n 1)
+    [ -n "$bin" ] || fail "PostgreSQL $postgres_wanted or newer was installed and is not in /usr/lib/postgresql."
+    install_pgvector "$bin" "$("$bin/postgres" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')"
   fi
   loud_services
-  trap - EXIT
 }
 
 setup_homebrew() {
-  have brew || fail "Homebrew was not found. Install it, or install PostgreSQL 15+, pgvector 0.8+ and Redis yourself."
-  case $1 in *compiler*|*make*) fail "the command line developer tools are missing; run: xcode-select --install" ;; esac
-  case $1 in *postgresql*|*pgvector*) say "installing PostgreSQL 17 and pgvector"; brew install postgresql@17 pgvector ;; esac
-  case $1 in *redis*) say "installing Redis"; brew install redis ;; esac
+  local packages=()
+  if needs compiler || needs make; then fail "the command line developer tools are missing; run: xcode-select --install"; fi
+  have brew || fail "Homebrew was not found. Install it, or install these yourself: $need (PostgreSQL $postgres_wanted+, pgvector $vector_wanted+, Redis)."
+  if needs go; then packages+=(go); fi
+  if needs postgres || needs pgvector; then packages+=(postgresql@17 pgvector); fi
+  if needs redis; then packages+=(redis); fi
+  say "installing ${packages[*]}"
+  brew install "${packages[@]}" || fail "Homebrew could not install: ${packages[*]}"
 }
 
-check_go
-need=$(missing | tr '\n' ' ')
-need=${need% }
+no_go() {
+  fail "Go $go_wanted or newer is needed, and this system's packages have none. Install it from the Go project's site and put its bin folder in PATH."
+}
+
+need=$(missing)
 if [ -z "$need" ]; then
-  $check_only && say "everything is installed"
+  if $check_only; then say "everything is installed"; fi
   exit 0
 fi
 say "missing: $need"
-$check_only && exit 1
+if $check_only; then exit 1; fi
 case $(uname -s) in
   Linux)
-    have apt-get || fail "this system has no apt-get. Install these yourself, then run this again: $need (PostgreSQL 15+, pgvector 0.8+, Redis 7)."
-    setup_debian "$need" ;;
-  Darwin) setup_homebrew "$need" ;;
-  *) fail "no way is known to install on $(uname -s). Install these yourself: $need (PostgreSQL 15+, pgvector 0.8+, Redis 7)." ;;
+    if ! have apt-get; then
+      fail "this system has no apt-get. Install these yourself, then run this again: $need (Go $go_wanted+, PostgreSQL $postgres_wanted+, pgvector $vector_wanted+, Redis)."
+    fi
+    setup_debian ;;
+  Darwin) setup_homebrew ;;
+  *) fail "no way is known to install on $(uname -s). Install these yourself: $need (Go $go_wanted+, PostgreSQL $postgres_wanted+, pgvector $vector_wanted+, Redis)." ;;
 esac
-need=$(missing | tr '\n' ' ')
-[ -z "${need% }" ] || fail "still missing after installing: ${need% }"
+need=$(missing)
+[ -z "$need" ] || fail "still missing after installing: $need"
 say "done"
