@@ -13,6 +13,8 @@ func Intervals() []string { return []string{"15m", "30m", "1h", "2h", "4h", "6h"
 // DefaultInterval is the schedule interval of a connector that names none.
 const DefaultInterval = "6h"
 
+const defaultInterval = 6 * time.Hour
+
 // ParseInterval reads one of [Intervals]. Anything else is an invalid
 // schedule_interval.
 func ParseInterval(text string) (time.Duration, error) {

@@ -1,0 +1,130 @@
+package syncjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"magpie/ent"
+	"magpie/ent/connector"
+	entjob "magpie/ent/syncjob"
+)
+
+// Complete ends a job that went through: completed, or partial when items
+// failed. The counters are taken from the ledger once more.
+func (r *Run) Complete(ctx context.Context) error {
+	counted, err := r.tally(r.Context(ctx))
+	if err != nil {
+		return err
+	}
+	r.Count(func(c *Counters) {
+		counted.Parsed = c.Parsed
+		*c = counted
+	})
+	status, note := entjob.StatusCompleted, ""
+	if counted.Failed > 0 {
+		status = entjob.StatusPartial
+		note = fmt.Sprintf("%d of %d items failed; the items of the last sync say why.", counted.Failed, counted.Collected)
+	}
+	return r.finish(ctx, status, "", func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
+		u.SetLastSync(r.jobs.now())
+		if row.Status != connector.StatusPaused {
+			u.SetStatus(connector.StatusActive)
+		}
+		if note == "" {
+			u.ClearLastError()
+		} else {
+			u.SetLastError(note)
+		}
+	})
+}
+
+// Fail ends a job that cannot go on. message is shown to people; needsAuth says
+// that new credentials would help.
+func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
+	message = cut(message, maxReasonBytes)
+	return r.finish(ctx, entjob.StatusFailed, message, func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
+		u.SetLastError(message)
+		switch {
+		case needsAuth:
+			u.SetStatus(connector.StatusNeedsAuth)
+		case row.Status != connector.StatusPaused:
+			u.SetStatus(connector.StatusError)
+		}
+	})
+}
+
+// Stop ends a job that was asked to stop, or that may not run any more, for
+// which reason says why. What it has stored stays.
+func (r *Run) Stop(ctx context.Context, reason string) error {
+	return r.finish(ctx, entjob.StatusCanceled, reason, nil)
+}
+
+// finish writes the last state of the job and what follows for its connector in
+// one transaction.
+func (r *Run) finish(ctx context.Context, status entjob.Status, message string, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	ctx = r.Context(ctx)
+	now := r.jobs.now()
+	r.mu.Lock()
+	r.state.Revision++
+	s := r.state
+	r.mu.Unlock()
+	s.Status, s.Error, s.FinishedAt, s.Canceling = status, message, now, false
+
+	tx, err := r.jobs.client.Tx(ctx)
+	if err != nil {
+		return fmt.Errorf("end a sync job: %w", err)
+	}
+	if err := r.writeEnd(ctx, tx.Client(), s, change); err != nil {
+		if undo := tx.Rollback(); undo != nil {
+			err = errors.Join(err, fmt.Errorf("roll back: %w", undo))
+		}
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("end a sync job: %w", err)
+	}
+	r.jobs.publish(ctx, Event{Snapshot: s})
+	return nil
+}
+
+func (r *Run) writeEnd(ctx context.Context, client *ent.Client, s Snapshot, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {
+	update := r.fenced(client, s).SetStatus(s.Status).SetFinishedAt(s.FinishedAt).SetHeartbeatAt(s.FinishedAt)
+	if s.Error != "" {
+		update.SetError(s.Error)
+	}
+	switch n, err := update.Save(ctx); {
+	case err != nil:
+		return fmt.Errorf("end a sync job: %w", err)
+	case n == 0:
+		return ErrLost
+	}
+	if change == nil {
+		return nil
+	}
+	row, err := client.Connector.Get(ctx, r.connector)
+	if err != nil {
+		return fmt.Errorf("read the connector of a sync job: %w", err)
+	}
+	u := row.Update()
+	change(row, u)
+	if row.SyncStrategy == connector.SyncStrategyScheduled && row.NextSyncAt == nil {
+		u.SetNextSyncAt(s.FinishedAt.Add(intervalOf(row)))
+	}
+	if err := u.Exec(ctx); err != nil {
+		return fmt.Errorf("note the end of a sync with its connector: %w", err)
+	}
+	return nil
+}
+
+// intervalOf is the connector's schedule interval, the default where the row
+// has none that is known.
+func intervalOf(row *ent.Connector) time.Duration {
+	if every, err := ParseInterval(row.ScheduleInterval); err == nil {
+		return every
+	}
+	return defaultInterval
+}

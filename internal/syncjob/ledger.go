@@ -1,0 +1,208 @@
+package syncjob
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // the statements
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/ent/document"
+	"magpie/ent/syncitem"
+	"magpie/internal/gid"
+)
+
+// The ledger is written in bulk, hundreds of items at once, which ent does row
+// by row: its statements are plain SQL.
+var (
+	//go:embed sql/look.sql
+	lookSQL string
+	//go:embed sql/record.sql
+	recordSQL string
+	//go:embed sql/tally.sql
+	tallySQL string
+	//go:embed sql/missing_count.sql
+	missingCountSQL string
+	//go:embed sql/missing.sql
+	missingSQL string
+)
+
+// Known is what the ledger and the index know of an item.
+type Known struct {
+	Listed          bool // the rest of the ledger's part is set
+	Seen            bool // by the job that asks; then Status, Added and Reason are its own
+	Status          syncitem.Status
+	Added           bool
+	Reason          string
+	Suppressed      bool   // deleted by hand
+	SourceVersion   string // that the last outcome is about
+	PipelineVersion int    // of the code that decided it
+
+	Document        uuid.UUID // zero when there is none
+	DocumentStatus  document.Status
+	DocumentVersion string // source version of the stored content
+	Hash            []byte
+	ProcessedAt     time.Time // zero when it never was
+}
+
+// Decided reports whether this job is done with the item.
+func (k Known) Decided() bool {
+	return k.Seen && k.Status != syncitem.StatusPending && k.Status != syncitem.StatusDeleted
+}
+
+// Live reports whether the item has a document that searches find.
+func (k Known) Live() bool {
+	return k.Document != uuid.Nil && k.DocumentStatus == document.StatusIndexed
+}
+
+// Entry is an item's line in the ledger.
+type Entry struct {
+	SourceID, Path  string
+	Document        uuid.UUID // zero keeps what is there
+	Status          syncitem.Status
+	Reason          string // safe to show; at most 2000 bytes
+	Retryable       bool
+	SourceVersion   string // a pending entry keeps what is there
+	PipelineVersion int
+}
+
+// Look returns what is known of items by their source ids, which must differ.
+func (r *Run) Look(ctx context.Context, sourceIDs []string) (map[string]Known, error) {
+	known := make(map[string]Known, len(sourceIDs))
+	err := r.query(ctx, "look items up in the ledger", func(rows *sql.Rows) error {
+		var id string
+		var k Known
+		var doc uuid.NullUUID
+		var processed sql.NullTime
+		if err := rows.Scan(&id, &k.Listed, &k.Seen, &k.Status, &k.Added, &k.Reason, &k.Suppressed, &k.SourceVersion,
+			&k.PipelineVersion, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed); err != nil {
+			return err //nolint:wrapcheck // query says what failed
+		}
+		k.Document, k.ProcessedAt = doc.UUID, processed.Time
+		known[id] = k
+		return nil
+	}, lookSQL, r.workspace, r.connector, r.job, sourceIDs)
+	return known, err
+}
+
+// Record writes the lines of items, whose source ids must differ, in one
+// statement. It fails with ErrLost when the job is not held any more.
+func (r *Run) Record(ctx context.Context, entries []Entry) error {
+	n := len(entries)
+	if n == 0 {
+		return nil
+	}
+	ids, pipelines, retryable := make([]uuid.UUID, n), make([]int64, n), make([]bool, n)
+	var columns [6][]string
+	for i := range columns {
+		columns[i] = make([]string, n)
+	}
+	for i, e := range entries {
+		ids[i], pipelines[i], retryable[i] = gid.New(gid.SyncItem), int64(e.PipelineVersion), e.Retryable
+		if e.Document != uuid.Nil {
+			columns[0][i] = e.Document.String()
+		}
+		columns[1][i], columns[2][i], columns[3][i] = e.SourceID, e.Path, string(e.Status)
+		columns[4][i], columns[5][i] = cut(e.Reason, maxReasonBytes), e.SourceVersion
+	}
+	var held int
+	err := r.query(ctx, "write the ledger", func(rows *sql.Rows) error { return rows.Scan(&held) },
+		recordSQL, r.job, r.attempt, r.workspace, r.jobs.now(), ids, columns[0], columns[1], columns[2], columns[3], columns[4],
+		retryable, columns[5], pipelines)
+	if err == nil && held == 0 {
+		return ErrLost
+	}
+	return err
+}
+
+// tally counts the job's outcomes in the ledger: the truth that the counters
+// follow, whichever attempt brought them about.
+func (r *Run) tally(ctx context.Context) (Counters, error) {
+	var c Counters
+	err := r.query(ctx, "count the outcomes of a job", func(rows *sql.Rows) error {
+		var status syncitem.Status
+		var added bool
+		var n int
+		if err := rows.Scan(&status, &added, &n); err != nil {
+			return err //nolint:wrapcheck // query says what failed
+		}
+		c.Outcome(status, added, n)
+		if status != syncitem.StatusDeleted {
+			c.Collected += n
+		}
+		return nil
+	}, tallySQL, r.workspace, r.connector, r.job)
+	return c, err
+}
+
+// Outcome counts n items that an outcome was found for; pending ones have none.
+func (c *Counters) Outcome(status syncitem.Status, added bool, n int) {
+	switch status {
+	case syncitem.StatusIndexed:
+		c.Indexed += n
+		if added {
+			c.Added += n
+		} else {
+			c.Modified += n
+		}
+	case syncitem.StatusUnchanged:
+		c.Unchanged += n
+	case syncitem.StatusSkipped:
+		c.Skipped += n
+	case syncitem.StatusFailed:
+		c.Failed += n
+	case syncitem.StatusDeleted:
+		c.Deleted += n
+	case syncitem.StatusPending:
+	}
+}
+
+// Missing counts the connector's documents that existed before the job, and
+// those of them whose item the job did not see. It means something only after a
+// complete walk.
+func (r *Run) Missing(ctx context.Context) (existed, missing int, err error) {
+	err = r.query(ctx, "count the documents whose items are gone", func(rows *sql.Rows) error {
+		return rows.Scan(&existed, &missing)
+	}, missingCountSQL, r.workspace, r.connector, r.job)
+	return existed, missing, err
+}
+
+// Gone is a document whose item the job did not see.
+type Gone struct {
+	Document       uuid.UUID
+	SourceID, Path string
+}
+
+// NextMissing returns some of the documents that Missing counts and that are
+// not deleted yet; none when that is done.
+func (r *Run) NextMissing(ctx context.Context, limit int) ([]Gone, error) {
+	var gone []Gone
+	err := r.query(ctx, "list the documents whose items are gone", func(rows *sql.Rows) error {
+		var g Gone
+		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
+			return err //nolint:wrapcheck // query says what failed
+		}
+		gone = append(gone, g)
+		return nil
+	}, missingSQL, r.workspace, r.connector, r.job, limit)
+	return gone, err
+}
+
+func (r *Run) query(ctx context.Context, what string, each func(*sql.Rows) error, statement string, args ...any) (err error) {
+	rows, err := r.jobs.client.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	defer func() { _ = rows.Close() }() // Err tells of everything that matters
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

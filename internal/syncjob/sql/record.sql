@@ -1,0 +1,23 @@
+-- Outcomes of items for a job that is held: $1 job, $2 attempt, $3 workspace, $4 now, then one array a column.
+-- Answers 0 and writes nothing when the job is not held under this attempt.
+with held as (
+    select id, workspace_id, connector_id from sync_jobs
+    where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'
+    for share
+), written as (
+    insert into sync_items as i (id, created_at, updated_at, workspace_id, connector_id, job_id, document_id, source_id,
+        path, status, added, reason, retryable, source_version, pipeline_version)
+    select e.id, $4, $4, held.workspace_id, held.connector_id, held.id, nullif(e.document_id, '')::uuid, e.source_id,
+        e.path, e.status, false, nullif(e.reason, ''), e.retryable, e.source_version, e.pipeline_version
+    from held, unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::boolean[], $12::text[], $13::bigint[])
+        as e (id, document_id, source_id, path, status, reason, retryable, source_version, pipeline_version)
+    order by e.source_id
+    on conflict (connector_id, source_id) do update set
+        updated_at = excluded.updated_at, job_id = excluded.job_id, path = excluded.path,
+        document_id = coalesce(excluded.document_id, i.document_id),
+        status = excluded.status, added = false, reason = excluded.reason, retryable = excluded.retryable,
+        -- A pending row keeps what the last outcome was about.
+        source_version = case excluded.status when 'PENDING' then i.source_version else excluded.source_version end,
+        pipeline_version = case excluded.status when 'PENDING' then i.pipeline_version else excluded.pipeline_version end
+)
+select count(*) from held

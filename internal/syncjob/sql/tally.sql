@@ -1,0 +1,4 @@
+-- The outcomes of a job: $1 workspace, $2 connector, $3 job.
+select status, added, count(*) from sync_items
+where workspace_id = $1 and connector_id = $2 and job_id = $3
+group by status, added

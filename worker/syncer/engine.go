@@ -1,0 +1,217 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/ent"
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/ingest"
+	"magpie/internal/secret"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+	"magpie/worker/tasks"
+)
+
+// Index is what the engine writes documents with (internal/index).
+type Index interface {
+	Put(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) (index.Outcome, error)
+	Refresh(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) error
+	SoftDelete(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error)
+}
+
+// Options are settings with useful zero values.
+type Options struct {
+	SlicePages int           // pages of the source after which a slice ends: 200
+	SliceTime  time.Duration // after which a slice ends with its page: 30 s
+	Parallel   int           // items worked on at once: twice GOMAXPROCS
+	MaxBytes   int64         // of an item's content: 32 MiB
+	// Window is how long an auto sync leaves a document alone after it was
+	// processed: 30 minutes. Negative means not at all.
+	Window time.Duration
+	// Retries is how often in a row a slice may end in a failure, without
+	// progress, before the job fails: 6. Each waits twice as long as the one
+	// before, the first RetryDelay: 1 s.
+	Retries    int
+	RetryDelay time.Duration
+	Ingest     ingest.Options
+	Now        func() time.Time
+	Log        *slog.Logger
+	// Synced is called after a sync that changed a collection, for what is
+	// built from its documents. May be nil.
+	Synced func(ctx context.Context, collection uuid.UUID)
+}
+
+const (
+	defaultSlicePages = 200
+	defaultSliceTime  = 30 * time.Second
+	defaultMaxBytes   = 32 << 20
+	defaultWindow     = 30 * time.Minute
+	defaultRetries    = 6
+	maxRetryDelay     = time.Minute
+	maxSourceDelay    = time.Hour
+	concludeTime      = 15 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	if o.SlicePages <= 0 {
+		o.SlicePages = defaultSlicePages
+	}
+	if o.SliceTime <= 0 {
+		o.SliceTime = defaultSliceTime
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = 2 * runtime.GOMAXPROCS(0)
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	if o.Window == 0 {
+		o.Window = defaultWindow
+	}
+	if o.Retries <= 0 {
+		o.Retries = defaultRetries
+	}
+	if o.RetryDelay <= 0 {
+		o.RetryDelay = time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Engine runs sync jobs. It is safe for concurrent use.
+type Engine struct {
+	client  *ent.Client
+	jobs    *syncjob.Jobs
+	kinds   *connectors.Registry
+	secrets *secret.Box
+	models  *embed.Registry
+	index   Index
+	opt     Options
+}
+
+// New makes an engine. Credentials of connectors are opened with secrets.
+func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, secrets *secret.Box, models *embed.Registry, idx Index, o Options) *Engine {
+	return &Engine{client: client, jobs: jobs, kinds: kinds, secrets: secrets, models: models, index: idx, opt: o.withDefaults()}
+}
+
+// Sync does the next slice of the job that t names, and ends the job or queues
+// the slice after it. A stale task is no error. When ctx ends, the slice stops
+// at the next item and queues the rest. An error means that the job could not be
+// taken and the task is to be delivered again.
+func (e *Engine) Sync(ctx context.Context, t tasks.Sync) error {
+	run, err := e.jobs.Claim(ctx, t)
+	switch {
+	case errors.Is(err, syncjob.ErrStale):
+		return nil
+	case err != nil:
+		return err
+	}
+	s := &slice{engine: e, run: run, job: run.Job(), log: e.opt.Log.With("job", t.JobID, "connector", run.Job().ConnectorID)}
+	held, release := run.Hold(run.Context(ctx))
+	err = s.work(held)
+	why := context.Cause(held)
+	release()
+	switch {
+	case lost(err):
+	case errors.Is(why, syncjob.ErrLost), errors.Is(why, syncjob.ErrCanceled):
+		err = why
+	case why != nil && (err == nil || interrupted(err)):
+		err = errInterrupted
+	}
+	changed, err := s.conclude(ctx, err)
+	if err != nil {
+		// The sweeper or the task that was queued meanwhile takes the job up
+		// again; a repetition of this one could do nothing.
+		s.log.ErrorContext(ctx, "the end of a slice of a sync job could not be saved", "error", err)
+	}
+	if changed && e.opt.Synced != nil {
+		e.opt.Synced(run.Context(ctx), s.connector.CollectionID)
+	}
+	return nil
+}
+
+// conclude writes what becomes of the job after a slice, even when ctx is over,
+// and reports whether a sync ended that changed documents.
+func (s *slice) conclude(ctx context.Context, err error) (changed bool, _ error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
+	defer cancel()
+	var stop *stopError
+	var wait *waitError
+	switch {
+	case err == nil:
+		if err := s.run.Complete(ctx); err != nil {
+			return false, s.unsaved(ctx, err)
+		}
+		c := s.run.Counters()
+		s.log.InfoContext(ctx, "sync finished", "collected", c.Collected, "added", c.Added, "modified", c.Modified,
+			"deleted", c.Deleted, "unchanged", c.Unchanged, "skipped", c.Skipped, "failed", c.Failed)
+		return c.Added+c.Modified+c.Deleted > 0, nil
+	case lost(err):
+		s.log.InfoContext(ctx, "a sync job was taken over or deleted; this worker lets go of it")
+		return false, nil
+	case errors.Is(err, syncjob.ErrCanceled):
+		return false, ignoreLost(s.run.Stop(ctx, ""))
+	case errors.As(err, &stop):
+		if stop.canceled {
+			return false, ignoreLost(s.run.Stop(ctx, stop.message))
+		}
+		s.log.WarnContext(ctx, "sync failed", "error", err)
+		return false, ignoreLost(s.run.Fail(ctx, stop.message, stop.needsAuth))
+	case errors.Is(err, errSliceOver):
+		return false, ignoreLost(s.run.Release(ctx, 0, 0))
+	case errors.Is(err, errInterrupted):
+		return false, ignoreLost(s.run.Release(ctx, 0, s.retries()))
+	case errors.As(err, &wait) && wait.hinted:
+		s.log.InfoContext(ctx, "the source asks to wait", "delay", wait.delay)
+		return false, ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
+	}
+	retries := s.retries() + 1
+	if retries > s.engine.opt.Retries {
+		s.log.WarnContext(ctx, "sync failed", "retries", retries-1, "error", err)
+		return false, ignoreLost(s.run.Fail(ctx, messageOf(err), false))
+	}
+	delay := s.backoff(retries)
+	s.log.WarnContext(ctx, "a slice of a sync job failed and is tried again", "retries", retries, "delay", delay, "error", err)
+	return false, ignoreLost(s.run.Release(ctx, delay, retries))
+}
+
+// unsaved gives a job whose end could not be written to the next slice.
+func (s *slice) unsaved(ctx context.Context, err error) error {
+	if lost(err) {
+		return nil
+	}
+	return errors.Join(err, ignoreLost(s.run.Release(ctx, s.backoff(1), s.retries())))
+}
+
+// retries is how often the job failed in a row: not at all once there was
+// progress.
+func (s *slice) retries() int {
+	if s.progress.Load() {
+		return 0
+	}
+	return s.job.Retries
+}
+
+func (s *slice) backoff(retries int) time.Duration {
+	return min(s.engine.opt.RetryDelay<<(min(retries, 10)-1), maxRetryDelay)
+}
+
+func ignoreLost(err error) error {
+	if lost(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,286 @@
+package syncer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"magpie/connectors"
+	"magpie/ent/syncitem"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/index"
+	"magpie/internal/ingest"
+	"magpie/internal/ingest/parse"
+	"magpie/internal/syncjob"
+)
+
+// task is an item whose content has to be looked at.
+type task struct {
+	item  connectors.Item
+	known syncjob.Known
+}
+
+// deferral gathers the items that have to wait, for which the slice will end.
+type deferral struct {
+	mu   sync.Mutex
+	wait *waitError
+}
+
+func (d *deferral) add(w *waitError) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.wait == nil, w.hinted && !d.wait.hinted, w.hinted && w.delay > d.wait.delay:
+		d.wait = w
+	}
+}
+
+func (d *deferral) get() *waitError {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wait
+}
+
+// workThrough does the tasks, some at once. When the source asks to wait, no
+// further ones are begun.
+func (s *slice) workThrough(ctx context.Context, todo []task) error {
+	var later deferral
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(s.engine.opt.Parallel)
+	for _, t := range todo {
+		if w := later.get(); inner.Err() != nil || w != nil && w.hinted {
+			break
+		}
+		group.Go(func() error {
+			err := s.do(inner, t)
+			if wait, ok := errors.AsType[*waitError](err); ok {
+				later.add(wait)
+				return nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err //nolint:wrapcheck // of our own
+	}
+	if w := later.get(); w != nil {
+		return w
+	}
+	return context.Cause(ctx) //nolint:wrapcheck // nil, or why the slice ends
+}
+
+// do brings one item to its outcome: its document, or its line in the ledger.
+// An error is the slice's, not the item's.
+func (s *slice) do(ctx context.Context, t task) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			s.log.ErrorContext(ctx, "a source panicked", "kind", fmt.Sprintf("%T", value), "stack", string(debug.Stack()))
+			err = s.settle(ctx, t, syncitem.StatusFailed, "internal fault while the item was fetched", false)
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return err //nolint:wrapcheck // the end of the slice
+	}
+	content, err := s.fetch(ctx, t.item)
+	if err != nil {
+		return s.fetchFailed(ctx, t, err)
+	}
+	if content == nil {
+		return s.settle(ctx, t, syncitem.StatusFailed, tooLarge(s.engine.opt.MaxBytes), false)
+	}
+	hash := ingest.Hash(content)
+	if s.job.Mode != entjob.ModeFull && t.known.Live() && bytes.Equal(t.known.Hash, hash[:]) {
+		return s.refresh(ctx, t)
+	}
+	result, err := s.pipeline.Process(ctx, parse.Input{
+		Name: t.item.Path, MediaType: t.item.MediaType, URL: t.item.URL, Title: t.item.Title, Content: content,
+	})
+	if err != nil {
+		return s.processFailed(ctx, t, err)
+	}
+	return s.store(ctx, t, int64(len(content)), result)
+}
+
+// fetch reads an item's content; nil when it is larger than the limit.
+func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte, err error) {
+	reader, err := s.source.Open(ctx, item)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the connector's, to be classified
+	}
+	defer func() {
+		if closeErr := reader.Close(); err == nil && closeErr != nil {
+			content, err = nil, closeErr
+		}
+	}()
+	var b bytes.Buffer
+	if item.Size > 0 {
+		b.Grow(int(min(item.Size, s.engine.opt.MaxBytes)) + bytes.MinRead)
+	}
+	n, err := b.ReadFrom(io.LimitReader(reader, s.engine.opt.MaxBytes+1))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the connector's, to be classified
+	}
+	if n > s.engine.opt.MaxBytes {
+		return nil, nil //nolint:nilnil // told apart by the caller: empty content is not nil
+	}
+	if content = b.Bytes(); content == nil {
+		content = []byte{}
+	}
+	return content, nil
+}
+
+func (s *slice) fetchFailed(ctx context.Context, t task, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) //nolint:wrapcheck // the end of the slice
+	}
+	if errors.Is(err, connectors.ErrNotFound) {
+		return s.settle(ctx, t, syncitem.StatusSkipped, "gone from the source before it could be fetched", false)
+	}
+	err = classify(err)
+	if _, stop := errors.AsType[*stopError](err); stop {
+		return err
+	}
+	if wait, ok := errors.AsType[*waitError](err); ok && s.mayWait(wait) {
+		return wait
+	}
+	return s.settle(ctx, t, syncitem.StatusFailed, "could not be fetched: "+err.Error(), true)
+}
+
+// mayWait reports whether it makes sense to try an item again: always when the
+// source says when, else until the job has been repeated often enough without
+// any progress.
+func (s *slice) mayWait(w *waitError) bool {
+	return w.hinted || s.retries() < s.engine.opt.Retries
+}
+
+func (s *slice) processFailed(ctx context.Context, t task, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) //nolint:wrapcheck // the end of the slice
+	}
+	if unsupported, ok := errors.AsType[*parse.UnsupportedError](err); ok {
+		return s.settle(ctx, t, syncitem.StatusSkipped, unsupported.Reason, false)
+	}
+	// Of what a pipeline does only the embedder may say that it is worth waiting for.
+	if after, ok := connectors.RetryAfterOf(err); ok {
+		if wait := (&waitError{delay: after, hinted: after > 0, cause: err}); s.mayWait(wait) {
+			return wait
+		}
+		return s.settle(ctx, t, syncitem.StatusFailed, "the embedding model is not available", true)
+	}
+	return s.settle(ctx, t, syncitem.StatusFailed, err.Error(), errors.Is(err, context.DeadlineExceeded))
+}
+
+// settle writes an outcome without a document. A document that is there keeps
+// its content, and says why it is not the newest.
+func (s *slice) settle(ctx context.Context, t task, status syncitem.Status, reason string, retryable bool) error {
+	entry := syncjob.Entry{
+		SourceID: t.item.ID, Path: t.item.Path, Document: t.known.Document, Status: status, Reason: reason, Retryable: retryable,
+		SourceVersion: t.item.Version, PipelineVersion: ingest.Version,
+	}
+	if err := s.run.Record(ctx, []syncjob.Entry{entry}); err != nil {
+		return err
+	}
+	if status == syncitem.StatusFailed {
+		s.log.InfoContext(ctx, "an item failed", "item", t.item.ID, "retryable", retryable)
+		if t.known.Live() {
+			if err := s.engine.client.Document.UpdateOneID(t.known.Document).SetFailure(shorten(reason, maxFailureBytes)).Exec(ctx); err != nil {
+				return fmt.Errorf("note a failure with its document: %w", err)
+			}
+		}
+	}
+	s.decided(func(c *syncjob.Counters) { c.Outcome(status, false, 1) })
+	return nil
+}
+
+const maxFailureBytes = 2000
+
+func (s *slice) decided(count func(*syncjob.Counters)) {
+	s.run.Count(count)
+	s.progress.Store(true)
+}
+
+// refresh notes a new version of an item whose content is the stored one.
+func (s *slice) refresh(ctx context.Context, t task) error {
+	err := s.engine.index.Refresh(ctx, s.run.Scope(), s.fence, s.record(t))
+	if err != nil {
+		return s.storeFailed(ctx, t, err)
+	}
+	s.decided(func(c *syncjob.Counters) { c.Outcome(syncitem.StatusUnchanged, false, 1) })
+	return nil
+}
+
+func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Result) error {
+	record := s.record(t)
+	found := result.Document
+	record.Title, record.Section, record.Version, record.DocType, record.Language = found.Title, found.Section, found.Version, found.DocType, found.Language
+	record.Author, record.Tags = cmp.Or(found.Author, t.item.Author), found.Tags
+	record.CreatedAt, record.UpdatedAt = firstKnown(found.CreatedAt, t.item.CreatedAt), firstKnown(found.UpdatedAt, t.item.ModifiedAt)
+	record.Metadata = metadata(t.item.Metadata, found.Metadata)
+	record.Bytes, record.Hash, record.Text = size, result.Hash[:], result.Text
+	record.Passages, record.Vectors, record.Model = result.Passages, result.Vectors, s.embedder.Model()
+	for i := range result.Passages {
+		record.Pages = max(record.Pages, result.Passages[i].Page)
+	}
+	outcome, err := s.engine.index.Put(ctx, s.run.Scope(), s.fence, record)
+	if err != nil {
+		return s.storeFailed(ctx, t, err)
+	}
+	s.decided(func(c *syncjob.Counters) {
+		c.Parsed++
+		c.Outcome(syncitem.StatusIndexed, outcome.Added, 1)
+	})
+	return nil
+}
+
+func (s *slice) storeFailed(ctx context.Context, t task, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx) //nolint:wrapcheck // the end of the slice
+	case lost(err):
+		return syncjob.ErrLost
+	case unstorable(err):
+		s.log.WarnContext(ctx, "an item could not be stored", "item", t.item.ID, "error", err)
+		return s.settle(ctx, t, syncitem.StatusFailed, "could not be stored", false)
+	default:
+		return fmt.Errorf("store an item: %w", err)
+	}
+}
+
+// record is what both kinds of stored outcomes have in common.
+func (s *slice) record(t task) *index.Record {
+	return &index.Record{
+		Connector: s.connector.ID, Collection: s.connector.CollectionID,
+		SourceID: t.item.ID, Path: t.item.Path, SourceVersion: t.item.Version, URL: t.item.URL,
+		CreatedAt: t.item.CreatedAt, UpdatedAt: t.item.ModifiedAt, ProcessedAt: s.engine.opt.Now(),
+		Ledger: index.LedgerEntry{JobID: s.job.ID, PipelineVersion: ingest.Version},
+	}
+}
+
+func firstKnown(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// metadata joins what the source and the file say; the file goes first.
+func metadata(source map[string]string, file map[string]any) map[string]any {
+	all := make(map[string]any, len(source)+len(file))
+	for name, value := range source {
+		all[name] = value
+	}
+	for name, value := range file {
+		all[name] = value
+	}
+	return all
+}

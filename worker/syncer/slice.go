@@ -1,0 +1,150 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"magpie/connectors"
+	"magpie/ent"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/ingest"
+	"magpie/internal/secret"
+	"magpie/internal/syncjob"
+)
+
+// slice is one worker's turn at a job.
+type slice struct {
+	engine    *Engine
+	run       *syncjob.Run
+	job       *ent.SyncJob
+	connector *ent.Connector
+	log       *slog.Logger
+
+	kind     connectors.Kind
+	source   connectors.Source
+	filters  connectors.Filters
+	embedder embed.Embedder
+	pipeline *ingest.Pipeline
+	fence    index.Fence
+	began    time.Time
+	pages    int
+	progress atomic.Bool // something was decided in this slice
+}
+
+// work does the slice. Nil means that the job has nothing more to do.
+func (s *slice) work(ctx context.Context) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			// The value may quote a document.
+			s.log.ErrorContext(ctx, "a sync panicked", "kind", fmt.Sprintf("%T", value), "stack", string(debug.Stack()))
+			err = errors.New("a sync panicked")
+		}
+	}()
+	s.began = s.engine.opt.Now()
+	s.fence = index.Fence{Job: s.job.ID, Attempt: s.run.Attempt()}
+	if s.job.CancelRequested {
+		return syncjob.ErrCanceled
+	}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if err := s.source.Close(); err != nil {
+			s.log.WarnContext(ctx, "a source could not be closed", "error", err)
+		}
+	}()
+	if !s.job.Walked {
+		if err := s.walk(ctx); err != nil {
+			return err
+		}
+	}
+	if s.named() {
+		return s.deleteUnmet(ctx)
+	}
+	return s.deleteMissing(ctx)
+}
+
+// named reports whether the job looks at named paths only.
+func (s *slice) named() bool { return len(s.job.FileFilter) > 0 && s.job.Mode != entjob.ModeFull }
+
+func (s *slice) walk(ctx context.Context) error {
+	if !s.named() {
+		return s.walkPages(ctx, nil)
+	}
+	if resolver, ok := s.source.(connectors.Resolver); ok {
+		return s.resolve(ctx, resolver)
+	}
+	named := make(map[string]bool, len(s.job.FileFilter))
+	for _, path := range s.job.FileFilter {
+		named[path] = true
+	}
+	return s.walkPages(ctx, func(i connectors.Item) bool { return named[strings.TrimLeft(i.Path, "/")] })
+}
+
+// open reads the connector and opens its source.
+func (s *slice) open(ctx context.Context) error {
+	e := s.engine
+	row, err := e.client.Connector.Get(ctx, s.job.ConnectorID)
+	switch {
+	case ent.IsNotFound(err):
+		return syncjob.ErrLost
+	case err != nil:
+		return fmt.Errorf("read the connector: %w", err)
+	}
+	s.connector = row
+	if !row.Enabled {
+		return &stopError{message: "The connector was disabled.", canceled: true}
+	}
+	var known bool
+	if s.kind, known = e.kinds.Lookup(row.Type); !known {
+		return &stopError{message: fmt.Sprintf("This installation has no connectors of the type %q.", row.Type)}
+	}
+	collection, err := e.client.Collection.Get(ctx, row.CollectionID)
+	if err != nil {
+		return fmt.Errorf("read the collection: %w", err)
+	}
+	if s.embedder, known = e.models.Lookup(collection.EmbeddingModel); !known {
+		return &stopError{message: fmt.Sprintf("The collection's embedding model %q is not set up here.", collection.EmbeddingModel)}
+	}
+	s.pipeline = ingest.New(s.embedder, e.opt.Ingest)
+	if s.filters, err = connectors.ParseFilters(row.Config); err != nil {
+		return &stopError{message: err.Error(), cause: err}
+	}
+	credentials, err := s.credentials()
+	if err != nil {
+		return &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
+	}
+	s.source, err = s.kind.New(ctx, connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials})
+	return classify(err)
+}
+
+func (s *slice) credentials() (map[string]string, error) {
+	if len(s.connector.Credentials) == 0 {
+		return nil, nil //nolint:nilnil // a connector without credentials is an ordinary one
+	}
+	plain, err := s.engine.secrets.Open(s.connector.Credentials, secret.AAD("connectors", s.connector.ID.String()))
+	if err != nil {
+		return nil, fmt.Errorf("open the credentials: %w", err)
+	}
+	var credentials map[string]string
+	if json.Unmarshal(plain, &credentials) != nil {
+		// The cause is left out: it could quote a secret.
+		return nil, errors.New("the credentials are no JSON object of strings")
+	}
+	return credentials, nil
+}
+
+// over reports whether the slice has done its share.
+func (s *slice) over() bool {
+	s.pages++
+	return s.pages >= s.engine.opt.SlicePages || s.engine.opt.Now().Sub(s.began) >= s.engine.opt.SliceTime
+}

@@ -1,0 +1,224 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/ent/document"
+	"magpie/ent/syncitem"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/syncjob"
+)
+
+// walkPages goes through the source from the job's cursor on. With keep only
+// the items that it accepts are looked at.
+func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) error {
+	for cursor := s.job.Cursor; ; {
+		page, err := s.source.Walk(ctx, cursor)
+		if err != nil {
+			return classify(err)
+		}
+		items := page.Items
+		if keep != nil {
+			items = slices.DeleteFunc(slices.Clone(items), func(i connectors.Item) bool { return !keep(i) })
+		}
+		for part := range slices.Chunk(items, connectors.MaxPageItems) {
+			if err := s.page(ctx, part); err != nil {
+				return err
+			}
+		}
+		if page.Done {
+			return s.saved(s.run.SavePage(ctx, cursor, true))
+		}
+		if page.Next == cursor {
+			return &stopError{message: "The source goes round in circles: a page names itself as the next one."}
+		}
+		cursor = page.Next
+		if err := s.saved(s.run.SavePage(ctx, cursor, false)); err != nil {
+			return err
+		}
+		if s.over() {
+			return errSliceOver
+		}
+	}
+}
+
+func (s *slice) saved(err error) error {
+	if err == nil {
+		s.progress.Store(true)
+	}
+	return err
+}
+
+// resolve looks the named paths up at the source, some at a time. The cursor
+// counts them.
+func (s *slice) resolve(ctx context.Context, resolver connectors.Resolver) error {
+	paths := s.job.FileFilter
+	at, _ := strconv.Atoi(s.job.Cursor) // "" is the start
+	for at < len(paths) {
+		part := paths[at:min(at+connectors.MaxPageItems, len(paths))]
+		found, missing, err := resolver.Resolve(ctx, part)
+		if err != nil {
+			return classify(err)
+		}
+		for some := range slices.Chunk(found, connectors.MaxPageItems) {
+			if err := s.page(ctx, some); err != nil {
+				return err
+			}
+		}
+		if err := s.absent(ctx, missing); err != nil {
+			return err
+		}
+		at += len(part)
+		if err := s.saved(s.run.SavePage(ctx, strconv.Itoa(at), at == len(paths))); err != nil {
+			return err
+		}
+		if at < len(paths) && s.over() {
+			return errSliceOver
+		}
+	}
+	return nil
+}
+
+// deleteUnmet looks after the named paths that a walk, for a source that cannot
+// look paths up, did not meet.
+func (s *slice) deleteUnmet(ctx context.Context) error {
+	if _, ok := s.source.(connectors.Resolver); ok {
+		return nil
+	}
+	for part := range slices.Chunk(s.job.FileFilter, connectors.MaxPageItems) {
+		seen, err := s.seenPaths(ctx, part)
+		if err != nil {
+			return err
+		}
+		missing := slices.DeleteFunc(slices.Clone(part), func(path string) bool { return seen[path] })
+		if s.kind.Bounded {
+			if err := s.absent(ctx, missing); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, path := range missing {
+			s.run.Warn(fmt.Sprintf("%q was not met at the source.", path))
+		}
+	}
+	return nil
+}
+
+// seenPaths are those of the paths that the ledger has an outcome of this job for.
+func (s *slice) seenPaths(ctx context.Context, paths []string) (map[string]bool, error) {
+	var found []string
+	err := s.engine.client.SyncItem.Query().
+		Where(syncitem.JobID(s.job.ID), syncitem.ConnectorID(s.connector.ID), syncitem.PathIn(paths...)).
+		Select(syncitem.FieldPath).Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("read the job's items: %w", err)
+	}
+	seen := make(map[string]bool, len(found))
+	for _, path := range found {
+		seen[path] = true
+	}
+	return seen, nil
+}
+
+// absent deletes the documents of named paths that the source does not have.
+func (s *slice) absent(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = strings.TrimLeft(path, "/")
+	}
+	rows, err := s.engine.client.Document.Query().
+		Where(document.ConnectorID(s.connector.ID), document.PathIn(names...), document.StatusNEQ(document.StatusDeleted)).
+		Select(document.FieldID, document.FieldSourceID, document.FieldPath).All(ctx)
+	if err != nil {
+		return fmt.Errorf("look for the documents of missing paths: %w", err)
+	}
+	gone := make([]syncjob.Gone, len(rows))
+	for i, row := range rows {
+		gone[i] = syncjob.Gone{Document: row.ID, SourceID: row.SourceID, Path: row.Path}
+	}
+	// What an attempt before this one deleted is in the ledger.
+	known, err := s.seenPaths(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, g := range gone {
+		known[g.Path] = true
+	}
+	if err := s.remove(ctx, gone); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !known[name] {
+			s.run.Warn(fmt.Sprintf("%q is not at the source, and no document was made from it before.", name))
+		}
+	}
+	return nil
+}
+
+const deletionBatch = 500
+
+// deleteMissing deletes the documents whose items a complete walk did not meet,
+// unless that would be more than half of them.
+func (s *slice) deleteMissing(ctx context.Context) error {
+	if !s.kind.Bounded || s.job.Mode == entjob.ModeIncremental {
+		return nil
+	}
+	existed, missing, err := s.run.Missing(ctx)
+	if err != nil || missing == 0 {
+		return err
+	}
+	if 2*missing > existed {
+		s.log.WarnContext(ctx, "a sync would delete more than half of the documents; nothing is deleted", "missing", missing, "existed", existed)
+		s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more. That is more than half, so nothing was deleted: "+
+			"check the source and the connector's settings.", missing, existed))
+		return nil
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err //nolint:wrapcheck // the end of the slice
+		}
+		gone, err := s.run.NextMissing(ctx, deletionBatch)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		if err := s.remove(ctx, gone); err != nil {
+			return err
+		}
+	}
+}
+
+// remove deletes documents softly, after the ledger says so: a job that is cut
+// off in between finds them again.
+func (s *slice) remove(ctx context.Context, gone []syncjob.Gone) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	entries, ids := make([]syncjob.Entry, len(gone)), make([]uuid.UUID, len(gone))
+	for i, g := range gone {
+		entries[i] = syncjob.Entry{SourceID: g.SourceID, Path: g.Path, Document: g.Document, Status: syncitem.StatusDeleted}
+		ids[i] = g.Document
+	}
+	if err := s.run.Record(ctx, entries); err != nil {
+		return err
+	}
+	n, err := s.engine.index.SoftDelete(ctx, s.run.Scope(), s.fence, ids)
+	if err != nil {
+		return fmt.Errorf("delete documents whose items are gone: %w", err)
+	}
+	if n == 0 {
+		return errors.New("documents whose items are gone cannot be deleted")
+	}
+	s.run.Count(func(c *syncjob.Counters) { c.Deleted += n })
+	return nil
+}

@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"magpie/internal/syncjob"
+	"magpie/worker/tasks"
+)
+
+// Syncer does slices of sync jobs (worker/syncer).
+type Syncer interface {
+	Sync(ctx context.Context, t tasks.Sync) error
+}
+
+// Options are settings with useful zero values.
+type Options struct {
+	Concurrency   int           // tasks worked on at once: 4
+	SweepEvery    time.Duration // how often abandoned jobs are looked for: 10 s
+	Stale         time.Duration // age of a heartbeat at which a job is abandoned: 45 s
+	ScheduleEvery time.Duration // how often due schedules are looked for: 5 s
+	PollEvery     time.Duration // how often an empty queue is looked at: 200 ms
+	Shutdown      time.Duration // how long running slices may take to save themselves: 20 s
+	Log           *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Concurrency <= 0 {
+		o.Concurrency = 4
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&o.SweepEvery, 10 * time.Second},
+		{&o.Stale, 45 * time.Second},
+		{&o.ScheduleEvery, 5 * time.Second},
+		{&o.PollEvery, 200 * time.Millisecond},
+		{&o.Shutdown, 20 * time.Second},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Worker runs until its context ends. Make one with New and call Run once.
+type Worker struct {
+	redis redis.UniversalClient
+	queue *tasks.Asynq
+	jobs  *syncjob.Jobs
+	sync  Syncer
+	opt   Options
+
+	running sync.WaitGroup // handlers, for which asynq does not always wait
+}
+
+// New makes a worker. The Redis client stays the caller's to close.
+func New(client redis.UniversalClient, jobs *syncjob.Jobs, s Syncer, o Options) *Worker {
+	return &Worker{redis: client, queue: tasks.NewAsynq(client), jobs: jobs, sync: s, opt: o.withDefaults()}
+}
+
+// Handles lists the types of tasks that the worker has a handler for.
+func (w *Worker) Handles() []string { return slices.Sorted(maps.Keys(w.handlers())) }
+
+func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
+	return map[string]func(context.Context, []byte) error{
+		tasks.SyncName: func(ctx context.Context, payload []byte) error {
+			t, err := tasks.DecodeSync(payload)
+			if err != nil {
+				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+			}
+			return w.sync.Sync(ctx, t)
+		},
+	}
+}
+
+// Run works until ctx ends. Then it takes no further tasks, and the slices that
+// are running stop at their next item, save themselves and queue the rest; Run
+// returns when they have. Redis and PostgreSQL may be away for a while at any
+// time: the work goes on when they are back.
+func (w *Worker) Run(ctx context.Context) error {
+	server := asynq.NewServerFromRedisClient(w.redis, asynq.Config{
+		Concurrency:              w.opt.Concurrency,
+		Queues:                   map[string]int{tasks.Queue: 1},
+		TaskCheckInterval:        w.opt.PollEvery,
+		DelayedTaskCheckInterval: w.opt.PollEvery * 2,
+		ShutdownTimeout:          w.opt.Shutdown,
+		RetryDelayFunc:           retryDelay,
+		Logger:                   bridge{log: w.opt.Log},
+		LogLevel:                 asynq.InfoLevel,
+		ErrorHandler: asynq.ErrorHandlerFunc(func(ctx context.Context, t *asynq.Task, err error) {
+			id, _ := asynq.GetTaskID(ctx)
+			w.opt.Log.WarnContext(ctx, "a task failed and is delivered again", "task", id, "type", t.Type(), "error", err)
+		}),
+	})
+	mux := asynq.NewServeMux()
+	for name, handle := range w.handlers() {
+		mux.HandleFunc(name, w.guarded(ctx, handle))
+	}
+	if err := server.Start(mux); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	var loops sync.WaitGroup
+	loops.Go(func() { every(ctx, w.opt.SweepEvery, w.sweep) })
+	loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.schedule) })
+	<-ctx.Done()
+	server.Stop()
+	server.Shutdown()
+	w.running.Wait()
+	loops.Wait()
+	return nil
+}
+
+// guarded gives a handler a context that ends with the worker's. The task's own
+// must not: asynq would count the task as failed and not wait for the handler.
+func (w *Worker) guarded(life context.Context, handle func(context.Context, []byte) error) func(context.Context, *asynq.Task) error {
+	return func(ctx context.Context, t *asynq.Task) error {
+		w.running.Add(1)
+		defer w.running.Done()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(life, cancel)()
+		return handle(ctx, t.Payload())
+	}
+}
+
+// retryDelay is when asynq delivers a task again whose job could not be taken.
+func retryDelay(n int, _ error, _ *asynq.Task) time.Duration {
+	const first, longest = 2 * time.Second, 30 * time.Second
+	return min(first<<min(n, 10), longest)
+}
+
+func (w *Worker) sweep(ctx context.Context) {
+	if _, err := w.jobs.Sweep(ctx, w.queue, w.opt.Stale); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "abandoned sync jobs could not be looked after; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) schedule(ctx context.Context) {
+	if _, err := w.jobs.StartDue(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "scheduled syncs could not be started; the next round will", "error", err)
+	}
+}
+
+// every calls do at once and then again and again until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		do(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
