@@ -46,10 +46,14 @@ type Config struct {
 	AllowedPrivateNetworks Networks `env:"ALLOWED_PRIVATE_NETWORKS"`
 
 	// EmbeddingBaseURL is an OpenAI-compatible service, /v1 included; empty uses the builtin embedder.
-	EmbeddingBaseURL    string `env:"EMBEDDING_BASE_URL"`
-	EmbeddingAPIKey     Secret `env:"EMBEDDING_API_KEY"`
-	EmbeddingModel      string `env:"EMBEDDING_MODEL"`
-	EmbeddingDimensions int    `env:"EMBEDDING_DIMENSIONS" envDefault:"0"`
+	EmbeddingBaseURL string `env:"EMBEDDING_BASE_URL"`
+	EmbeddingAPIKey  Secret `env:"EMBEDDING_API_KEY"`
+	EmbeddingModel   string `env:"EMBEDDING_MODEL"`
+	// EmbeddingDimensions is the length of the model's vectors.
+	EmbeddingDimensions int `env:"EMBEDDING_DIMENSIONS" envDefault:"0"`
+	// The prefixes stand before every question and passage, for models trained so.
+	EmbeddingQueryPrefix   string `env:"EMBEDDING_QUERY_PREFIX"`
+	EmbeddingPassagePrefix string `env:"EMBEDDING_PASSAGE_PREFIX"`
 
 	// LLMBaseURL is an OpenAI-compatible service, /v1 included; empty answers without a model.
 	LLMBaseURL string `env:"LLM_BASE_URL"`

@@ -96,7 +96,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"BLOB_URL=/var/lib", "BLOB_URL=ftp://x", "UPLOAD_LIMIT=0", "UPLOAD_LIMIT=-1", "UPLOAD_LIMIT=64 potatoes", "UPLOAD_LIMIT=99999999999GiB",
 		"SESSION_KEY=hunter2", "SESSION_KEY=aHVudGVyMg==",
 		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),
-		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=-1", "LLM_BASE_URL=file:///etc/passwd",
+		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=x", "LLM_BASE_URL=file:///etc/passwd",
 		"DEFAULT_MIN_SCORE=1.5", "DEFAULT_MIN_SCORE=NaN", "IDEMPOTENCY_WINDOW=-1m", "PUBLISHABLE_RATE_LIMIT=-1", "SECRET_RATE_LIMIT=x",
 		"WORKER_CONCURRENCY=5000", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
 	} {
@@ -117,6 +117,12 @@ func TestAnAddressOfAModelNeedsItsName(t *testing.T) {
 	for _, kind := range []string{"LLM", "EMBEDDING"} {
 		if _, err := load(kind + "_BASE_URL=http://127.0.0.1:1/v1"); err == nil || !strings.HasPrefix(err.Error(), kind+"_MODEL: ") {
 			t.Errorf("%s: got %v", kind, err)
+		}
+	}
+	for _, dimensions := range []string{"", "0", "4001"} {
+		_, err := load("EMBEDDING_BASE_URL=http://127.0.0.1:1/v1", "EMBEDDING_MODEL=m", "EMBEDDING_DIMENSIONS="+dimensions)
+		if err == nil || !strings.HasPrefix(err.Error(), "EMBEDDING_DIMENSIONS: ") {
+			t.Errorf("%q dimensions: got %v", dimensions, err)
 		}
 	}
 	c, err := load("LLM_BASE_URL=http://127.0.0.1:1/v1", "LLM_MODEL=small", "LLM_MODELS=large,small")

@@ -17,6 +17,9 @@ const (
 	secretKey     = 32
 )
 
+// maxDimensions is what an index over half-precision vectors can hold.
+const maxDimensions = 4000
+
 // Validate checks every setting that is there, each on its own; what a command
 // cannot do without is asked for by Require. The error begins with the name of
 // the first wrong setting and says how to write it.
@@ -38,8 +41,13 @@ func (c *Config) Validate() error {
 		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
 		{"EMBEDDING_BASE_URL", func() error { return web(c.EmbeddingBaseURL) }},
-		{"EMBEDDING_DIMENSIONS", func() error { return within(c.EmbeddingDimensions, 0, 4000) }},
 		{"EMBEDDING_MODEL", func() error { return together(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
+		{"EMBEDDING_DIMENSIONS", func() error {
+			if c.EmbeddingBaseURL == "" {
+				return nil
+			}
+			return within(c.EmbeddingDimensions, 1, maxDimensions)
+		}},
 		{"LLM_BASE_URL", func() error { return web(c.LLMBaseURL) }},
 		{"LLM_MODEL", func() error { return together(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},
 		{"DEFAULT_MIN_SCORE", func() error { return share(c.DefaultMinScore) }},
