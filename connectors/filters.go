@@ -175,9 +175,9 @@ func spanOf(value any) (time.Duration, string) {
 	if !ok {
 		return 0, wanted
 	}
-	count, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
-	if err != nil || count == 0 || count > uint64(longest/unit) {
+	count, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
+	if err != nil || count <= 0 || text[0] == '+' || count > int64(longest/unit) {
 		return 0, wanted
 	}
-	return time.Duration(count) * unit, "" //nolint:gosec // bounded by longest above
+	return time.Duration(count) * unit, ""
 }

@@ -107,6 +107,7 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 		`{"createdWithin": "d"}`:                            "config.filters.createdWithin",
 		`{"createdWithin": ""}`:                             "config.filters.createdWithin",
 		`{"createdWithin": "0d"}`:                           "config.filters.createdWithin",
+		`{"createdWithin": "+3d"}`:                          "config.filters.createdWithin",
 		`{"createdWithin": "-3d"}`:                          "config.filters.createdWithin",
 		`{"createdWithin": "1.5d"}`:                         "config.filters.createdWithin",
 		`{"createdWithin": "36601d"}`:                       "config.filters.createdWithin",

@@ -86,7 +86,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 func retryAfterOf(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, longestRetryAfter) //nolint:gosec // 32 bits of seconds fit
+		return min(time.Duration(seconds)*time.Second, longestRetryAfter)
 	}
 	until, err := http.ParseTime(text)
 	if err != nil {

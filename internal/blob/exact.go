@@ -13,7 +13,7 @@ var errTooLong = errors.New("the content is longer than announced")
 // one byte beyond before it hands out the last ones, so that nobody ever holds
 // a complete but wrong content. It stops when its context ends.
 type exactReader struct {
-	ctx  context.Context //nolint:containedctx // a reader has no other way to be told
+	ctx  context.Context // a reader has no other way to be told
 	from io.Reader
 	left int64
 }
