@@ -22,10 +22,10 @@ var (
 	errNoAnswer = errors.New("the model wrote nothing")
 )
 
-// errModel marks what the model or its provider did wrong.
-type errModel struct{ error }
+// modelError marks what the model or its provider did wrong.
+type modelError struct{ error }
 
-func (e errModel) Unwrap() error { return e.error }
+func (e modelError) Unwrap() error { return e.error }
 
 // answer is one answer under way. It belongs to one goroutine.
 type answer struct {
@@ -79,20 +79,22 @@ func (a *answer) speak(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hits, err := a.find(ctx, standalone, a.chat.opt.MinScore)
+	hits, err := a.find(ctx, standalone, a.chat.opt.MinScore*companionShare)
 	if err != nil {
 		return err
 	}
-	a.cites = newCitations(hits)
 	switch {
-	case len(hits) == 0:
-		return a.giveUp(ctx, standalone)
+	case len(hits) == 0 || hits[0].Score < a.chat.opt.MinScore:
+		return a.giveUp(ctx, standalone, hits)
 	case model == nil:
 		return a.quote(ctx, standalone, hits)
 	default:
 		return a.write(ctx, model, standalone, hits)
 	}
 }
+
+// companionShare of the score that the best passage must reach is enough for those that accompany it.
+const companionShare = 0.5
 
 // model is the one the viewer's key names, else the default; nil when none is configured.
 func (a *answer) model(ctx context.Context) llm.ChatModel {
@@ -137,7 +139,7 @@ func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone stri
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return errModel{fmt.Errorf("write the answer: %w", err)}
+			return modelError{fmt.Errorf("write the answer: %w", err)}
 		}
 		if event.Usage != nil {
 			counted = true
@@ -154,7 +156,7 @@ func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone stri
 		return context.Cause(ctx)
 	}
 	if strings.TrimSpace(a.said.String()) == "" {
-		return errModel{errNoAnswer}
+		return modelError{errNoAnswer}
 	}
 	a.offer(languageFor(a.question, hits), hits, a.cites)
 	return nil
@@ -165,9 +167,10 @@ const answerTemperature = 0.2
 
 // quote answers with sentences of the documents.
 func (a *answer) quote(ctx context.Context, standalone string, hits []search.Hit) error {
+	a.cites = newCitations(hits)
 	quotes := extract(a.chat.opt.Analyzer, a.question, standalone, hits)
 	if len(quotes) == 0 {
-		return a.giveUp(ctx, standalone)
+		return a.giveUp(ctx, standalone, hits)
 	}
 	l := languageFor(a.question, hits)
 	if err := a.say(ctx, l.quotesFollow()); err != nil {
@@ -190,14 +193,16 @@ func (a *answer) quote(ctx context.Context, standalone string, hits []search.Hit
 	return nil
 }
 
-// giveUp says that nothing was found, and offers what could be asked instead.
-func (a *answer) giveUp(ctx context.Context, standalone string) error {
-	near, err := a.find(ctx, standalone, 0)
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+// giveUp says that nothing was found, and offers what could be asked instead: about what is near, however far that is.
+func (a *answer) giveUp(ctx context.Context, standalone string, near []search.Hit) error {
+	if len(near) == 0 {
+		var err error
+		if near, err = a.find(ctx, standalone, 0); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			a.log(ctx, slog.LevelWarn, "no follow-ups were found", err)
 		}
-		a.log(ctx, slog.LevelWarn, "no follow-ups were found", err)
 	}
 	a.cites = newCitations(nil)
 	l := languageFor(a.question, near)
@@ -280,7 +285,7 @@ func (a *answer) fail(reader, work context.Context, err error) {
 		return
 	}
 	failed := Failed{Code: apierr.From(err).Code, Message: "The answer could not be completed. Please try again."}
-	var fromModel errModel
+	var fromModel modelError
 	switch {
 	case errors.Is(err, errClosing):
 		failed = Failed{Code: apierr.Unavailable, Message: "The server is shutting down; try again in a moment."}

@@ -42,11 +42,12 @@ type Options struct {
 	Analyzer *analysis.Analyzer
 	// Passages is how many passages an answer is made from at most; 0 means 8.
 	Passages int
-	// MinScore is the search score from 0 to 1 under which a passage is no ground for an answer; 0 means 0.3.
+	// MinScore is the search score from 0 to 1 that the best passage must reach to be a ground for an answer; those that
+	// accompany it need half. 0 means 0.25.
 	MinScore float64
 	// PromptTokens bounds a prompt, by estimate; 0 means 6000.
 	PromptTokens int
-	// AnswerTokens bounds what a model may write; 0 means 1024.
+	// AnswerTokens bounds what a model may write; 0 means 4096.
 	AnswerTokens int
 	// AnswerTimeout bounds one answer from question to last event; 0 means two minutes.
 	AnswerTimeout time.Duration
@@ -70,13 +71,13 @@ func (o Options) withDefaults() Options {
 		o.Passages = 8
 	}
 	if o.MinScore <= 0 {
-		o.MinScore = 0.3
+		o.MinScore = 0.25
 	}
 	if o.PromptTokens <= 0 {
 		o.PromptTokens = 6000
 	}
 	if o.AnswerTokens <= 0 {
-		o.AnswerTokens = 1024
+		o.AnswerTokens = 4096
 	}
 	if o.AnswerTimeout <= 0 {
 		o.AnswerTimeout = 2 * time.Minute

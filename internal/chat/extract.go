@@ -27,11 +27,12 @@ const (
 	closeEnough    = 0.45 // of the best score: what a further quote must reach
 	tooAlike       = 0.6  // share of common terms from which two quotes say the same
 	sureScore      = 0.5  // search score from which a passage is quoted although it shares no word with the question
+	longQuote      = 40.0 // terms; more are likely to have some of the question's words by chance
 	shortSentence  = 4    // words; shorter ones say little
 	shortPenalty   = 0.5
-	questionFactor = 0.6 // a question answers nothing
-	foreignFactor  = 0.7 // a quote in another language than the question's
-	groundShare    = 0.2 // share of the question's words that the best quote must have, unless its passage is sure
+	questionFactor = 0.6  // a question answers nothing
+	foreignFactor  = 0.7  // a quote in another language than the question's
+	groundShare    = 0.15 // share of the question's words that the best quote must have, unless its passage is sure
 )
 
 // quoteOf is a unit of a passage with what it is worth.
@@ -153,6 +154,11 @@ func rate(a *analysis.Analyzer, all []quoteOf, words []wanted, hits []search.Hit
 	if total == 0 {
 		return
 	}
+	const minScore = 0.01 // a passage without a score still counts a little
+	top := minScore
+	for _, hit := range hits {
+		top = max(top, hit.Score)
+	}
 	for i := range all {
 		q := &all[i]
 		headed := 0.0
@@ -164,7 +170,10 @@ func rate(a *analysis.Analyzer, all []quoteOf, words []wanted, hits []search.Hit
 				headed += weights[j] / total
 			}
 		}
-		q.score = (q.own + headingShare*headed) * (0.5 + 0.5*hits[q.hit].Score)
+		q.score = (q.own + headingShare*headed) * max(hits[q.hit].Score, minScore) / top
+		if n := len(q.terms); n > longQuote {
+			q.score *= math.Sqrt(longQuote / float64(n))
+		}
 		if !q.whole && strings.Count(q.text, " ")+1 < shortSentence && !strings.ContainsFunc(q.text, isWide) {
 			q.score *= shortPenalty
 		}

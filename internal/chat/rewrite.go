@@ -16,7 +16,7 @@ import (
 const (
 	rewriteTurns    = 6    // messages looked back on
 	rewriteTurnSize = 600  // characters of each
-	rewriteTokens   = 160  // written at most
+	rewriteTokens   = 1024 // written at most, thoughts included
 	maxStandalone   = 1000 // characters of the result
 )
 

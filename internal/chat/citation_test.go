@@ -1,0 +1,91 @@
+package chat_test
+
+import (
+	"strings"
+	"testing"
+
+	"magpie/internal/chat"
+	"magpie/internal/search"
+)
+
+func citable() []search.Hit {
+	return []search.Hit{
+		passage("Alpha", "One", "", 0.9), passage("Alpha", "Two", "", 0.8),
+		passage("Beta", "One", "", 0.7), passage("Gamma", "One", "", 0.6),
+	}
+}
+
+func TestCitationsAreRenumberedBySource(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ in, want, sources string }{
+		{"No citation.", "No citation.", ""},
+		{"One [1].", "One [1].", "Alpha"},
+		{"Last [4] first [1].", "Last [1] first [2].", "Gamma Alpha"},
+		{"Same document [1][2].", "Same document [1].", "Alpha"},
+		{"Same document [1] [2], again [2].", "Same document [1], again [1].", "Alpha"},
+		{"Several [3, 1].", "Several [1][2].", "Beta Alpha"},
+		{"Several [3; 4].", "Several [1][2].", "Beta Gamma"},
+		{"A range [2-4], [2–4].", "A range [1][2][3], [1][2][3].", "Alpha Beta Gamma"},
+		{"A note [^3].", "A note [1].", "Beta"},
+		{"Blanks [ 3 , 4 ].", "Blanks [1][2].", "Beta Gamma"},
+		{"Invalid [5].", "Invalid.", ""},
+		{"Half invalid [5, 3].", "Half invalid [1].", "Beta"},
+		{"Invalid then valid [9][3].", "Invalid then valid [1].", "Beta"},
+		{"[7] begins", " begins", ""},
+		{"A year [2024], an index [0], [01], a box [ ] and [x], a range [4-2], words [one].", "A year [2024], an index [0], [01], a box [ ] and [x], a range [4-2], words [one].", ""},
+		{"Open [1", "Open [1", ""},
+		{"Open [", "Open [", ""},
+		{"Trailing blanks [3]  ", "Trailing blanks [1]  ", "Beta"},
+		{"Code `a[1]` and [3].", "Code `a[1]` and [1].", "Beta"},
+		{"Code ``a`[1]`` and [3].", "Code ``a`[1]`` and [1].", "Beta"},
+		{"A lone ` tick.\n\nNext [3].", "A lone ` tick.\n\nNext [1].", "Beta"},
+		{"```go\nx := a[1] // `\n```\nThen [3].", "```go\nx := a[1] // `\n```\nThen [1].", "Beta"},
+		{"~~~\na[1]\n```\na[2]\n~~~\n[3]", "~~~\na[1]\n```\na[2]\n~~~\n[1]", "Beta"},
+		{"```\nnever closed a[1]", "```\nnever closed a[1]", ""},
+		{"About ~5 [3] ~~gone~~ [4]", "About ~5 [1] ~~gone~~ [2]", "Beta Gamma"},
+		{"- item [3]\n- item [3]\n", "- item [1]\n- item [1]\n", "Beta"},
+		{"Größe 10 µm [3] – 値[4]。", "Größe 10 µm [1] – 値[2]。", "Beta Gamma"},
+	} {
+		whole, sources := chat.Renumber(citable(), test.in)
+		titles := []string{}
+		for _, s := range sources {
+			titles = append(titles, s.Title)
+		}
+		if whole != test.want || strings.Join(titles, " ") != test.sources {
+			t.Errorf("%q = %q %v, want %q %q", test.in, whole, titles, test.want, test.sources)
+		}
+		for size := 1; size < 6; size++ {
+			if got, _ := chat.Renumber(citable(), pieces(test.in, size)...); got != whole {
+				t.Errorf("%q in pieces of %d = %q", test.in, size, got)
+			}
+		}
+	}
+}
+
+// pieces cuts text into pieces of so many characters.
+func pieces(text string, size int) []string {
+	var list []string
+	runes := []rune(text)
+	for len(runes) > size {
+		list = append(list, string(runes[:size]))
+		runes = runes[size:]
+	}
+	return append(list, string(runes))
+}
+
+func FuzzCitations(f *testing.F) {
+	f.Add("Same [1][2], a `code[1]` and\n```\nx[3]\n```\n [3, 9] [2–4", uint8(3))
+	f.Add("[[[1]] [^2] [1-", uint8(1))
+	f.Fuzz(func(t *testing.T, text string, size uint8) {
+		whole, sources := chat.Renumber(citable(), text)
+		if cut, _ := chat.Renumber(citable(), pieces(text, int(size%16)+1)...); strings.ToValidUTF8(cut, "\uFFFD") != strings.ToValidUTF8(whole, "\uFFFD") && strings.ToValidUTF8(text, "") == text {
+			t.Fatalf("%q in pieces = %q, whole = %q", text, cut, whole)
+		}
+		if len(sources) > 3 {
+			t.Fatalf("%d sources", len(sources))
+		}
+		if !strings.Contains(text, "[") && whole != text {
+			t.Fatalf("%q became %q", text, whole)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package chat_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/apierr"
+	"magpie/internal/chat"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+func TestFollowUpsAreRewrittenByTheModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := newProvider(t,
+		says("Eight times [1]."),
+		says("\n\"How long do dead letters stay?\"", "\nI can also tell more."),
+		says("Thirty days [2]."),
+	)
+	lib := &library{hits: retryPassages()}
+	c := w.chat(t, lib, models(t, p, "small"), chat.Options{})
+	v := w.key()
+	first := ask(t, c, v, chat.Request{Message: "How often is a job tried?"})
+	second := ask(t, c, v, chat.Request{Message: "And how long do they stay?", Conversation: first.conversation})
+
+	if second.conversation != first.conversation || second.text != "Thirty days [1]." {
+		t.Errorf("second = %+v", second)
+	}
+	if want := []string{"How often is a job tried?", "How long do dead letters stay?"}; !slices.Equal(lib.asked(), want) {
+		t.Errorf("searched for %q", lib.asked())
+	}
+	heard := p.requests()
+	if len(heard) != 3 {
+		t.Fatalf("%d requests", len(heard))
+	}
+	rewrite := heard[1].last()
+	if !strings.Contains(rewrite, "How often is a job tried?") || !strings.HasSuffix(rewrite, "And how long do they stay?") {
+		t.Errorf("rewrite = %q", rewrite)
+	}
+	answer := heard[2]
+	if len(answer.Messages) != 4 || answer.Messages[1].Content != "How often is a job tried?" || answer.Messages[2].Content != "Eight times." {
+		t.Errorf("history = %+v", answer.Messages)
+	}
+	if !strings.Contains(answer.last(), "How long do dead letters stay?") {
+		t.Errorf("the answer was asked without the standalone question: %s", answer.last())
+	}
+	if got := second.done.Usage; got != (chat.Usage{PromptTokens: 200, CompletionTokens: 3}) {
+		t.Errorf("usage = %+v", got)
+	}
+	if got := w.messages(t, first.conversation); len(got) != 4 {
+		t.Errorf("stored = %v", got)
+	}
+}
+
+func TestAFailedRewriteDoesNotFailTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	broken := func(p *pen) { http.Error(p.w, `{"error":{"message":"no such thing"}}`, http.StatusBadRequest) }
+	endless := func(p *pen) {
+		for range 400 {
+			p.text(strings.Repeat("and so on ", 20))
+		}
+		p.end(1, 1)
+	}
+	p := newProvider(t, says("A [1]."), broken, says("B [2]."), endless, says("C [2]."))
+	lib := &library{hits: retryPassages()}
+	c := w.chat(t, lib, models(t, p, "small"), chat.Options{})
+	v := w.key()
+	first := ask(t, c, v, chat.Request{Message: "How often is a failed job tried?"})
+	for _, want := range []string{"B [1].", "C [1]."} {
+		l := ask(t, c, v, chat.Request{Message: "And by hand?", Conversation: first.conversation})
+		if l.order != "scSfd" || l.text != want {
+			t.Errorf("%q %.200q", l.order, l.text)
+		}
+		asked := lib.asked()
+		if last := asked[len(asked)-1]; !strings.HasPrefix(last, "And by hand?") || !strings.Contains(last, "failed job") {
+			t.Errorf("searched for %q", last)
+		}
+	}
+}
+
+func TestForeignConversationsAreNotFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := newProvider(t)
+	c := w.chat(t, &library{hits: retryPassages()}, nil, chat.Options{})
+	owner := w.key()
+	begun := ask(t, c, owner, chat.Request{Message: "How often is a failed job tried?"}).conversation
+	elsewhere := w.key()
+	elsewhere.Workspace = w.other
+	sameSubjectElsewhere := owner
+	sameSubjectElsewhere.Workspace = w.other
+	for name, test := range map[string]struct {
+		who  viewer.Viewer
+		what uuid.UUID
+	}{
+		"another key":            {w.key(), begun},
+		"a session":              {w.session(), begun},
+		"another workspace":      {elsewhere, begun},
+		"subject of the same id": {sameSubjectElsewhere, begun},
+		"the system":             {viewer.System(w.mine), begun},
+		"made up":                {owner, gid.New(gid.Conversation)},
+		"of another kind":        {owner, w.docs},
+		"another version":        {owner, uuid.New()},
+	} {
+		_, err := c.Stream(viewer.With(t.Context(), test.who), chat.Request{Message: "And now?", Conversation: test.what})
+		if e := apierr.From(err); err == nil || e.Code != apierr.CodeNotFound || e.Message != "Conversation not found" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := w.messages(t, begun); len(got) != 2 {
+		t.Errorf("a foreign question was stored: %v", got)
+	}
+	if len(p.requests()) != 0 {
+		t.Error("a model was asked")
+	}
+}
+
+func TestCollectionsAreTheViewersOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lib := &library{hits: retryPassages()}
+	c := w.chat(t, lib, nil, chat.Options{})
+	withDefault := w.key()
+	withDefault.DefaultCollection = w.wiki
+	lost := w.key(w.docs)
+	lost.DefaultCollection = w.wiki
+	nowhere := w.key(w.docs)
+	nowhere.Collections = nil
+	for name, test := range map[string]struct {
+		who    viewer.Viewer
+		wanted uuid.UUID
+		code   apierr.Code
+		reach  []uuid.UUID
+	}{
+		"pinned":                        {w.key(w.docs, w.wiki), w.wiki, "", []uuid.UUID{w.wiki}},
+		"out of reach":                  {w.key(w.docs), w.wiki, apierr.Forbidden, nil},
+		"unknown for a key":             {w.key(), gid.New(gid.Collection), apierr.Forbidden, nil},
+		"another workspace for a key":   {w.key(), w.foreign, apierr.Forbidden, nil},
+		"default of a key":              {withDefault, uuid.Nil, "", []uuid.UUID{w.wiki}},
+		"default out of reach":          {lost, uuid.Nil, "", []uuid.UUID{w.docs}},
+		"oldest of a key":               {w.key(), uuid.Nil, "", []uuid.UUID{w.docs}},
+		"oldest of what it reaches":     {w.key(w.wiki), uuid.Nil, "", []uuid.UUID{w.wiki}},
+		"a key that reaches none":       {nowhere, uuid.Nil, "", []uuid.UUID{}},
+		"everything of a session":       {w.session(), uuid.Nil, "", nil},
+		"pinned by a session":           {w.session(), w.docs, "", []uuid.UUID{w.docs}},
+		"unknown for a session":         {w.session(), gid.New(gid.Collection), apierr.CodeNotFound, nil},
+		"another workspace for session": {w.session(), w.foreign, apierr.CodeNotFound, nil},
+		"everything of the system":      {viewer.System(w.mine), uuid.Nil, "", nil},
+	} {
+		if test.code != "" {
+			_, err := c.Stream(viewer.With(t.Context(), test.who), chat.Request{Message: "How often is a job tried?", Collection: test.wanted})
+			e := apierr.From(err)
+			if err == nil || e.Code != test.code || test.code == apierr.Forbidden && e.Message != "Collection access denied" {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		l := ask(t, c, test.who, chat.Request{Message: "How often is a job tried?", Collection: test.wanted})
+		if got := lib.reach[len(lib.reach)-1]; (got == nil) != (test.reach == nil) || !slices.Equal(got, test.reach) {
+			t.Errorf("%s: searched %v, want %v", name, got, test.reach)
+		}
+		if l.done == nil {
+			t.Errorf("%s: %+v", name, l.failed)
+		}
+	}
+}
+
+func TestFollowUpsStandOnTheirOwnWithoutAModel(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		question string
+		earlier  []string
+		want     string
+	}{
+		{"How do I rotate the signing key?", nil, "How do I rotate the signing key?"},
+		{"How do I rotate the signing key?", []string{"How do I install Tidewater?"}, "How do I rotate the signing key?"},
+		{"And on Windows?", []string{"How do I install Tidewater?"}, "And on Windows? install Tidewater"},
+		{"Why?", []string{"Is the store locked during a backup?"}, "Why? store locked during backup"},
+		{"What about dead letters and quotas?", []string{"How long are results kept?"}, "What about dead letters and quotas? long results kept"},
+		{"Can I restore them later?", []string{"How long are results kept?"}, "Can I restore them later? long results kept"},
+		{"for teams", []string{"How do I install Tidewater?"}, "for teams install Tidewater"},
+		{"In which file is the port of the server set?", []string{"How do I install Tidewater?"}, "In which file is the port of the server set?"},
+		{"Und unter Windows?", []string{"Wie installiere ich Tidewater?"}, "Und unter Windows? installiere Tidewater"},
+		{"Was ist mit den Warteschlangen?", []string{"Wie sichere ich den Speicher?"}, "Was ist mit den Warteschlangen? sichere Speicher"},
+		{"Gibt es eine Grenze für Nutzdaten?", []string{"Wie sichere ich den Speicher?"}, "Gibt es eine Grenze für Nutzdaten?"},
+		{"And then?", []string{"How do I install Tidewater?", "And on Windows?"}, "And then? Windows install Tidewater"},
+	} {
+		if got := chat.CarryOver(test.question, test.earlier...); got != test.want {
+			t.Errorf("%q after %q = %q, want %q", test.question, test.earlier, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package chat_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"magpie/internal/chat"
+	"magpie/internal/search"
+	"magpie/internal/viewer"
+)
+
+// manual is a small manual as search would find it.
+func manual() []search.Hit {
+	german := passage("Sicherung", "Sicherung einspielen", "Halten Sie den Dienst an, bevor Sie eine Sicherung einspielen. Das dauert z. B. bei 2 GB etwa eine Minute. Danach starten Sie ihn neu:\n\n```sh\nsystemctl start tidewater\n```\n", 0.7)
+	german.Language = "de"
+	return []search.Hit{
+		passage("Retries", "The retry policy", "Tidewater tries a failed job up to eight times, with a pause\nthat doubles after each attempt. Change it for one queue:\n\n```sh\ntidectl queue update shop/invoices --max-attempts 12\n# lines of code stay together. Always.\n```\n\nThe first pause of a failed job is five seconds, e.g. after a crash.", 0.81),
+		passage("Retries", "Settings", "| Setting | Default |\n|---|---|\n| `queue.retry.max_attempts` | 8 |\n| `queue.retry.multiplier` | 2.0 |\n", 0.66),
+		passage("Dead letters", "Dead letters", "After the last attempt a failed job becomes a dead letter. Does it vanish? Dead letters can be brought back:\n\n1. Fix the handler.\n2. Run `tidectl dead retry --queue shop/invoices --rate 5`.\n", 0.58),
+		passage("Retries 1.0", "The retry policy", "Tidewater tries a failed job up to eight times, with a pause that doubles after each attempt.", 0.52),
+		german,
+		passage("Limits", "Payload size", "A payload may have one mebibyte.", 0.33),
+	}
+}
+
+func TestExtractiveAnswersAreQuotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.chat(t, &library{hits: manual()}, nil, chat.Options{})
+	v := w.key()
+	var out strings.Builder
+	for _, question := range []string{
+		"How often does Tidewater try a failed job again?",
+		"How do I change the max attempts of a queue?",
+		"queue.retry.multiplier",
+		"How are dead letters brought back?",
+		"Wie kann ich eine Sicherung einspielen?",
+	} {
+		ctx := viewer.With(t.Context(), v)
+		events, err := c.Stream(ctx, chat.Request{Message: question})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "===== %s\n", question)
+		text := ""
+		for event := range events {
+			switch e := event.(type) {
+			case chat.Start:
+				out.WriteString("start\n")
+			case chat.Content:
+				text += e.Delta
+				fmt.Fprintf(&out, "content %q\n", e.Delta)
+			case chat.Sources:
+				for i, s := range e.Sources {
+					fmt.Fprintf(&out, "source %d %s %s\n", i+1, s.Title, s.URL)
+				}
+			case chat.FollowUp:
+				fmt.Fprintf(&out, "follow-up %q\n", e.Questions)
+			case chat.Done:
+				fmt.Fprintf(&out, "done %+v\n", e.Usage)
+			case chat.Failed:
+				t.Errorf("%s: %+v", question, e)
+			}
+		}
+		fmt.Fprintf(&out, "----- as it is shown\n%s\n\n", text)
+	}
+	golden := filepath.Join("testdata", "extractive.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(out.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("the answers differ from %s (rewrite it with -update when they should):\n%s", golden, &out)
+	}
+}
+
+func TestPassagesAreCutIntoWhatCanBeQuoted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"sentences":            {"One. Two! Three? Four", []string{"One.", "Two!", "Three?", "Four"}},
+		"lines of a paragraph": {"One goes\non here. Two.", []string{"One goes on here.", "Two."}},
+		"no sentence ends":     {"Use e.g. kv.range or v1.2. It is (see Sec. 3) fine. Am 3. Mai um 8 Uhr z. B. nicht.", []string{"Use e.g. kv.range or v1.2.", "It is (see Sec. 3) fine.", "Am 3. Mai um 8 Uhr z. B. nicht."}},
+		"quoted ends":          {"He said “stop.” Then it stopped. (It did.) Yes.", []string{"He said “stop.”", "Then it stopped.", "(It did.)", "Yes."}},
+		"code in a sentence":   {"Run `a. B. c` now. Then wait.", []string{"Run `a. B. c` now.", "Then wait."}},
+		"a lone tick":          {"A ` here. And there.", []string{"A ` here.", "And there."}},
+		"wide script":          {"これは文です。次の文です！終わり", []string{"これは文です。", "次の文です！", "終わり"}},
+		"headings and rules":   {"# Title\n\n## Sub\nText.\n\n---\nMore.\n\nUnder\n=====\n", []string{"Text.", "More.", "Under"}},
+		"a table":              {"Before.\n\n| a | b |\n|---|---|\n| 1. One. | 2 |\n\nAfter.", []string{"Before.", "| a | b |\n|---|---|\n| 1. One. | 2 |", "After."}},
+		"code":                 {"Before.\n\n```go\nx := 1\n\n// One. Two.\n```\nAfter.", []string{"Before.", "```go\nx := 1\n\n// One. Two.\n```", "After."}},
+		"code without an end":  {"~~~\nx := 1\n```", []string{"~~~\nx := 1\n```"}},
+		"longer fences":        {"````\n```\nx\n```\n````\nAfter.", []string{"````\n```\nx\n```\n````", "After."}},
+		"announced code":       {"Do it. Run this:\n\n```\nx\n```\n", []string{"Do it.", "Run this:\n\n```\nx\n```"}},
+		"announced list":       {"There are two:\n\n- One.\n- Two.\n\nAfter.", []string{"There are two:\n\n- One.\n- Two.", "After."}},
+		"announcing nothing":   {"Run this:\n\n## Next\n\nText.", []string{"Text."}},
+		"a list":               {"- One\n  goes on.\n\n- Two.\n3. Three\n\nAfter.", []string{"One goes on.", "Two.", "Three", "After."}},
+		"a quotation":          {"> One is\n> quoted. Two.", []string{"One is quoted.", "Two."}},
+		"nothing":              {" \n\n***\n", nil},
+		"windows lines":        {"One.\r\nTwo.\r\n", []string{"One.", "Two."}},
+		"not a list":           {"-5 degrees. 3.5 percent.", []string{"-5 degrees.", "3.5 percent."}},
+	} {
+		if got := chat.Units(test.in); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func FuzzUnits(f *testing.F) {
+	for _, hit := range manual() {
+		f.Add(hit.Text)
+	}
+	f.Add("- a:\n\t```\n|x|\n> 1) y. Z")
+	f.Fuzz(func(t *testing.T, text string) {
+		squeeze := func(s string) string {
+			return strings.Join(strings.Fields(strings.ReplaceAll(s, ">", " ")), "")
+		}
+		all := squeeze(text)
+		for _, unit := range chat.Units(text) {
+			if strings.TrimSpace(unit) == "" {
+				t.Fatalf("%q has an empty unit", text)
+			}
+			if !strings.Contains(all, squeeze(unit)) && !strings.Contains(unit, ":") {
+				t.Fatalf("%q is no quote of %q", unit, text)
+			}
+		}
+	})
+}

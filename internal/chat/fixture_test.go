@@ -1,0 +1,323 @@
+package chat_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/message"
+	"magpie/ent/privacy"
+	"magpie/internal/chat"
+	"magpie/internal/gid"
+	"magpie/internal/llm"
+	"magpie/internal/search"
+	"magpie/internal/store"
+	"magpie/internal/testkit"
+	"magpie/internal/viewer"
+)
+
+// world is a database with two workspaces.
+type world struct {
+	client      *ent.Client
+	mine, other uuid.UUID
+	docs, wiki  uuid.UUID // collections of mine, the older first
+	foreign     uuid.UUID // a collection of other
+	log         *logged
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	w := &world{client: db.Ent, log: new(logged)}
+	all := privacy.DecisionContext(t.Context(), privacy.Allow) // workspaces are made outside of any
+	w.mine = db.Ent.Workspace.Create().SetName("Mine").SaveX(all).ID
+	w.other = db.Ent.Workspace.Create().SetName("Other").SaveX(all).ID
+	w.docs = w.collection(t, w.mine, "Docs")
+	w.wiki = w.collection(t, w.mine, "Wiki")
+	w.foreign = w.collection(t, w.other, "Docs")
+	return w
+}
+
+func (w *world) collection(t testing.TB, workspace uuid.UUID, name string) uuid.UUID {
+	t.Helper()
+	ctx := viewer.With(t.Context(), viewer.System(workspace))
+	return w.client.Collection.Create().SetName(name).SetEmbeddingModel("builtin").SaveX(ctx).ID
+}
+
+// key is a new API key of mine that reaches the collections; none means all.
+func (w *world) key(collections ...uuid.UUID) viewer.Viewer {
+	return viewer.Viewer{
+		Workspace: w.mine, Subject: gid.New(gid.APIKey), Kind: viewer.KindKey, Surface: viewer.SurfacePublic,
+		AllCollections: len(collections) == 0, Collections: collections,
+	}
+}
+
+func (w *world) session() viewer.Viewer {
+	return viewer.Viewer{
+		Workspace: w.mine, Subject: gid.New(gid.User), Kind: viewer.KindSession, Surface: viewer.SurfaceDashboard,
+		Role: viewer.RoleViewer, AllCollections: true,
+	}
+}
+
+// chat makes a Chat that is closed at the end of the test.
+func (w *world) chat(t testing.TB, s chat.Searcher, models *llm.Models, opt chat.Options) *chat.Chat {
+	t.Helper()
+	opt.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := chat.New(w.client, s, models, opt)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// messages reads a conversation as it is stored.
+func (w *world) messages(t *testing.T, conversation uuid.UUID) []*ent.Message {
+	t.Helper()
+	return w.client.Message.Query().Where(message.ConversationID(conversation)).
+		Order(ent.Asc(message.FieldCreatedAt, message.FieldID)).
+		AllX(viewer.With(t.Context(), viewer.System(w.mine)))
+}
+
+// logged collects log lines.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// library is a search engine that always finds the same passages.
+type library struct {
+	hits []search.Hit
+	fail error
+
+	mu      sync.Mutex
+	queries []search.Query
+	reach   [][]uuid.UUID // nil: everything
+}
+
+func (l *library) Search(ctx context.Context, scope viewer.Scope, q search.Query) (*search.Results, error) {
+	if _, err := scope.Workspace(); err != nil {
+		return nil, err
+	}
+	ids, all := scope.Collections()
+	if !all && ids == nil {
+		ids = []uuid.UUID{}
+	}
+	l.mu.Lock()
+	l.queries = append(l.queries, q)
+	l.reach = append(l.reach, ids)
+	l.mu.Unlock()
+	if l.fail != nil {
+		return nil, l.fail
+	}
+	results := new(search.Results)
+	for _, hit := range l.hits {
+		if hit.Score >= q.MinScore && len(results.Hits) < q.Limit {
+			results.Hits = append(results.Hits, hit)
+		}
+	}
+	return results, ctx.Err()
+}
+
+// asked returns the texts that were searched for.
+func (l *library) asked() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var texts []string
+	for _, q := range l.queries {
+		texts = append(texts, q.Text)
+	}
+	return texts
+}
+
+// passage makes a passage of the document with the title; equal titles are one document.
+func passage(title, heading, text string, score float64) search.Hit {
+	return search.Hit{
+		Passage: gid.New(gid.Passage), Document: uuid.NewSHA1(uuid.Nil, []byte(title)), Title: title,
+		URL:  "https://docs.example/" + strings.ToLower(strings.ReplaceAll(title, " ", "-")),
+		Text: text, Headings: []string{title, heading}, Language: "en", Score: score,
+	}
+}
+
+func retryPassages() []search.Hit {
+	return []search.Hit{
+		passage("Retries", "The retry policy", "Tidewater tries a failed job eight times. The pause grows with each attempt.", 0.82),
+		passage("Retries", "Dead letters", "A job that failed for good becomes a dead letter. Dead letters stay for thirty days.", 0.64),
+		passage("Queues", "Create a queue", "Every queue has a policy of its own. Attempts are counted for each job.", 0.55),
+		passage("Limits", "Payload size", "A payload may have one mebibyte.", 0.31),
+	}
+}
+
+// completion is a request as the provider sees it.
+type completion struct {
+	Model    string `json:"model"`
+	Stream   bool   `json:"stream"`
+	Messages []struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	} `json:"messages"`
+}
+
+func (c completion) last() string { return c.Messages[len(c.Messages)-1].Content }
+
+// provider is an HTTP server that speaks the streaming chat completions protocol by script: each request takes the next
+// scene.
+type provider struct {
+	server *httptest.Server
+	mu     sync.Mutex
+	scenes []scene
+	heard  []completion
+}
+
+type scene func(p *pen)
+
+// pen writes one streamed completion.
+type pen struct {
+	w http.ResponseWriter
+	r *http.Request
+}
+
+func newProvider(t *testing.T, scenes ...scene) *provider {
+	t.Helper()
+	p := &provider{scenes: scenes}
+	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var c completion
+		if err := json.NewDecoder(r.Body).Decode(&c); err != nil || !strings.HasSuffix(r.URL.Path, "/chat/completions") || !c.Stream {
+			http.Error(w, "not a streamed chat completion", http.StatusBadRequest)
+			return
+		}
+		p.mu.Lock()
+		p.heard = append(p.heard, c)
+		var play scene
+		if len(p.scenes) > 0 {
+			play, p.scenes = p.scenes[0], p.scenes[1:]
+		}
+		p.mu.Unlock()
+		if play == nil {
+			http.Error(w, "the script is at its end", http.StatusBadRequest)
+			return
+		}
+		play(&pen{w: w, r: r})
+	}))
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+func (p *provider) requests() []completion {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]completion(nil), p.heard...)
+}
+
+func (p *pen) event(data string) {
+	if p.w.Header().Get("Content-Type") == "" {
+		p.w.Header().Set("Content-Type", "text/event-stream")
+	}
+	_, _ = fmt.Fprintf(p.w, "data: %s\n\n", data)
+	_ = http.NewResponseController(p.w).Flush()
+}
+
+func (p *pen) text(pieces ...string) {
+	for _, piece := range pieces {
+		quoted, _ := json.Marshal(piece)
+		p.event(`{"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":` + string(quoted) + `},"finish_reason":null}]}`)
+	}
+}
+
+func (p *pen) end(prompt, written int) {
+	p.event(`{"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+	p.event(fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`, prompt, written, prompt+written))
+	p.event("[DONE]")
+}
+
+// says is the scene of a model that writes these pieces.
+func says(pieces ...string) scene {
+	return func(p *pen) {
+		p.text(pieces...)
+		p.end(100, len(pieces))
+	}
+}
+
+// told is a finished stream.
+type told struct {
+	conversation uuid.UUID
+	text         string
+	pieces       int
+	sources      []chat.Source
+	questions    []string
+	done         *chat.Done
+	failed       *chat.Failed
+	order        string // s, c, S, f, d or ! for each event, repeats of c once
+}
+
+func (l *told) take(event chat.Event) {
+	mark := ""
+	switch e := event.(type) {
+	case chat.Start:
+		mark, l.conversation = "s", e.Conversation
+	case chat.Content:
+		mark = "c"
+		l.text += e.Delta
+		l.pieces++
+	case chat.Sources:
+		mark, l.sources = "S", e.Sources
+	case chat.FollowUp:
+		mark, l.questions = "f", e.Questions
+	case chat.Done:
+		mark, l.done = "d", &e
+	case chat.Failed:
+		mark, l.failed = "!", &e
+	}
+	if mark != "c" || !strings.HasSuffix(l.order, "c") {
+		l.order += mark
+	}
+}
+
+// ask streams one answer to its end.
+func ask(t *testing.T, c *chat.Chat, v viewer.Viewer, req chat.Request) *told {
+	t.Helper()
+	l, err := listen(t.Context(), c, v, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// listen is ask for goroutines, which must not end the test.
+func listen(ctx context.Context, c *chat.Chat, v viewer.Viewer, req chat.Request) (*told, error) {
+	ctx, cancel := context.WithTimeout(viewer.With(ctx, v), time.Minute)
+	defer cancel()
+	events, err := c.Stream(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	l := new(told)
+	for event := range events {
+		l.take(event)
+	}
+	return l, ctx.Err()
+}
