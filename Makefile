@@ -1,21 +1,26 @@
 # Magpie: `make` alone lists what there is.
 SHELL := /bin/bash
-.SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# What to test, and more flags of go test: make test PKGS=./rest/... ARGS='-run Search -v'
-PKGS ?= ./...
+# What to test, and more flags of go test:
+#   make test ARGS='-run Search -v' PKGS=./rest/...     or     make test ARGS='-run Search -v ./rest/...'
 ARGS ?=
+PKGS ?= $(if $(findstring ./,$(ARGS)),,./...)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 # More flags of the benchmark: make bench BENCH='--passages 100000'
 BENCH ?=
-GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
+
+# The packages whose tests have functions of a kind: $(call packages,Fuzz)
+packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 dirname | sort -u)
+# What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
+finish = go run ./internal/tools/testservers && exit $$status
 
 .PHONY: help setup build demo up down run test test-race verify lint fmt gen bench eval fuzz clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## install what is missing: PostgreSQL with pgvector, Redis, a C compiler
 	@scripts/setup.sh
@@ -35,11 +40,11 @@ down: build ## stop what make up started
 run: setup build ## run Magpie in the foreground, with servers of its own
 	@bin/magpie dev
 
-test: setup ## run every test against private servers
-	@status=0; go test -timeout 20m $(ARGS) $(PKGS) || status=$$?; go run ./internal/tools/testservers; exit $$status
+test: setup ## run every test against private servers; ARGS and PKGS choose
+	@status=0; go test -timeout 20m $(ARGS) $(PKGS) || status=$$?; $(finish)
 
 test-race: setup ## the same under the race detector
-	@status=0; go test -race -timeout 40m $(ARGS) $(PKGS) || status=$$?; go run ./internal/tools/testservers; exit $$status
+	@status=0; go test -race -timeout 40m $(ARGS) $(PKGS) || status=$$?; $(finish)
 
 gen: ## write the generated code anew
 	@go run ./internal/tools/generate
@@ -48,27 +53,29 @@ fmt: ## format the code
 	@gofmt -w $$(git ls-files '*.go')
 
 verify: gen ## fail when generated code, formatting or go vet are not in order
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted; run make fmt:"; echo "$$unformatted"; exit 1; }
 	@go vet ./...
-	@git diff --exit-code --stat -- ent graph go.mod go.sum || { echo "generated code is not current; commit what make gen wrote"; exit 1; }
+	@changed=$$(git status --porcelain -- ent graph go.mod go.sum); test -z "$$changed" || { echo "generated code is not current; commit what make gen wrote:"; echo "$$changed"; exit 1; }
 
-lint: ## the strict linters
+lint: ## the strict linters; golangci-lint is used when installed, else built first, which takes minutes
 	@if command -v golangci-lint >/dev/null; then golangci-lint run ./...; else go run $(GOLANGCI) run ./...; fi
 
 bench: setup build ## measure what has a budget
-	@go test -run '^$$' -bench . -benchtime 1s ./internal/search/analysis ./internal/embed ./internal/ingest/...
+	@status=0; go test -run '^$$' -bench . $(call packages,Benchmark) || status=$$?; $(finish)
 	@bin/magpie bench $(BENCH)
 
-eval: ## search quality on the questions of the demonstration, against its golden file
-	@go test -count=1 -v -run Quality ./internal/search/...; go run ./internal/tools/testservers
+eval: setup ## search quality on the questions of the demonstration, against its golden file
+	@status=0; go test -count=1 -v -run Quality ./internal/search/... || status=$$?; $(finish)
 
-fuzz: ## run every fuzz target for FUZZTIME
-	@for pkg in $$(go list ./...); do \
-	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
-	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+fuzz: setup ## run every fuzz target for FUZZTIME
+	@status=0; for package in $(call packages,Fuzz); do \
+	  for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$package/*_test.go); do \
+	    echo "$$package $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || status=1; \
 	  done; \
-	done
+	done; $(finish)
 
-clean: down ## remove built programs and the private servers' data
-	@go run ./internal/tools/testservers
+clean: build ## remove built programs and the data of the private servers
+	@go run ./internal/tools/testservers -remove
+	@bin/magpie down --purge
 	@rm -rf bin .magpie

@@ -285,6 +285,34 @@ func (s *Stack) exclusively(ctx context.Context, do func() error) error {
 
 // Shutdown ends the servers of o.Dir whoever holds them. It is no error when none run or the folder does not exist.
 func Shutdown(ctx context.Context, o Options) error {
+	return atPlace(ctx, o, func(where place, o Options) error {
+		return newStack(o, where).stopServers(ctx)
+	})
+}
+
+// ShutdownUnheld ends the servers of o.Dir unless a process holds them.
+func ShutdownUnheld(ctx context.Context, o Options) error {
+	return atPlace(ctx, o, func(where place, o Options) error {
+		held, err := isHeld(filepath.Join(o.Dir, holdersLock))
+		if err != nil || held {
+			return err
+		}
+		return newStack(o, where).stopServers(ctx)
+	})
+}
+
+// Remove ends the servers of o.Dir and deletes their data, wherever it is, and the socket folder. Other files in o.Dir stay.
+func Remove(ctx context.Context, o Options) error {
+	return atPlace(ctx, o, func(where place, o Options) error {
+		if err := newStack(o, where).stopServers(ctx); err != nil {
+			return err
+		}
+		return where.remove()
+	})
+}
+
+// atPlace works on a data folder that was used before, with the start lock held; it does nothing where there is none.
+func atPlace(ctx context.Context, o Options, do func(where place, o Options) error) error {
 	o, err := o.complete()
 	if err != nil {
 		return err
@@ -301,25 +329,5 @@ func Shutdown(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return newStack(o, where).stopServers(ctx)
-}
-
-// Remove ends the servers of o.Dir and deletes their data, wherever it is, and the socket folder. Other files in o.Dir stay.
-func Remove(ctx context.Context, o Options) error {
-	if err := Shutdown(ctx, o); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(o.Dir, placeFile)); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	unlock, err := lock(ctx, filepath.Join(o.Dir, startLock))
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	where, err := locate(o.Dir)
-	if err != nil {
-		return err
-	}
-	return where.remove()
+	return do(where, o)
 }

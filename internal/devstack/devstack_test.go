@@ -247,6 +247,12 @@ func TestStopLeavesServersThatAnotherProcessHolds(t *testing.T) {
 	if !answers(stack.AdminURL) {
 		t.Fatal("PostgreSQL was stopped under another process")
 	}
+	if err := devstack.ShutdownUnheld(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if !answers(stack.AdminURL) {
+		t.Fatal("PostgreSQL was shut down as unheld under another process")
+	}
 	if err := devstack.Shutdown(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

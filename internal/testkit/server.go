@@ -67,14 +67,26 @@ func sharedStack() (devstack.Options, error) {
 	return devstack.Options{Dir: filepath.Join(root, ".magpie", "test"), Fast: true, WithoutRedis: true, IdleStop: idleStop}, nil
 }
 
-// Shutdown ends the shared PostgreSQL whoever uses it. Programs that run all tests call it once they are done.
+// Shutdown ends the shared PostgreSQL unless a test is using it this moment. What runs all tests calls it once they are done.
 func Shutdown(ctx context.Context) error {
 	o, err := sharedStack()
 	if err != nil {
 		return err
 	}
-	if err := devstack.Shutdown(ctx, o); err != nil {
+	if err := devstack.ShutdownUnheld(ctx, o); err != nil {
 		return fmt.Errorf("stop the shared server: %w", err)
+	}
+	return nil
+}
+
+// Remove ends the shared PostgreSQL whoever uses it, and deletes its data.
+func Remove(ctx context.Context) error {
+	o, err := sharedStack()
+	if err != nil {
+		return err
+	}
+	if err := devstack.Remove(ctx, o); err != nil {
+		return fmt.Errorf("remove the shared server: %w", err)
 	}
 	return nil
 }
@@ -114,7 +126,7 @@ func (s *server) execute(ctx context.Context, statements ...string) error {
 	defer func() { _ = connection.Close(ctx) }() // each statement has been answered
 	for _, statement := range statements {
 		if _, err := connection.Exec(ctx, statement); err != nil {
-			return err //nolint:wrapcheck // every caller says what it was doing
+			return fmt.Errorf("on the server: %w", err)
 		}
 	}
 	return nil
