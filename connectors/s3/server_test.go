@@ -43,7 +43,7 @@ var buckets atomic.Int64
 
 // newBucket makes an empty bucket. Tests that share a server are the subtests
 // of one.
-func newBucket(t *testing.T, server *devstack.S3) bucket {
+func newBucket(t testing.TB, server *devstack.S3) bucket {
 	t.Helper()
 	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -104,7 +104,7 @@ func (b bucket) settings(more map[string]any) connectors.Settings {
 	}
 }
 
-func open(t *testing.T, settings connectors.Settings) connectors.Source {
+func open(t testing.TB, settings connectors.Settings) connectors.Source {
 	t.Helper()
 	registry, err := connectors.NewRegistry(s3.Kind(dial))
 	if err != nil {
