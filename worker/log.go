@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 
@@ -14,18 +13,17 @@ type bridge struct{ log *slog.Logger }
 
 var _ asynq.Logger = bridge{}
 
-func (b bridge) line(level slog.Level, args []any) {
-	b.log.Log(context.Background(), level, "asynq", "line", fmt.Sprint(args...)) //nolint:forbidigo // asynq hands no context over
-}
-
 // Debug is dropped: it tells of every look at an empty queue.
 func (b bridge) Debug(...any) {}
 
 // Info is of interest to people who look into the queue itself.
-func (b bridge) Info(args ...any) { b.line(slog.LevelDebug, args) }
+func (b bridge) Info(args ...any) { b.log.Debug("asynq", "line", fmt.Sprint(args...)) }
 
-func (b bridge) Warn(args ...any)  { b.line(slog.LevelWarn, args) }
-func (b bridge) Error(args ...any) { b.line(slog.LevelError, args) }
+// Warn passes a warning on.
+func (b bridge) Warn(args ...any) { b.log.Warn("asynq", "line", fmt.Sprint(args...)) }
+
+// Error passes an error on.
+func (b bridge) Error(args ...any) { b.log.Error("asynq", "line", fmt.Sprint(args...)) }
 
 // Fatal does not end the process: that is for cmd to decide.
-func (b bridge) Fatal(args ...any) { b.line(slog.LevelError, args) }
+func (b bridge) Fatal(args ...any) { b.Error(args...) }
