@@ -17,7 +17,7 @@ func PublicCORS() *cors.Cors {
 	return cors.New(cors.Options{
 		AllowedOrigins: []string{"*"},
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
-		AllowedHeaders: []string{"Accept", "Content-Type", keyHeader, timestampHeader, signatureHeader, requestid.Header},
+		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{conversationHeader, requestid.Header, limitHeader, remainingHeader, resetHeader, "Retry-After"},
 		MaxAge:         corsAge,
 	})

@@ -121,9 +121,17 @@ func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Resul
 	}
 	l.found()
 	return Result{
-		Allowed: r.Allowed >= n, Limit: perMinute, Remaining: max(r.Remaining, 0),
+		Allowed: r.Allowed >= n, Limit: perMinute, Remaining: remaining(perMinute, max(r.ResetAfter, 0)),
 		Reset: now.Add(max(r.ResetAfter, 0)), RetryAfter: max(r.RetryAfter, 0),
 	}, nil
+}
+
+// remaining is how many requests fit into what is left of the minute. The
+// script's own figure is cut off after it was rounded, and often one too low.
+func remaining(perMinute int, resetAfter time.Duration) int {
+	interval := max(time.Minute/time.Duration(perMinute), 1)
+	left := interval*time.Duration(perMinute) - resetAfter + min(10*time.Microsecond, interval/2)
+	return min(max(int(left/interval), 0), perMinute)
 }
 
 // resting reports whether Redis failed so recently that it is not asked. When

@@ -94,6 +94,12 @@ func TestALimiterCountsEachKeyForItself(t *testing.T) {
 					t.Errorf("Peek counts: %+v %v", r, err)
 				}
 			}
+			for _, perMinute := range []int{1, 7, 60, 600, 1000, 7919} {
+				key := fmt.Sprint("exact ", perMinute)
+				if r := allow(t, l, key, perMinute); r.Remaining != perMinute-1 {
+					t.Errorf("the first of %d: %+v", perMinute, r)
+				}
+			}
 			for range 20 {
 				if r := allow(t, l, "c", 0); !r.Allowed || r.Limit != 0 {
 					t.Errorf("without a limit: %+v", r)
