@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +57,14 @@ func (l *Local) Do(ctx context.Context, operation string, variables map[string]a
 func (l *Local) Subscribe(ctx context.Context, operation string, variables map[string]any, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancel(storedop.With(viewer.With(ctx, viewer.System(l.workspace))))
 	defer cancel()
-	call := &call{params: &graphql.RawParams{Query: l.document, OperationName: operation, Variables: variables}, each: each}
+	plain := make(map[string]any, len(variables))
+	for name, value := range variables {
+		var err error
+		if plain[name], err = asWire(value); err != nil {
+			return fmt.Errorf("the variable %s of %s: %w", name, operation, err)
+		}
+	}
+	call := &call{params: &graphql.RawParams{Query: l.document, OperationName: operation, Variables: plain}, each: each}
 	request, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, call), http.MethodPost, "/", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", operation, err)
@@ -69,6 +77,29 @@ func (l *Local) Subscribe(ctx context.Context, operation string, variables map[s
 		return apierr.From(fmt.Errorf("run %s: it panicked", operation))
 	}
 	return context.Cause(ctx) //nolint:wrapcheck // nil, or why the caller wanted no more
+}
+
+// asWire gives a variable the form that it would have come in from outside;
+// uploads are passed as they are.
+func asWire(value any) (any, error) {
+	if list, ok := value.([]graphql.Upload); ok {
+		uploads := make([]any, len(list))
+		for i, u := range list {
+			uploads[i] = u
+		}
+		return uploads, nil
+	}
+	content, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	var plain any
+	if err := decoder.Decode(&plain); err != nil {
+		return nil, fmt.Errorf("cannot be read as JSON: %w", err)
+	}
+	return plain, nil
 }
 
 type callKey struct{}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"magpie/internal/testkit"
 	"magpie/cmd/magpie/wire"
+	"magpie/internal/testkit"
 )
 
 func TestRedisFormsMakeTheirClients(t *testing.T) {

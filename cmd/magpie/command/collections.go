@@ -1,0 +1,191 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+type collectionsCommand struct {
+	List   collectionsList   `cmd:"" default:"1" help:"List the collections."`
+	Create collectionsCreate `cmd:"" help:"Make a collection."`
+	Show   collectionsShow   `cmd:"" help:"Show a collection."`
+	Delete collectionsDelete `cmd:"" help:"Delete a collection with its connectors and documents."`
+}
+
+type collectionsList struct{}
+
+// Run lists the collections.
+func (collectionsList) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		rows, err := every[collectionRow](r, s, "ListCollections", nil, 0)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(rows, func() {
+			table := make([][]string, 0, len(rows))
+			for _, row := range rows {
+				table = append(table, []string{row.ID.String(), row.Name, strconv.Itoa(row.Stats.Documents),
+					strconv.Itoa(row.Stats.Embeddings), size(row.Stats.StorageBytes), moment(row.Stats.LastSync)})
+			}
+			r.console.Table([]string{"ID", "NAME", "DOCUMENTS", "PASSAGES", "SIZE", "LAST SYNC"}, table,
+				"There is no collection yet; make one with `magpie collections create NAME`.")
+		})
+	})
+}
+
+type collectionsCreate struct {
+	Name        string `arg:"" help:"Name of the collection."`
+	Description string `help:"What it holds."`
+	Model       string `help:"Embedding model; the default one when left out. It cannot be changed later."`
+}
+
+// Run makes the collection.
+func (c collectionsCreate) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		input := variables{"name": c.Name}
+		optional(input, "description", c.Description)
+		optional(input, "embeddingModel", c.Model)
+		row, err := createCollection(r, s, input)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(row, func() { r.console.Printf("%s\n", row.ID) })
+	})
+}
+
+func createCollection(ctx context.Context, s *session, input variables) (collectionRow, error) {
+	var answer struct {
+		Collection collectionRow `json:"collection"`
+	}
+	err := s.do(ctx, "CreateCollection", variables{"input": input}, &answer)
+	return answer.Collection, err
+}
+
+type collectionsShow struct {
+	Collection string `arg:"" help:"Id or name."`
+	Recount    bool   `help:"Count documents, passages and bytes anew first."`
+}
+
+// Run shows the collection.
+func (c collectionsShow) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		id, err := collectionID(r, s, c.Collection)
+		if err != nil {
+			return err
+		}
+		if c.Recount {
+			if err := s.do(r, "RefreshCollectionStats", variables{"id": id}, nil); err != nil {
+				return err
+			}
+		}
+		row, err := getCollection(r, s, id)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(row, func() {
+			connectors := make([]string, 0, len(row.ConnectorIDs))
+			for _, id := range row.ConnectorIDs {
+				connectors = append(connectors, id.String())
+			}
+			r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"description", text(row.Description)},
+				[2]string{"embedding model", row.EmbeddingModel}, [2]string{"documents", strconv.Itoa(row.Stats.Documents)},
+				[2]string{"passages", strconv.Itoa(row.Stats.Embeddings)}, [2]string{"size", size(row.Stats.StorageBytes)},
+				[2]string{"last sync", moment(row.Stats.LastSync)}, [2]string{"connectors", strings.Join(connectors, " ")},
+				[2]string{"made", moment(&row.CreatedAt)})
+		})
+	})
+}
+
+func getCollection(ctx context.Context, s *session, id uuid.UUID) (collectionRow, error) {
+	var answer struct {
+		Collection collectionRow `json:"collection"`
+	}
+	err := s.do(ctx, "GetCollection", variables{"id": id}, &answer)
+	return answer.Collection, err
+}
+
+type collectionsDelete struct {
+	Collection string `arg:"" help:"Id or name."`
+	Yes        bool   `help:"Really delete it."`
+}
+
+// Run deletes the collection.
+func (c collectionsDelete) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		id, err := collectionID(r, s, c.Collection)
+		if err != nil {
+			return err
+		}
+		row, err := getCollection(r, s, id)
+		if err != nil {
+			return err
+		}
+		if !c.Yes {
+			return fmt.Errorf("this deletes %q with %d connectors and %d documents; say it again with --yes",
+				row.Name, len(row.ConnectorIDs), row.Stats.Documents)
+		}
+		if err := s.do(r, "DeleteCollection", variables{"id": id}, nil); err != nil {
+			return err
+		}
+		return r.console.Result(map[string]uuid.UUID{"deleted": id}, func() { r.console.Note("Deleted %s.", row.Name) })
+	})
+}
+
+// collectionID finds a collection by its id or its name.
+func collectionID(ctx context.Context, s *session, wanted string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(wanted); err == nil {
+		return id, nil
+	}
+	rows, err := every[collectionRow](ctx, s, "ListCollections", nil, 0)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return byName("collection", wanted, rows, func(c collectionRow) (string, uuid.UUID) { return c.Name, c.ID })
+}
+
+// byName finds the one row of a name.
+func byName[T any](what, wanted string, rows []T, of func(T) (string, uuid.UUID)) (uuid.UUID, error) {
+	found := uuid.Nil
+	for _, row := range rows {
+		name, id := of(row)
+		if name != wanted {
+			continue
+		}
+		if found != uuid.Nil {
+			return uuid.Nil, fmt.Errorf("several %ss are called %q; give the id", what, wanted)
+		}
+		found = id
+	}
+	if found == uuid.Nil {
+		return uuid.Nil, fmt.Errorf("there is no %s %q; `magpie %ss list` shows them", what, wanted, what)
+	}
+	return found, nil
+}
+
+var errNothing = errors.New("give something to change; --help lists what can be")
+
+// optional adds an input that was given.
+func optional(input variables, name, value string) {
+	if value != "" {
+		input[name] = value
+	}
+}
+
+// size is a number of bytes for people.
+func size(bytes int64) string {
+	switch {
+	case bytes < 1<<10:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	case bytes < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	default:
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+	}
+}

@@ -1,0 +1,195 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"magpie/cmd/magpie/console"
+	"magpie/internal/apierr"
+	"magpie/internal/config"
+)
+
+// Streams are what a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// grammar is the whole command line.
+type grammar struct {
+	globals
+
+	Up   upCommand   `cmd:"" group:"local" help:"Start Magpie in the background with PostgreSQL and Redis of its own, and the demo documents."`
+	Down downCommand `cmd:"" group:"local" help:"Stop what up or dev started."`
+	Demo demoCommand `cmd:"" group:"local" help:"Show the main job: sync a folder and a bucket, search, answer."`
+	Dev  devCommand  `cmd:"" group:"local" help:"Run everything in this terminal, with PostgreSQL and Redis of its own."`
+
+	Serve   serveCommand   `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`
+	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
+	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
+
+	Users       usersCommand       `cmd:"" group:"operate" help:"People who may sign in."`
+	Keys        keysCommand        `cmd:"" group:"operate" help:"API keys."`
+	Collections collectionsCommand `cmd:"" group:"operate" help:"Collections of documents."`
+	Connectors  connectorsCommand  `cmd:"" group:"operate" help:"Sources that fill collections."`
+	Files       filesCommand       `cmd:"" group:"operate" help:"Files of a file_upload connector."`
+	Sync        syncCommand        `cmd:"" group:"operate" help:"Syncs of a connector."`
+	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
+	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
+	Bench       benchCommand       `cmd:"" group:"operate" help:"Measure."`
+	Version     versionCommand     `cmd:"" group:"operate" help:"Print the version."`
+}
+
+// globals are flags of every command.
+type globals struct {
+	Config      string `placeholder:"FILE" type:"path" help:"File of NAME=value settings; see docs/configuration.md."`
+	Data        string `placeholder:"DIR" type:"path" help:"Data folder of up, dev and demo (.magpie)."`
+	DatabaseURL string `placeholder:"URL" help:"DATABASE_URL."`
+	RedisURL    string `placeholder:"URL" help:"REDIS_URL."`
+	LogLevel    string `placeholder:"LEVEL" help:"debug, info, warn or error."`
+	LogFormat   string `placeholder:"FORMAT" help:"text or json."`
+	Workspace   string `placeholder:"ID|NAME" help:"Workspace to operate on; the only one when left out."`
+	JSON        bool   `help:"Print results as JSON."`
+}
+
+// runtime is what commands run with.
+type runtime struct {
+	context.Context //nolint:containedctx // lives exactly as long as one command
+
+	globals
+	streams Streams
+	console *console.Console
+}
+
+// exitCode unwinds the parser when it has printed help.
+type exitCode int
+
+// Run runs the command that the arguments name and returns the exit code: 0, 1
+// for a failure, 2 for a command line that cannot be understood. It prints
+// errors itself, one line each. The end of ctx stops the command.
+func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
+	var g grammar
+	parser, err := kong.New(&g,
+		kong.Name("magpie"),
+		kong.Description("A self-hosted knowledge search service."),
+		kong.Writers(streams.Out, streams.Err),
+		kong.Exit(func(code int) { panic(exitCode(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "local", Title: "On one machine:"},
+			{Key: "run", Title: "In production:"},
+			{Key: "operate", Title: "Operate it:"},
+		}),
+	)
+	if err != nil {
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", err)
+		return 1
+	}
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case exitCode:
+			code = int(cause)
+		default:
+			panic(cause)
+		}
+	}()
+	if len(arguments) == 0 {
+		arguments = []string{"--help"}
+	}
+	parsed, err := parser.Parse(arguments)
+	if err != nil {
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", describe(err))
+		return 2
+	}
+	r := &runtime{Context: ctx, globals: g.globals, streams: streams}
+	if err = r.prepare(); err == nil {
+		err = parsed.Run(r)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", describe(err))
+		return 1
+	}
+	return 0
+}
+
+// prepare makes the console, which settings have a say in.
+func (r *runtime) prepare() error {
+	c, err := r.settings(nil)
+	if err != nil {
+		return err
+	}
+	r.console = console.New(console.Options{
+		Out: r.streams.Out, Err: r.streams.Err, JSON: r.JSON, Plain: c.NoColor != "" || c.Terminal == "dumb",
+	})
+	return nil
+}
+
+// source says where the settings of this command line come from. Further ones
+// count like flags.
+func (r *runtime) source(further map[string]string) config.Source {
+	flags := map[string]string{}
+	for name, value := range map[string]string{
+		"DATABASE_URL": r.DatabaseURL, "REDIS_URL": r.RedisURL, "LOG_LEVEL": r.LogLevel, "LOG_FORMAT": r.LogFormat, "MAGPIE_DATA": r.Data,
+	} {
+		if value != "" {
+			flags[name] = value
+		}
+	}
+	maps.Copy(flags, further)
+	return config.Source{Flags: flags, File: r.Config}
+}
+
+func (r *runtime) settings(further map[string]string) (*config.Config, error) {
+	return config.Load(r.source(further)) //nolint:wrapcheck // names the setting already
+}
+
+// logger writes to the error output as the settings say.
+func (r *runtime) logger(c *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(r.streams.Err, options))
+	}
+	return slog.New(slog.NewTextHandler(r.streams.Err, options))
+}
+
+// describe makes one line of an error. What callers from outside are not told
+// is what the person at the shell needs.
+func describe(err error) string {
+	text := err.Error()
+	var edge *apierr.Error
+	if errors.As(err, &edge) {
+		text = edge.Message
+		if edge.Code == apierr.Internal || edge.Code == apierr.Unavailable {
+			text = innermost(edge)
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		text = "interrupted"
+	}
+	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
+}
+
+// innermost is the text of the error that an edge's error hides from callers.
+func innermost(edge *apierr.Error) string {
+	var cause error = edge
+	for {
+		var hidden *apierr.Error
+		switch inner := errors.Unwrap(cause); {
+		case errors.As(cause, &hidden) && hidden.Cause != nil:
+			cause = hidden.Cause
+		case errors.As(cause, new(*gqlerror.Error)) && inner != nil:
+			cause = inner
+		default:
+			return cause.Error()
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+type connectorsCommand struct {
+	List   connectorsList   `cmd:"" default:"1" help:"List the connectors."`
+	Kinds  connectorsKinds  `cmd:"" help:"List the kinds of connectors with their options."`
+	Create connectorsCreate `cmd:"" help:"Make a connector."`
+	Show   connectorsShow   `cmd:"" help:"Show a connector."`
+	Update connectorsUpdate `cmd:"" help:"Change a connector."`
+	Test   connectorsTest   `cmd:"" help:"Try a connector's connection."`
+	Delete connectorsDelete `cmd:"" help:"Delete a connector with its documents and files."`
+}
+
+type connectorsList struct {
+	Collection string `help:"Only those of this collection (id or name)."`
+}
+
+// Run lists the connectors.
+func (c connectorsList) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		v := variables{}
+		if c.Collection != "" {
+			id, err := collectionID(r, s, c.Collection)
+			if err != nil {
+				return err
+			}
+			v["collection"] = id
+		}
+		rows, err := every[connectorRow](r, s, "ListConnectors", v, 0)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(rows, func() {
+			table := make([][]string, 0, len(rows))
+			for _, row := range rows {
+				schedule := "manual"
+				if row.DocSync.Strategy == "scheduled" {
+					schedule = row.DocSync.Interval
+				}
+				table = append(table, []string{row.ID.String(), row.Name, row.Type, strings.ToLower(row.Status), row.Collection.Name,
+					schedule, moment(row.LastSync)})
+			}
+			r.console.Table([]string{"ID", "NAME", "TYPE", "STATUS", "COLLECTION", "SCHEDULE", "LAST SYNC"}, table,
+				"There is no connector yet; make one with `magpie connectors create`.")
+		})
+	})
+}
+
+type connectorsKinds struct{}
+
+// Run lists the kinds.
+func (connectorsKinds) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		var answer struct {
+			Kinds []kindRow `json:"kinds"`
+		}
+		if err := s.do(r, "ConnectorKinds", nil, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Kinds, func() {
+			for _, kind := range answer.Kinds {
+				r.console.Printf("%s  %s\n", r.console.Bold(kind.Name), kind.Description)
+				for _, option := range kind.Options {
+					r.console.Printf("  --option %s  %s\n", placeholder(option), option.Help)
+				}
+				for _, option := range kind.Credentials {
+					r.console.Printf("  --credential %s  %s\n", placeholder(option), option.Help)
+				}
+			}
+		})
+	})
+}
+
+func placeholder(o kindOption) string {
+	value := o.Type
+	if o.Example != nil {
+		value = *o.Example
+	}
+	if o.Required {
+		return o.Name + "=" + value + " (needed)"
+	}
+	return o.Name + "=" + value
+}
+
+// connectorSettings are given when a connector is made and when it is changed.
+type connectorSettings struct {
+	Option          []string `placeholder:"NAME=VALUE" sep:"none" help:"Option of the kind; a list is given as JSON: repos=[\"a\",\"b\"]."`
+	OptionJSON      string   `placeholder:"OBJECT" help:"All options as one JSON object."`
+	Credential      []string `placeholder:"NAME=VALUE" sep:"none" help:"Credential; other users of this machine can see it: prefer --credentials."`
+	CredentialsFile string   `name:"credentials" placeholder:"FILE" help:"File with the credentials as a JSON object; - reads them from the input."`
+	Schedule        string   `placeholder:"INTERVAL" help:"15m, 30m, 1h, 2h, 4h, 6h, 12h, 24h, or manual."`
+	Disabled        bool     `help:"Let no sync run."`
+}
+
+func (c connectorSettings) input(r *runtime) (variables, error) {
+	input := variables{}
+	options, err := assignments(c.Option, c.OptionJSON, "--option")
+	if err != nil {
+		return nil, err
+	}
+	if len(options) > 0 {
+		input["config"] = options
+	}
+	secret := ""
+	if c.CredentialsFile != "" {
+		content, err := readInput(r, c.CredentialsFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the credentials: %w", err)
+		}
+		secret = string(content)
+	}
+	credentials, err := assignments(c.Credential, secret, "--credential")
+	if err != nil {
+		return nil, err
+	}
+	if len(credentials) > 0 {
+		input["credentials"] = credentials
+	}
+	switch c.Schedule {
+	case "":
+	case "manual":
+		input["docSync"] = variables{"syncStrategy": "manual"}
+	default:
+		input["docSync"] = variables{"syncStrategy": "scheduled", "scheduleInterval": c.Schedule}
+	}
+	return input, nil
+}
+
+// assignments reads NAME=VALUE pairs over a JSON object. A value that is JSON
+// is taken as what it says, anything else as text.
+func assignments(pairs []string, object, flag string) (map[string]any, error) {
+	values := map[string]any{}
+	if strings.TrimSpace(object) != "" {
+		if err := json.Unmarshal([]byte(object), &values); err != nil {
+			return nil, fmt.Errorf("what was given beside %s is no JSON object", flag) // it may hold secrets
+		}
+	}
+	for _, pair := range pairs {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return nil, fmt.Errorf("%s takes NAME=VALUE", flag)
+		}
+		var structured any
+		if json.Unmarshal([]byte(value), &structured) == nil {
+			values[name] = structured
+			if _, isNumber := structured.(float64); isNumber && flag == "--credential" {
+				values[name] = value // credentials are texts, a password of digits too
+			}
+			continue
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func readInput(r *runtime, path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(io.LimitReader(r.streams.In, 1<<20)) //nolint:wrapcheck // the caller says what
+	}
+	return os.ReadFile(path) //nolint:wrapcheck,gosec // the caller says what; the operator names the file
+}
+
+type connectorsCreate struct {
+	connectorSettings
+
+	Name       string `required:"" help:"Name of the connector."`
+	Type       string `required:"" help:"Kind; connectors kinds lists them."`
+	Collection string `required:"" help:"Target collection (id or name)."`
+}
+
+// Run makes the connector.
+func (c connectorsCreate) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		input, err := c.input(r)
+		if err != nil {
+			return err
+		}
+		collection, err := collectionID(r, s, c.Collection)
+		if err != nil {
+			return err
+		}
+		input["name"], input["type"], input["collection"], input["enabled"] = c.Name, c.Type, collection, !c.Disabled
+		row, err := createConnector(r, s, input)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(row, func() { r.console.Printf("%s\n", row.ID) })
+	})
+}
+
+func createConnector(ctx context.Context, s *session, input variables) (connectorRow, error) {
+	var answer struct {
+		Connector connectorRow `json:"connector"`
+	}
+	err := s.do(ctx, "CreateConnector", variables{"input": input}, &answer)
+	return answer.Connector, err
+}
+
+type connectorsShow struct {
+	Connector string `arg:"" help:"Id or name."`
+}
+
+// Run shows the connector.
+func (c connectorsShow) Run(r *runtime) error {
+	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+		row, err := getConnector(r, s, id)
+		if err != nil {
+			return err
+		}
+		return r.showConnector(row)
+	})
+}
+
+func getConnector(ctx context.Context, s *session, id uuid.UUID) (connectorRow, error) {
+	var answer struct {
+		Connector connectorRow `json:"connector"`
+	}
+	err := s.do(ctx, "GetConnector", variables{"id": id}, &answer)
+	return answer.Connector, err
+}
+
+func (r *runtime) showConnector(row connectorRow) error {
+	return r.console.Result(row, func() {
+		config, err := json.Marshal(row.Config)
+		if err != nil {
+			config = nil // it came as JSON
+		}
+		r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"type", row.Type},
+			[2]string{"status", strings.ToLower(row.Status)}, [2]string{"enabled", fmt.Sprint(row.Enabled)},
+			[2]string{"collection", row.Collection.Name}, [2]string{"options", string(config)},
+			[2]string{"schedule", row.DocSync.Strategy + " " + row.DocSync.Interval}, [2]string{"next sync", moment(row.NextSyncAt)},
+			[2]string{"last sync", moment(row.LastSync)}, [2]string{"last error", text(row.LastError)})
+	})
+}
+
+type connectorsUpdate struct {
+	connectorSettings
+
+	Connector string `arg:"" help:"Id or name."`
+	Name      string `help:"New name."`
+	Enabled   bool   `help:"Let syncs run again."`
+}
+
+// Run changes the connector.
+func (c connectorsUpdate) Run(r *runtime) error {
+	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+		input, err := c.input(r)
+		if err != nil {
+			return err
+		}
+		optional(input, "name", c.Name)
+		switch {
+		case c.Enabled && c.Disabled:
+			return errors.New("--enabled and --disabled exclude each other")
+		case c.Enabled, c.Disabled:
+			input["enabled"] = c.Enabled
+		}
+		if len(input) == 0 {
+			return errNothing
+		}
+		row, err := updateConnector(r, s, id, input)
+		if err != nil {
+			return err
+		}
+		return r.showConnector(row)
+	})
+}
+
+func updateConnector(ctx context.Context, s *session, id uuid.UUID, input variables) (connectorRow, error) {
+	var answer struct {
+		Connector connectorRow `json:"connector"`
+	}
+	err := s.do(ctx, "UpdateConnector", variables{"id": id, "input": input}, &answer)
+	return answer.Connector, err
+}
+
+type connectorsTest struct {
+	Connector string `arg:"" help:"Id or name."`
+}
+
+// Run tries the connection; one that does not work is a failure.
+func (c connectorsTest) Run(r *runtime) error {
+	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+		var answer struct {
+			Test struct {
+				OK      bool           `json:"ok"`
+				Message string         `json:"message"`
+				Details map[string]any `json:"details"`
+			} `json:"test"`
+		}
+		if err := s.do(r, "TestConnector", variables{"id": id}, &answer); err != nil {
+			return err
+		}
+		if err := r.console.Result(answer.Test, func() {
+			if answer.Test.OK {
+				r.console.Printf("%s\n", answer.Test.Message)
+			}
+		}); err != nil {
+			return err
+		}
+		if !answer.Test.OK {
+			return fmt.Errorf("the connection does not work: %s", answer.Test.Message)
+		}
+		return nil
+	})
+}
+
+type connectorsDelete struct {
+	Connector string `arg:"" help:"Id or name."`
+	Yes       bool   `help:"Really delete it."`
+}
+
+// Run deletes the connector.
+func (c connectorsDelete) Run(r *runtime) error {
+	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+		row, err := getConnector(r, s, id)
+		if err != nil {
+			return err
+		}
+		if !c.Yes {
+			return fmt.Errorf("this deletes the connector %q with its documents and files; say it again with --yes", row.Name)
+		}
+		if err := s.do(r, "DeleteConnector", variables{"id": id}, nil); err != nil {
+			return err
+		}
+		return r.console.Result(map[string]uuid.UUID{"deleted": id}, func() { r.console.Note("Deleted %s.", row.Name) })
+	})
+}
+
+// withConnector operates on a connector given by its id or name.
+func (r *runtime) withConnector(wanted string, do func(*session, uuid.UUID) error) error {
+	return r.operate(func(s *session) error {
+		id, err := connectorID(r, s, wanted)
+		if err != nil {
+			return err
+		}
+		return do(s, id)
+	})
+}
+
+// connectorID finds a connector by its id or its name.
+func connectorID(ctx context.Context, s *session, wanted string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(wanted); err == nil {
+		return id, nil
+	}
+	rows, err := every[connectorRow](ctx, s, "ListConnectors", nil, 0)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return byName("connector", wanted, rows, func(c connectorRow) (string, uuid.UUID) { return c.Name, c.ID })
+}

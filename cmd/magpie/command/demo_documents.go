@@ -1,0 +1,102 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"magpie/cmd/magpie/console"
+	"magpie/cmd/magpie/local"
+	"magpie/cmd/magpie/stack"
+	"magpie/internal/authn"
+	"magpie/internal/devstack"
+)
+
+// Names of what the demo makes.
+const (
+	demoCollection = "Demo documentation"
+	bucketName     = "demo-docs"
+	s3Collection   = "Demo documentation (S3)"
+	demoKeyName    = "Demo"
+)
+
+func moduleRoot() (string, error) { return devstack.ModuleRoot() } //nolint:wrapcheck // the caller says what for
+
+// keepDemo syncs the demo documents, makes sure of the keys to them, and
+// describes the running stack in dev.json.
+func keepDemo(ctx context.Context, s *session, d *stack.Dev, docs string) error {
+	say := d.Console()
+	docs, err := demoFolder(docs)
+	if err != nil {
+		return err
+	}
+	var rep report
+	if err := say.Step("the demo documents are synced", func() error {
+		rep, err = syncFolder(ctx, say, s, docs, demoCollection, variables{"syncMode": "auto"})
+		return err
+	}); err != nil {
+		return err
+	}
+	say.Note("  %s", summary(rep.Job))
+	secrets, err := demoKeys(ctx, s, d, rep.Collection)
+	if err != nil {
+		return err
+	}
+	return d.Folder().SaveDev(local.Dev{ //nolint:wrapcheck // says what it was doing
+		BaseURL: d.BaseURL, GraphQLURL: d.BaseURL + "/graphql",
+		AdminEmail: secrets.AdminEmail, AdminPassword: secrets.AdminPassword,
+		PublishableKey: secrets.PublishableKey, SecretKey: secrets.SecretKey, CollectionID: rep.Collection,
+	})
+}
+
+// demoKeys returns the secrets with a pair of keys that reach the demo
+// collection alone: the kept pair while it is valid, else a new one.
+func demoKeys(ctx context.Context, s *session, d *stack.Dev, collection uuid.UUID) (local.Secrets, error) {
+	secrets := d.Secrets
+	if secrets.KeyCollection == collection && valid(ctx, d.App.Keys, secrets.PublishableKey) && valid(ctx, d.App.Keys, secrets.SecretKey) {
+		return secrets, nil
+	}
+	created, err := createKey(ctx, s, variables{
+		"name": demoKeyName, "allowedHosts": []string{"localhost", "127.0.0.1"},
+		"allowedCollections": []uuid.UUID{collection}, "defaultCollection": collection,
+	})
+	if err != nil {
+		return secrets, err
+	}
+	secrets.PublishableKey, secrets.SecretKey, secrets.KeyCollection = created.PublishableKey, created.SecretKey, collection
+	if err := d.Folder().SaveSecrets(secrets); err != nil {
+		return secrets, err //nolint:wrapcheck // says what it was doing
+	}
+	d.Secrets = secrets
+	return secrets, nil
+}
+
+func valid(ctx context.Context, keys *authn.Keys, key string) bool {
+	if key == "" {
+		return false
+	}
+	_, err := keys.Authenticate(ctx, key)
+	return err == nil
+}
+
+// address prints where a running Magpie is and how to sign in.
+func address(c *console.Console, dev local.Dev) {
+	c.Note("")
+	c.Note("  GraphQL       %s", dev.GraphQLURL)
+	c.Note("  try it        %s/playground", dev.BaseURL)
+	c.Note("  REST          %s/v1 (API key), %s/api/v1 (session)", dev.BaseURL, dev.BaseURL)
+	c.Note("  sign in       %s  %s", dev.AdminEmail, dev.AdminPassword)
+}
+
+var errNotReady = errors.New("Magpie runs but has not written dev.json") //nolint:staticcheck // a name
+
+// devOf reads what a running demo stack wrote about itself.
+func devOf(folder *local.Folder) (local.Dev, error) {
+	dev, found, err := folder.Dev()
+	if err == nil && !found {
+		err = fmt.Errorf("%w in %s", errNotReady, folder.Path())
+	}
+	return dev, err
+}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"magpie/cmd/magpie/local"
+	"magpie/cmd/magpie/stack"
+	"magpie/internal/config"
+)
+
+// devNetworks may be reached by connectors of a local Magpie: this machine.
+const devNetworks = "127.0.0.0/8,::1"
+
+type devCommand struct {
+	Listen   string `placeholder:"HOST:PORT" help:"Where to serve; 127.0.0.1:8080 or a port after it when left out."`
+	Corpus   string `placeholder:"DIR" type:"existingdir" help:"Sync all files of this folder into a collection of its name."`
+	Once     bool   `help:"With --corpus: end when it is synced."`
+	Demo     bool   `hidden:"" help:"Keep the demo documents and their keys."`
+	DemoDocs string `hidden:"" type:"path" help:"Folder of the demo documents."`
+}
+
+// Run runs everything until it is told to stop.
+func (c devCommand) Run(r *runtime) error {
+	folder, err := r.folder()
+	if err != nil {
+		return err
+	}
+	d, err := r.startDev(folder, c.Listen, c.Demo)
+	if err != nil {
+		return err
+	}
+	err = c.work(r, d)
+	r.console.Note("stopping")
+	return errors.Join(err, d.Stop(context.WithoutCancel(r)))
+}
+
+func (c devCommand) work(r *runtime, d *stack.Dev) error {
+	s := newSession(d.App, d.Workspace)
+	if c.Demo {
+		if err := keepDemo(r, s, d, c.DemoDocs); err != nil {
+			return err
+		}
+	}
+	if c.Corpus != "" {
+		rep, err := syncFolder(r, r.console, s, c.Corpus, filepath.Base(c.Corpus), variables{"syncMode": "auto"})
+		if printErr := r.console.Result(rep, func() { rep.print(r.console) }); err != nil || printErr != nil {
+			return errors.Join(err, printErr)
+		}
+		if c.Once {
+			return nil
+		}
+	}
+	if err := d.Ready(); err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	r.console.Note("")
+	r.console.Note("  try GraphQL   %s/playground", d.BaseURL)
+	r.console.Note("  sign in       %s  %s", d.Secrets.AdminEmail, d.Secrets.AdminPassword)
+	r.console.Note("  stop          Ctrl+C")
+	r.console.Note("")
+	return d.Wait(r) //nolint:wrapcheck // the error of the part that failed
+}
+
+// folder opens the data folder, which is made when it is missing.
+func (r *runtime) folder() (*local.Folder, error) {
+	c, err := r.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	return local.Make(c.DataDir) //nolint:wrapcheck // says what it was doing
+}
+
+// startDev starts a local Magpie in this process.
+func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*stack.Dev, error) {
+	return stack.StartDev(r, stack.DevOptions{ //nolint:wrapcheck // says what it was doing
+		Folder: folder, Listen: listen, Console: r.console, Version: Version(), Demo: demo,
+		Settings: func(further map[string]string) (*config.Config, error) {
+			source := r.source(further)
+			source.Defaults = map[string]string{
+				"ALLOWED_PRIVATE_NETWORKS": devNetworks, "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn",
+			}
+			return config.Load(source)
+		},
+		Log: func(c *config.Config) *slog.Logger { return r.logger(c) },
+	})
+}
+
+func lower(status string) string { return strings.ToLower(status) }
+
+// demoFolder finds the demo documents: given, or those of the checkout.
+func demoFolder(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", fmt.Errorf("find the demo documents: %w; run this in a checkout of Magpie, or give --demo-docs", err)
+	}
+	return filepath.Join(root, "testdata", "demo", "docs"), nil
+}

@@ -1,0 +1,91 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"magpie/cmd/magpie/console"
+)
+
+type searchCommand struct {
+	Query      []string `arg:"" help:"What to look for."`
+	Collection string   `help:"Only this collection (id or name)."`
+	Limit      int      `default:"10" help:"Number of results, 1 to 100."`
+	Offset     int      `help:"Results to leave out at the beginning."`
+	MinScore   *float64 `help:"Least score, 0 to 1."`
+	Section    string   `help:"Only this section."`
+	DocVersion string   `name:"doc-version" help:"Only this version of the documentation."`
+	Tag        []string `help:"Any of these tags."`
+	DocType    []string `help:"Any of these document types."`
+	Language   string   `help:"Only this language (code)."`
+	After      string   `placeholder:"YYYY-MM-DD" help:"Changed on this day or later."`
+	Before     string   `placeholder:"YYYY-MM-DD" help:"Changed on this day or earlier."`
+}
+
+// Run searches and prints what was found.
+func (c searchCommand) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		input := variables{"query": strings.Join(c.Query, " "), "limit": c.Limit, "offset": c.Offset, "highlight": true}
+		if c.MinScore != nil {
+			input["minScore"] = *c.MinScore
+		}
+		if c.Collection != "" {
+			id, err := collectionID(r, s, c.Collection)
+			if err != nil {
+				return err
+			}
+			input["collection"] = id
+		}
+		filters := variables{}
+		for name, value := range map[string]string{
+			"section": c.Section, "version": c.DocVersion, "language": c.Language, "dateAfter": c.After, "dateBefore": c.Before,
+		} {
+			optional(filters, name, value)
+		}
+		for name, values := range map[string][]string{"tags": c.Tag, "docTypes": c.DocType} {
+			if len(values) > 0 {
+				filters[name] = values
+			}
+		}
+		if len(filters) > 0 {
+			input["filters"] = filters
+		}
+		var answer struct {
+			Search searchAnswer `json:"search"`
+		}
+		if err := s.do(r, "Search", variables{"input": input}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Search, func() { printHits(r.console, answer.Search) })
+	})
+}
+
+// printHits prints results: title and score, where it stands, the snippet.
+func printHits(c *console.Console, found searchAnswer) {
+	for i, hit := range found.Results {
+		c.Printf("%2d  %s  %s\n", found.Offset+i+1, c.Bold(hit.Title), c.Faint(fmt.Sprintf("%.2f", hit.Score)))
+		if where := place(hit); where != "" {
+			c.Printf("    %s\n", c.Faint(where))
+		}
+		c.Printf("%s\n\n", c.Wrap(c.Snippet(hit.Snippet), "    "))
+	}
+	if found.Total == 0 {
+		c.Note("Nothing was found (%.1f ms); a lower --min-score finds more.", found.TookMs)
+		return
+	}
+	c.Note("%d of %d results in %.1f ms", len(found.Results), found.Total, found.TookMs)
+}
+
+// place says where a passage stands: headings, version, address.
+func place(hit hitRow) string {
+	var parts []string
+	if len(hit.HeadingPath) > 0 {
+		parts = append(parts, strings.Join(hit.HeadingPath, " › "))
+	}
+	for _, part := range []*string{hit.Version, hit.Language, hit.URL} {
+		if text(part) != "" {
+			parts = append(parts, *part)
+		}
+	}
+	return strings.Join(parts, "  ·  ")
+}

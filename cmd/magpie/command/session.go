@@ -1,0 +1,196 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"magpie/cmd/magpie/local"
+	"magpie/cmd/magpie/wire"
+	"magpie/ent"
+	"magpie/ent/workspace"
+	"magpie/internal/config"
+	"magpie/internal/viewer"
+)
+
+// session is an open Magpie that commands operate on, as itself, within one
+// workspace.
+type session struct {
+	*wire.App
+
+	local *wire.Local
+}
+
+// operate opens the Magpie that the settings or the data folder name, lets do
+// work on it and closes it.
+func (r *runtime) operate(do func(*session) error) error {
+	return r.open(func(app *wire.App) error {
+		id, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
+		if err != nil {
+			return err
+		}
+		return do(newSession(app, id))
+	})
+}
+
+// open opens the Magpie without choosing a workspace.
+func (r *runtime) open(do func(*wire.App) error) error {
+	c, err := r.reach()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler) // errors are printed; the rest is of no use here
+	if r.LogLevel != "" {
+		log = r.logger(c)
+	}
+	app, err := wire.Open(r, c, log)
+	if err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	return errors.Join(do(app), app.Close())
+}
+
+func newSession(app *wire.App, workspace uuid.UUID) *session {
+	return &session{App: app, local: wire.NewLocal(app.GraphQL(), operations, workspace)}
+}
+
+// reach finds the settings of the Magpie to operate on: those given, else those
+// of the one that runs in the data folder.
+func (r *runtime) reach() (*config.Config, error) {
+	c, err := r.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.DatabaseURL != "" || c.RedisURL != "" {
+		return c, c.Require("DATABASE_URL", "REDIS_URL", "SECRET_KEYS", "BLOB_URL") //nolint:wrapcheck // names the setting
+	}
+	folder, err := local.Find(c.DataDir)
+	if err != nil && !errors.Is(err, local.ErrNone) {
+		return nil, err //nolint:wrapcheck // says what it was doing
+	}
+	if err == nil {
+		run, found, err := folder.Running()
+		if err != nil {
+			return nil, err //nolint:wrapcheck // says what it was doing
+		}
+		if found {
+			return r.settingsOf(folder, run)
+		}
+	}
+	return nil, errors.New("no Magpie runs here; start one with `magpie up`, or set DATABASE_URL and REDIS_URL")
+}
+
+// settingsOf are the settings of the process that runs in a folder.
+func (r *runtime) settingsOf(folder *local.Folder, run local.Run) (*config.Config, error) {
+	secrets, err := folder.Secrets()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says what it was doing
+	}
+	return r.settings(map[string]string{
+		"DATABASE_URL": run.DatabaseURL, "MIGRATE_DATABASE_URL": run.OwnerURL, "REDIS_URL": run.RedisURL,
+		"BLOB_URL": run.BlobURL, "BASE_URL": run.BaseURL,
+		"SESSION_KEY": secrets.SessionKey, "SECRET_KEYS": secrets.SealingKeys,
+		"ALLOWED_PRIVATE_NETWORKS": devNetworks,
+	})
+}
+
+// chooseWorkspace finds the named workspace, or the only one.
+func chooseWorkspace(ctx context.Context, client *ent.Client, wanted string) (uuid.UUID, error) {
+	system := viewer.With(ctx, viewer.System(uuid.Nil))
+	all, err := client.Workspace.Query().Order(workspace.ByCreatedAt()).All(system)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("list the workspaces: %w", err)
+	}
+	names := make([]string, 0, len(all))
+	found := uuid.Nil
+	for _, w := range all {
+		names = append(names, fmt.Sprintf("%s (%s)", w.Name, w.ID))
+		if wanted == "" && len(all) == 1 || wanted != "" && (w.ID.String() == wanted || w.Name == wanted) {
+			if found != uuid.Nil {
+				return uuid.Nil, fmt.Errorf("several workspaces are called %q; give the id with --workspace", wanted)
+			}
+			found = w.ID
+		}
+	}
+	switch {
+	case found != uuid.Nil:
+		return found, nil
+	case len(all) == 0:
+		return uuid.Nil, errors.New("there is no workspace yet; make one with `magpie users create EMAIL --new-workspace NAME`")
+	case wanted == "":
+		return uuid.Nil, fmt.Errorf("there are several workspaces; choose one with --workspace: %s", strings.Join(names, ", "))
+	default:
+		return uuid.Nil, fmt.Errorf("there is no workspace %q; there are: %s", wanted, strings.Join(names, ", "))
+	}
+}
+
+// variables are those of an operation.
+type variables = map[string]any
+
+func (s *session) do(ctx context.Context, operation string, v variables, into any) error {
+	return s.local.Do(ctx, operation, v, into) //nolint:wrapcheck // an error of the edge
+}
+
+func (s *session) subscribe(ctx context.Context, operation string, v variables, each func(json.RawMessage) error) error {
+	return s.local.Subscribe(ctx, operation, v, each) //nolint:wrapcheck // an error of the edge
+}
+
+// connection is a page of rows.
+type connection[T any] struct {
+	Edges []struct {
+		Node *T `json:"node"`
+	} `json:"edges"`
+	PageInfo struct {
+		HasNextPage bool    `json:"hasNextPage"`
+		EndCursor   *string `json:"endCursor"`
+	} `json:"pageInfo"`
+}
+
+// pages is the answer of an operation whose connection is called page.
+type pages[T any] struct {
+	Page connection[T] `json:"page"`
+}
+
+// every reads all pages of an operation whose cursor is the variable after, at
+// most limit rows; 0 is all of them.
+func every[T any](ctx context.Context, s *session, operation string, v variables, limit int) ([]T, error) {
+	return everyOf(ctx, s, operation, v, limit, func(p *pages[T]) *connection[T] { return &p.Page })
+}
+
+func everyOf[T, A any](ctx context.Context, s *session, operation string, v variables, limit int, page func(*A) *connection[T]) ([]T, error) {
+	rows := []T{}
+	v = merged(v)
+	for {
+		var answer A
+		if err := s.do(ctx, operation, v, &answer); err != nil {
+			return nil, err
+		}
+		p := page(&answer)
+		for _, edge := range p.Edges {
+			if edge.Node == nil {
+				continue
+			}
+			rows = append(rows, *edge.Node)
+			if limit > 0 && len(rows) == limit {
+				return rows, nil
+			}
+		}
+		if !p.PageInfo.HasNextPage || p.PageInfo.EndCursor == nil {
+			return rows, nil
+		}
+		v["after"] = *p.PageInfo.EndCursor
+	}
+}
+
+func merged(v variables) variables {
+	out := variables{}
+	for name, value := range v {
+		out[name] = value
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/cmd/magpie/console"
+)
+
+type syncCommand struct {
+	Start  syncStart  `cmd:"" help:"Start a sync and watch it."`
+	Status syncStatus `cmd:"" help:"Show a job, or the last jobs of a connector."`
+	Watch  syncWatch  `cmd:"" help:"Watch a job until it ends."`
+	Cancel syncCancel `cmd:"" help:"Ask a job to stop."`
+	Items  syncItems  `cmd:"" help:"What syncs did with each item, and why."`
+}
+
+type syncStart struct {
+	Connector string   `arg:"" help:"Id or name."`
+	Mode      string   `enum:"auto,full,incremental" default:"auto" help:"auto, full or incremental."`
+	File      []string `sep:"none" help:"Path to sync, with incremental; can be given many times."`
+	Detach    bool     `help:"Return at once."`
+}
+
+// Run starts the sync. Unless it is detached, a sync that fails is a failure.
+func (c syncStart) Run(r *runtime) error {
+	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+		input := variables{"syncMode": c.Mode}
+		if len(c.File) > 0 {
+			input["fileFilter"] = c.File
+		}
+		job, err := startSync(r, s, id, input)
+		if err != nil {
+			return err
+		}
+		if !c.Detach {
+			if job, err = watch(r, r.console, s, job.ID); err != nil {
+				return err
+			}
+		}
+		return r.showJob(job)
+	})
+}
+
+func startSync(ctx context.Context, s *session, connector uuid.UUID, input variables) (jobRow, error) {
+	var answer struct {
+		Job jobRow `json:"job"`
+	}
+	err := s.do(ctx, "StartSync", variables{"connector": connector, "input": input}, &answer)
+	return answer.Job, err
+}
+
+// queuePatience is how long a job may stay queued before its watcher is told
+// what may be missing.
+const queuePatience = 5 * time.Second
+
+// watch shows a job's progress until it ends and returns its last state.
+func watch(ctx context.Context, c *console.Console, s *session, id uuid.UUID) (jobRow, error) {
+	progress := c.Progress("sync")
+	defer progress.Done("")
+	waiting := time.AfterFunc(queuePatience, func() {
+		c.Warn("The job is still queued: does a worker run? (magpie worker, or magpie up)")
+	})
+	defer waiting.Stop()
+	var last jobRow
+	err := s.subscribe(ctx, "WatchSync", variables{"job": id}, func(data json.RawMessage) error {
+		var answer struct {
+			Event jobRow `json:"event"`
+		}
+		if err := json.Unmarshal(data, &answer); err != nil {
+			return fmt.Errorf("read the progress: %w", err)
+		}
+		last = answer.Event
+		if last.Status != "QUEUED" {
+			waiting.Stop()
+		}
+		progress.Show(last.Stats.settled(), last.Progress.Collected, trouble(last.Stats))
+		return nil
+	})
+	if err == nil && !last.ended() {
+		err = errors.New("the progress ended before the job did; see `magpie sync status`")
+	}
+	return last, err
+}
+
+func trouble(stats jobStats) string {
+	var parts []string
+	if stats.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", stats.Skipped))
+	}
+	if stats.Errors > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", stats.Errors))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// showJob prints a job; one that failed is the command's failure.
+func (r *runtime) showJob(job jobRow) error {
+	if err := r.console.Result(job, func() {
+		r.console.Printf("%s  %s  %s\n", job.ID, strings.ToLower(job.Status), summary(job))
+		for _, warning := range job.Warnings {
+			r.console.Warn("warning: %s", warning)
+		}
+	}); err != nil {
+		return err
+	}
+	if job.Status == "FAILED" {
+		return fmt.Errorf("the sync failed: %s", text(job.Error))
+	}
+	return nil
+}
+
+// summary is what a job did, in one line.
+func summary(job jobRow) string {
+	s := job.Stats
+	line := fmt.Sprintf("%d seen: %d added, %d modified, %d unchanged, %d deleted, %d skipped, %d failed",
+		job.Progress.Collected, s.Added, s.Modified, s.Unchanged, s.Deleted, s.Skipped, s.Errors)
+	if job.FinishedAt != nil {
+		line += " in " + console.Duration(job.FinishedAt.Sub(job.StartedAt))
+	}
+	return line
+}
+
+type syncStatus struct {
+	ID string `arg:"" name:"job|connector" help:"Id of a job, or id or name of a connector."`
+}
+
+// Run shows one job, or the last ones of a connector.
+func (c syncStatus) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		var answer struct {
+			Job jobRow `json:"job"`
+		}
+		if id, err := uuid.Parse(c.ID); err == nil {
+			if err := s.do(r, "GetSync", variables{"job": id}, &answer); err == nil {
+				return r.showJob(answer.Job)
+			}
+		}
+		connector, err := connectorID(r, s, c.ID)
+		if err != nil {
+			return err
+		}
+		rows, err := every[jobRow](r, s, "ListSyncs", variables{"connector": connector}, 20)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(rows, func() {
+			table := make([][]string, 0, len(rows))
+			for _, job := range rows {
+				table = append(table, []string{job.ID.String(), strings.ToLower(job.Status), strings.ToLower(job.Mode),
+					moment(&job.StartedAt), summary(job), text(job.Error)})
+			}
+			r.console.Table([]string{"JOB", "STATUS", "MODE", "STARTED", "ITEMS", "ERROR"}, table, "This connector has not been synced yet.")
+		})
+	})
+}
+
+type syncWatch struct {
+	Job uuid.UUID `arg:"" help:"Id of the job."`
+}
+
+// Run watches the job.
+func (c syncWatch) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		job, err := watch(r, r.console, s, c.Job)
+		if err != nil {
+			return err
+		}
+		return r.showJob(job)
+	})
+}
+
+type syncCancel struct {
+	Job uuid.UUID `arg:"" help:"Id of the job."`
+}
+
+// Run asks the job to stop.
+func (c syncCancel) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		var answer struct {
+			Job jobRow `json:"job"`
+		}
+		if err := s.do(r, "CancelSync", variables{"job": c.Job}, &answer); err != nil {
+			return err
+		}
+		return r.showJob(answer.Job)
+	})
+}
+
+type syncItems struct {
+	Connector string    `arg:"" help:"Id or name of the connector."`
+	Job       uuid.UUID `help:"Only items that this job saw last."`
+	Status    []string  `help:"pending, indexed, unchanged, skipped, failed or deleted."`
+	Limit     int       `default:"200" help:"Most items to show; 0 shows all."`
+}
+
+// Run lists the items.
+func (c syncItems) Run(r *runtime) error {
+	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+		rows, err := listItems(r, s, id, c.Job, c.Status, c.Limit)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(rows, func() {
+			table := make([][]string, 0, len(rows))
+			for _, row := range rows {
+				table = append(table, []string{strings.ToLower(row.Status), row.Path, text(row.Reason)})
+			}
+			r.console.Table([]string{"STATUS", "PATH", "WHY"}, table, "There are no such items.")
+		})
+	})
+}
+
+func listItems(ctx context.Context, s *session, connector, job uuid.UUID, status []string, limit int) ([]itemRow, error) {
+	v := variables{"connector": connector}
+	if job != uuid.Nil {
+		v["job"] = job
+	}
+	if len(status) > 0 {
+		upper := make([]string, 0, len(status))
+		for _, name := range status {
+			upper = append(upper, strings.ToUpper(name))
+		}
+		v["status"] = upper
+	}
+	return every[itemRow](ctx, s, "ListSyncItems", v, limit)
+}

@@ -1,0 +1,169 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
+
+	"magpie/cmd/magpie/console"
+	"magpie/internal/apierr"
+)
+
+// diskFile is a file that is to be uploaded.
+type diskFile struct {
+	path string // the uploaded file's, slash separated
+	name string // on this machine
+	size int64
+}
+
+// leftOut is what is not uploaded, and why.
+type leftOut struct{ path, reason string }
+
+// gather lists the files at and below a path in their order. Links, devices and
+// the folders of version control are left out.
+func gather(root string) (files []diskFile, left []leftOut, err error) {
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", root, err)
+	}
+	if !info.IsDir() {
+		return []diskFile{{path: filepath.Base(root), name: root, size: info.Size()}}, nil, nil
+	}
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		relative, relErr := filepath.Rel(root, name)
+		path := filepath.ToSlash(relative)
+		switch {
+		case err != nil:
+			left = append(left, leftOut{path, "it cannot be read"})
+			if entry != nil && entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case relErr != nil:
+			return relErr
+		case entry.IsDir():
+			if slices.Contains([]string{".git", ".hg", ".svn"}, entry.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		case !entry.Type().IsRegular():
+			left = append(left, leftOut{path, "it is no regular file"})
+			return nil
+		case !utf8.ValidString(path):
+			left = append(left, leftOut{fmt.Sprintf("%q", path), "its name is not UTF-8"})
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			left = append(left, leftOut{path, "it cannot be read"})
+			return nil
+		}
+		files = append(files, diskFile{path: path, name: name, size: info.Size()})
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", root, err)
+	}
+	return files, left, nil
+}
+
+// uploadOutcome says what became of an upload.
+type uploadOutcome struct {
+	Uploaded  int           `json:"uploaded"`
+	Unchanged int           `json:"unchanged"`
+	Bytes     int64         `json:"bytes"`
+	Refused   []refusedFile `json:"refused"`
+}
+
+type refusedFile struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+func (o uploadOutcome) print(c *console.Console) {
+	c.Note("Uploaded %s (%s), %d were there already.", console.Count(o.Uploaded, "file"), size(o.Bytes), o.Unchanged)
+	for _, refused := range o.Refused {
+		c.Warn("not uploaded: %s: %s", refused.Path, refused.Reason)
+	}
+}
+
+// upload stores files with a connector, those left out that are there already
+// with the same content. A file that is refused does not stop the others.
+func upload(ctx context.Context, c *console.Console, s *session, connector uuid.UUID, files []diskFile) (uploadOutcome, error) {
+	outcome := uploadOutcome{Refused: []refusedFile{}}
+	present, err := listFiles(ctx, s, connector)
+	if err != nil {
+		return outcome, err
+	}
+	known := make(map[string]fileRow, len(present))
+	for _, row := range present {
+		known[row.Path] = row
+	}
+	progress := c.Progress("upload")
+	defer progress.Done("")
+	for i, file := range files {
+		progress.Show(i, len(files), file.path)
+		if row, found := known[file.path]; found && row.Bytes == file.size && sameContent(file.name, row.SHA256) {
+			outcome.Unchanged++
+			continue
+		}
+		switch err := uploadOne(ctx, s, connector, file); {
+		case err == nil:
+			outcome.Uploaded++
+			outcome.Bytes += file.size
+		case refusal(err):
+			outcome.Refused = append(outcome.Refused, refusedFile{file.path, describe(err)})
+		default:
+			return outcome, fmt.Errorf("upload %s: %w", file.path, err)
+		}
+	}
+	return outcome, nil
+}
+
+// refusal reports whether an error concerns one file and not the others.
+func refusal(err error) bool {
+	var edge *apierr.Error
+	if errors.As(err, &edge) {
+		return edge.Code == apierr.InvalidRequest || edge.Code == apierr.TooLarge || edge.Code == apierr.UnsupportedMediaType
+	}
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+}
+
+func uploadOne(ctx context.Context, s *session, connector uuid.UUID, file diskFile) error {
+	content, err := os.Open(file.name)
+	if err != nil {
+		return fmt.Errorf("open the file: %w", err)
+	}
+	defer func() { _ = content.Close() }() // was only read
+	media := mime.TypeByExtension(strings.ToLower(filepath.Ext(file.name)))
+	return s.do(ctx, "UploadFiles", variables{
+		"connector": connector, "paths": []string{file.path},
+		"files": []graphql.Upload{{File: content, Filename: filepath.Base(file.path), Size: file.size, ContentType: media}},
+	}, nil)
+}
+
+func sameContent(name, sum string) bool {
+	content, err := os.Open(name) //nolint:gosec // the operator names the files
+	if err != nil {
+		return false // the upload says why
+	}
+	defer func() { _ = content.Close() }() // was only read
+	digest := sha256.New()
+	if _, err := io.Copy(digest, content); err != nil {
+		return false
+	}
+	return hex.EncodeToString(digest.Sum(nil)) == sum
+}

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"magpie/cmd/magpie/wire"
+	"magpie/ent"
+	"magpie/ent/membership"
+)
+
+type usersCommand struct {
+	Create usersCreate `cmd:"" help:"Make a person who may sign in."`
+}
+
+type usersCreate struct {
+	Email         string `arg:"" help:"Email address to sign in with."`
+	Name          string `help:"Name of the person."`
+	Role          string `enum:"viewer,editor,admin,owner" default:"editor" help:"viewer, editor, admin or owner."`
+	NewWorkspace  string `placeholder:"NAME" help:"Make a workspace of this name, with the person as its owner."`
+	PasswordStdin bool   `help:"Read the password from the input; otherwise one is made and printed."`
+}
+
+// Run makes the person.
+func (c usersCreate) Run(r *runtime) error {
+	return r.open(func(app *wire.App) error {
+		password := rand.Text()
+		if c.PasswordStdin {
+			line, err := bufio.NewReader(r.streams.In).ReadString('\n')
+			if password = strings.TrimRight(line, "\r\n"); password == "" {
+				return errors.Join(errors.New("no password was given"), err)
+			}
+		}
+		person, err := c.create(r, app, password)
+		if err != nil {
+			return err
+		}
+		result := map[string]string{"id": person.ID.String(), "email": person.Email}
+		if !c.PasswordStdin {
+			result["password"] = password
+		}
+		return r.console.Result(result, func() {
+			r.console.Pairs([2]string{"id", result["id"]}, [2]string{"email", result["email"]})
+			if !c.PasswordStdin {
+				r.console.Pairs([2]string{"password", password})
+				r.console.Note("The password is shown this once.")
+			}
+		})
+	})
+}
+
+func (c usersCreate) create(r *runtime, app *wire.App, password string) (*ent.User, error) {
+	if c.NewWorkspace != "" {
+		return app.Accounts.CreateOwner(r, c.NewWorkspace, c.Email, c.Name, password) //nolint:wrapcheck // an error of the edge
+	}
+	workspace, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	role := membership.Role(strings.ToUpper(c.Role))
+	if err := membership.RoleValidator(role); err != nil {
+		return nil, fmt.Errorf("the role %q: %w", c.Role, err)
+	}
+	return app.Accounts.AddMember(r, workspace, c.Email, c.Name, password, role) //nolint:wrapcheck // an error of the edge
+}

@@ -1,0 +1,29 @@
+package command
+
+import (
+	"runtime/debug"
+)
+
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run(r *runtime) error {
+	v := map[string]string{"version": Version(), "go": "", "revision": ""}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v["go"] = info.GoVersion
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				v["revision"] = setting.Value
+			}
+		}
+	}
+	return r.console.Result(v, func() { r.console.Printf("magpie %s %s %s\n", v["version"], v["go"], v["revision"]) })
+}
+
+// Version is the program's version as its build recorded it.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}

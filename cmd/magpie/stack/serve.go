@@ -1,0 +1,91 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"magpie/cmd/magpie/web"
+	"magpie/cmd/magpie/wire"
+	"magpie/rest"
+)
+
+// HTTP is the HTTP side of an application that is being served.
+type HTTP struct {
+	app    *wire.App
+	server *web.Server
+}
+
+// Serve serves the application at the listener. page adds the page to try
+// GraphQL on.
+func Serve(ctx context.Context, app *wire.App, listener net.Listener, version string, page bool) (*HTTP, error) {
+	handler, err := handler(app, version, page)
+	if err != nil {
+		return nil, err
+	}
+	return &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log)}, nil
+}
+
+func handler(app *wire.App, version string, page bool) (http.Handler, error) {
+	c := app.Config
+	server := app.GraphQL()
+	transport, err := rest.New(app.REST())
+	if err != nil {
+		return nil, fmt.Errorf("REST: %w", err)
+	}
+	server.AddTransport(transport) // before those that go by content type
+	web.AddTransports(server, app.Accounts, c.DashboardOrigins, int64(c.UploadLimit))
+	metrics := web.NewMetrics()
+	metrics.Gauge("database", "connections", "Open connections of the pool for plain SQL.", func() float64 {
+		return float64(app.DB.Pool.Stat().TotalConns())
+	})
+	metrics.Gauge("database", "connections_in_use", "Connections of that pool that are in use.", func() float64 {
+		return float64(app.DB.Pool.Stat().AcquiredConns())
+	})
+	metrics.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
+		return float64(app.Redis.PoolStats().TotalConns)
+	})
+	return web.New(web.Options{
+		GraphQL:     server,
+		REST:        transport.Handler(server, http.NotFoundHandler()),
+		Accounts:    app.Accounts,
+		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
+		Ready: map[string]func(context.Context) error{
+			"database": app.DB.Pool.Ping,
+			"redis":    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
+		},
+		Metrics: metrics, MetricsNetworks: c.MetricsNetworks,
+		Page: page, Version: version, Log: app.Log,
+	}), nil
+}
+
+// Failed gives the error of a server that stopped by itself.
+func (h *HTTP) Failed() <-chan error { return h.server.Failed() }
+
+// Stop lets running requests end and stops.
+func (h *HTTP) Stop(ctx context.Context) error {
+	return h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout) //nolint:wrapcheck // says what it was doing
+}
+
+// RunHTTP serves an application at its address until ctx ends.
+func RunHTTP(ctx context.Context, app *wire.App, version string) error {
+	listener, err := web.Listen(ctx, app.Config.ListenAddr)
+	if err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	h, err := Serve(ctx, app, listener, version, false)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	app.Log.InfoContext(ctx, "serving", slog.String("address", listener.Addr().String()), slog.String("url", app.Config.PublicURL()))
+	select {
+	case <-ctx.Done():
+		app.Log.InfoContext(ctx, "stopping")
+		return h.Stop(context.WithoutCancel(ctx))
+	case err := <-h.Failed():
+		return errors.Join(err, h.Stop(context.WithoutCancel(ctx)))
+	}
+}

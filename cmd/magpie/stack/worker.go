@@ -1,0 +1,43 @@
+package stack
+
+import (
+	"context"
+	"log/slog"
+
+	"magpie/cmd/magpie/wire"
+)
+
+// Worker is the worker side of an application at work.
+type Worker struct {
+	cancel context.CancelFunc
+	failed chan error
+	ended  chan struct{}
+}
+
+// StartWorker starts to work, until Stop.
+func StartWorker(ctx context.Context, app *wire.App) *Worker {
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	w := &Worker{cancel: cancel, failed: make(chan error, 1), ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		w.failed <- app.Worker().Run(life)
+	}()
+	return w
+}
+
+// Failed gives the error of a worker that stopped by itself.
+func (w *Worker) Failed() <-chan error { return w.failed }
+
+// Stop lets the syncs that run save where they are, and waits until they have.
+func (w *Worker) Stop() {
+	w.cancel()
+	<-w.ended
+}
+
+// RunWorker works until ctx ends.
+func RunWorker(ctx context.Context, app *wire.App) error {
+	app.Log.InfoContext(ctx, "working", slog.Int("concurrency", app.Concurrency()))
+	err := app.Worker().Run(ctx)
+	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")
+	return err //nolint:wrapcheck // says what it was doing
+}

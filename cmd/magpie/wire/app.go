@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"magpie/connectors"
+	"magpie/connectors/all"
+	"magpie/graph"
+	"magpie/internal/authn"
+	"magpie/internal/blob"
+	"magpie/internal/chat"
+	"magpie/internal/config"
+	"magpie/internal/embed"
+	"magpie/internal/httpx"
+	"magpie/internal/index"
+	"magpie/internal/ratelimit"
+	"magpie/internal/search"
+	"magpie/internal/search/analysis"
+	"magpie/internal/secret"
+	"magpie/internal/sourcefile"
+	"magpie/internal/store"
+	"magpie/internal/summary"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+	"magpie/rest"
+	"magpie/worker/tasks"
+)
+
+// App is the parts of a process, connected with each other and the stores.
+type App struct {
+	Config   *config.Config
+	Log      *slog.Logger
+	DB       *store.DB
+	Redis    redis.UniversalClient
+	Accounts *authn.Accounts
+	Keys     *authn.Keys
+	Secrets  *secret.Box
+	Kinds    *connectors.Registry
+	Files    *sourcefile.Files
+	Index    *index.Store
+	Models   *embed.Registry
+	Search   *search.Engine
+	Chat     *chat.Chat
+	Queue    *tasks.Asynq
+	Bus      *syncjob.RedisBus
+	Jobs     *syncjob.Jobs
+
+	schema   graphql.ExecutableSchema
+	resolver *graph.Resolver
+	closers  []func() error
+}
+
+// Open connects to the stores that the settings name and builds everything
+// over them. The schema of the database must be current. Close it once.
+func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
+	a := &App{Config: c, Log: log}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *App) open(ctx context.Context) error {
+	if err := a.stores(ctx); err != nil {
+		return err
+	}
+	if err := a.access(); err != nil {
+		return err
+	}
+	analyzer := analysis.New()
+	a.Index = index.New(a.DB.Pool, analyzer)
+	blobs, err := a.blobs(ctx)
+	if err != nil {
+		return err
+	}
+	a.Files = sourcefile.New(a.DB.Ent, blobs, a.deleteDocuments, sourcefile.Options{MaxBytes: int64(a.Config.UploadLimit), Log: a.Log})
+	guard := httpx.NewGuard(a.Config.AllowedPrivateNetworks)
+	if a.Kinds, err = all.Registry(all.Deps{Files: a.Files, Dial: guard.DialContext}); err != nil {
+		return fmt.Errorf("list the connectors: %w", err)
+	}
+	models, err := a.models()
+	if err != nil {
+		return err
+	}
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{})
+	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
+	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
+	a.Queue = tasks.NewAsynq(a.Redis)
+	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
+	a.closers = append(a.closers, a.Bus.Close)
+	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, time.Now, syncjob.WithLog(a.Log))
+	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
+	a.resolver = &graph.Resolver{
+		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
+		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
+		Summaries: summary.New(models, analyzer, a.Log), Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: time.Now,
+	}
+	a.schema = graph.NewSchema(a.resolver)
+	return nil
+}
+
+func (a *App) stores(ctx context.Context) (err error) {
+	if a.DB, err = store.Open(ctx, a.Config.DatabaseURL.Reveal(), int32(a.Config.DatabaseMaxConnections)); err != nil { //nolint:gosec // bounded by the settings
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	a.closers = append(a.closers, func() error { a.DB.Close(); return nil })
+	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.Redis.Close)
+	if err := a.Redis.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("reach Redis: %w", err)
+	}
+	return nil
+}
+
+// access builds what recognises people and keys and keeps secrets.
+func (a *App) access() (err error) {
+	key := a.Config.SigningKey()
+	if key == nil {
+		// A process that serves nobody signs no session: nothing fits this key.
+		key = make([]byte, 32)
+		_, _ = rand.Read(key) // documented never to fail
+	}
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, time.Now); err != nil {
+		return fmt.Errorf("SESSION_KEY: %w", err)
+	}
+	a.Keys = authn.NewKeys(a.DB.Ent, time.Now)
+	keys, current, err := a.Config.SealingKeys()
+	if err != nil {
+		return fmt.Errorf("SECRET_KEYS: %w", err)
+	}
+	if a.Secrets, err = secret.NewBox(keys, current); err != nil {
+		return fmt.Errorf("SECRET_KEYS: %w", err)
+	}
+	return nil
+}
+
+func (a *App) blobs(ctx context.Context) (blob.Store, error) {
+	blobs, err := blob.Open(ctx, a.Config.BlobURL, blob.Credentials{
+		AccessKeyID: a.Config.BlobAccessKeyID, SecretAccessKey: a.Config.BlobSecretAccessKey.Reveal(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("BLOB_URL: %w", err)
+	}
+	if closer, ok := blobs.(io.Closer); ok {
+		a.closers = append(a.closers, closer.Close)
+	}
+	return blobs, nil
+}
+
+func (a *App) deleteDocuments(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
+	return a.Index.SoftDelete(ctx, scope, index.Fence{}, documents) //nolint:wrapcheck // passed on
+}
+
+// GraphQL makes a server of the schema without transports; the caller adds them.
+func (a *App) GraphQL() *handler.Server {
+	return graph.NewServer(a.resolver, a.schema, graph.Options{})
+}
+
+// REST are the options of the REST transport of a server that GraphQL made.
+func (a *App) REST() rest.Options {
+	c := a.Config
+	return rest.Options{
+		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
+		Limiter: ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log}),
+		Limits: rest.Limits{
+			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
+		},
+		TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
+	}
+}
+
+// unlimitedWhenZero turns the settings' way of saying "no limit" into rest's.
+func unlimitedWhenZero(perMinute int) int {
+	if perMinute == 0 {
+		return -1
+	}
+	return perMinute
+}
+
+// Close closes everything, the latest first.
+func (a *App) Close() error {
+	var failures []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		failures = append(failures, a.closers[i]())
+	}
+	a.closers = nil
+	return errors.Join(failures...)
+}

@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"fmt"
+
+	"magpie/internal/embed"
+	"magpie/internal/llm"
+)
+
+// models connects to the configured models: those that embed, which become
+// a.Models, and those that chat.
+func (a *App) models() (*llm.Models, error) {
+	c := a.Config
+	embedders := []embed.Embedder{}
+	if c.EmbeddingBaseURL != "" {
+		remote, err := embed.NewOpenAI(embed.OpenAIConfig{
+			BaseURL: c.EmbeddingBaseURL, Key: c.EmbeddingAPIKey.Reveal(), Model: c.EmbeddingModel, Dimensions: c.EmbeddingDimensions,
+			QueryPrefix: c.EmbeddingQueryPrefix, PassagePrefix: c.EmbeddingPassagePrefix,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
+		}
+		a.closers = append(a.closers, func() error { remote.Close(); return nil })
+		embedders = append(embedders, remote)
+	}
+	var err error
+	if a.Models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
+		return nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
+	}
+	chats := []llm.ChatModel{}
+	if c.LLMBaseURL != "" {
+		tokens := llm.NewTokenCounter()
+		for _, name := range c.Models() {
+			model, err := llm.NewOpenAI(llm.OpenAIConfig{BaseURL: c.LLMBaseURL, Key: c.LLMAPIKey.Reveal(), Model: name, Tokens: tokens})
+			if err != nil {
+				return nil, fmt.Errorf("LLM_MODEL: %w", err)
+			}
+			a.closers = append(a.closers, func() error { model.Close(); return nil })
+			chats = append(chats, model)
+		}
+	}
+	models, err := llm.NewModels(chats...)
+	if err != nil {
+		return nil, fmt.Errorf("LLM_MODELS: %w", err)
+	}
+	return models, nil
+}
