@@ -74,8 +74,10 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 	}
 	status := response.StatusCode
 	switch {
-	case response.Code == minio.AccessDenied, status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return connectors.NeedsAuth(say("%s", s.denied()))
+	case response.Code == minio.AccessDenied:
+		return connectors.NeedsAuth(say("%w", &deniedError{advice: s.advice()}))
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return connectors.NeedsAuth(say("%s", s.advice()))
 	case status >= 300 && status < 400:
 		return connectors.Fatal(say("the service sends elsewhere (status %d)%s; correct config.%s or config.%s",
 			status, regionHint(response.Region), optionEndpoint, optionRegion))
@@ -86,7 +88,13 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 	}
 }
 
-func (s *source) denied() string {
+// deniedError says that one request was not allowed, with credentials that are
+// right.
+type deniedError struct{ advice string }
+
+func (e *deniedError) Error() string { return e.advice }
+
+func (s *source) advice() string {
 	if s.anonymous {
 		return "the bucket is not public; enter credentials." + credentialID + " and credentials." + credentialSecret
 	}

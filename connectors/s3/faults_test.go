@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,6 @@ func TestErrorsOfTheServiceSayHowToAct(t *testing.T) {
 		"internal error":     {500, "InternalError", nil, retryable, 0},
 		"bad gateway":        {502, "", nil, retryable, 0},
 		"timeout":            {408, "RequestTimeout", nil, retryable, 0},
-		"denied":             {403, "AccessDenied", nil, auth, 0},
 		"unknown key":        {403, "InvalidAccessKeyId", nil, auth, 0},
 		"wrong secret":       {403, "SignatureDoesNotMatch", nil, auth, 0},
 		"expired":            {400, "ExpiredToken", nil, auth, 0},
@@ -106,6 +106,42 @@ func TestErrorsOfTheServiceSayHowToAct(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Other objects may well be readable; when none is, Check and the next walk say so.
+func TestDeniedObjectFailsAlone(t *testing.T) {
+	t.Parallel()
+	denied := func(keys ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Query().Has("list-type"):
+				respond(w, false, "a.md", "b.md", "c.md", "d.md")
+			case slices.Contains(keys, strings.TrimPrefix(r.URL.Path, "/broken/")):
+				failure(403, "AccessDenied", nil)(w, r)
+			default:
+				w.Header().Set("ETag", `"1"`)
+				w.Header().Set("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT")
+				_, _ = io.WriteString(w, "x")
+			}
+		}
+	}
+	some := open(t, misbehaving(t, denied("a.md")))
+	_, err := some.Open(t.Context(), connectors.Item{ID: "a.md", Version: "1"})
+	if _, again := connectors.RetryAfterOf(err); err == nil || again || connectors.IsNeedsAuth(err) || connectors.IsFatal(err) ||
+		!strings.Contains(err.Error(), "s3:GetObject") {
+		t.Errorf("open: got %v, want an error of this object only that names the right it needs", err)
+	}
+	if err := some.Check(t.Context()); err != nil {
+		t.Errorf("check with one object denied: %v", err)
+	}
+	all := open(t, misbehaving(t, denied("a.md", "b.md", "c.md", "d.md")))
+	if err := all.Check(t.Context()); !connectors.IsNeedsAuth(err) {
+		t.Errorf("check with all objects denied: got %v, want it to ask for rights", err)
+	}
+	whole := open(t, misbehaving(t, failure(403, "AccessDenied", nil)))
+	if _, err := whole.Walk(t.Context(), ""); !connectors.IsNeedsAuth(err) {
+		t.Errorf("walk: got %v, want it to ask for rights", err)
 	}
 }
 

@@ -18,7 +18,11 @@ import (
 	"magpie/connectors"
 )
 
-const amazonHost = "s3.amazonaws.com"
+const (
+	amazonHost = "s3.amazonaws.com"
+
+	checkedObjects = 3
+)
 
 var (
 	errClosed  = errors.New("the source is closed")
@@ -157,8 +161,17 @@ func (s *source) itemOf(object minio.ObjectInfo) (connectors.Item, bool) {
 
 func versionOf(object minio.ObjectInfo) string { return strings.Trim(object.ETag, `"`) }
 
-// Open implements [connectors.Source].
+// Open implements [connectors.Source]. An object that alone may not be read,
+// while the bucket may be listed, is that item's failure and nobody else's.
 func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	content, err := s.read(ctx, item)
+	if _, denied := errors.AsType[*deniedError](err); denied {
+		return nil, errors.New(err.Error()) // without asking for new credentials
+	}
+	return content, err
+}
+
+func (s *source) read(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
 	doing := fmt.Sprintf("read the object %q", clean(item.ID))
 	if err := s.ready(ctx, doing); err != nil {
 		return nil, err
@@ -187,21 +200,27 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 }
 
 // Check implements [connectors.Source]: it lists the first page and begins to
-// read its first object, which needs every right that a sync does.
+// read its first object, which needs every right that a sync does. Where that
+// one is denied, a few others get to show that it is the only one.
 func (s *source) Check(ctx context.Context) error {
 	page, err := s.Walk(ctx, "")
-	if err != nil || len(page.Items) == 0 {
+	if err != nil {
 		return err
 	}
-	content, err := s.Open(ctx, page.Items[0])
-	switch {
-	case err == nil:
-		return content.Close()
-	case connectors.IsNeedsAuth(err), connectors.IsFatal(err), ctx.Err() != nil:
-		return err
-	default: // this one object is gone, new or archived: the connection works
-		return nil
+	for _, item := range page.Items[:min(checkedObjects, len(page.Items))] {
+		var content io.ReadCloser
+		content, err = s.read(ctx, item)
+		if err == nil {
+			return content.Close()
+		}
+		if !connectors.IsNeedsAuth(err) {
+			break
+		}
 	}
+	if connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || ctx.Err() != nil {
+		return err
+	}
+	return nil // an object that is gone, new or archived says nothing of the connection
 }
 
 // Close implements [connectors.Source].
