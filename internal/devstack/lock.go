@@ -74,7 +74,7 @@ func isHeld(path string) (bool, error) {
 }
 
 func openLock(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a lock file of our own
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}

@@ -190,5 +190,22 @@ func BuildS3(ctx context.Context, root string) (string, error) {
 	if err := os.Rename(unfinished, program); err != nil {
 		return "", fmt.Errorf("keep the s3 server: %w", err)
 	}
-	return program, nil
+	return program, dropOlder(program)
+}
+
+// dropOlder removes the programs of other versions. A process that still runs one keeps it until it ends.
+func dropOlder(program string) error {
+	others, err := filepath.Glob(filepath.Join(filepath.Dir(program), "s3server-*"))
+	if err != nil {
+		return fmt.Errorf("look for older s3 servers: %w", err)
+	}
+	for _, other := range others {
+		if other == program {
+			continue
+		}
+		if err := os.Remove(other); err != nil {
+			return fmt.Errorf("remove an older s3 server: %w", err)
+		}
+	}
+	return nil
 }

@@ -138,7 +138,7 @@ func migrationsHash(files fs.FS) (string, error) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
-		fmt.Fprintf(sum, "%s %d\n", path, len(content))
+		sum.Write(fmt.Appendf(nil, "%s %d\n", path, len(content)))
 		sum.Write(content)
 		return nil
 	})
