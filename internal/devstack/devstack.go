@@ -220,7 +220,12 @@ func (s *Stack) letGo(ctx context.Context) error {
 }
 
 func (s *Stack) stopServers(ctx context.Context) error {
-	return errors.Join(s.redis.stop(ctx), s.postgres.stop(ctx))
+	err := errors.Join(s.redis.stop(ctx), s.postgres.stop(ctx))
+	if err == nil {
+		// Nothing is left among the temporary files; a folder that is still in use is not empty and stays.
+		_ = os.Remove(s.place.sockets)
+	}
+	return err
 }
 
 // Release gives the stack back and leaves both servers running; a later Start adopts them.

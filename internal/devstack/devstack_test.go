@@ -182,6 +182,9 @@ func TestDataSurvivesAStopAndTheSecondStartIsQuick(t *testing.T) {
 	if answers(stack.AdminURL) {
 		t.Fatal("PostgreSQL answers after Stop")
 	}
+	if _, err := os.Stat(mustParse(t, stack.DatabaseURL).Query().Get("host")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket folder is still there after Stop: %v", err)
+	}
 	began := time.Now()
 	again := start(t, o)
 	t.Logf("second start: %s", time.Since(began).Round(time.Millisecond))
