@@ -72,6 +72,9 @@ type Config struct {
 
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
+	// WorkerLostAfter is the silence after which a worker counts as dead and
+	// others take its syncs over.
+	WorkerLostAfter time.Duration `env:"WORKER_LOST_AFTER" envDefault:"45s"`
 
 	// LogLevel is debug, info, warn or error; LogFormat text or json.
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`

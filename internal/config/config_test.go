@@ -98,7 +98,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),
 		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=x", "LLM_BASE_URL=file:///etc/passwd",
 		"DEFAULT_MIN_SCORE=1.5", "DEFAULT_MIN_SCORE=NaN", "IDEMPOTENCY_WINDOW=-1m", "PUBLISHABLE_RATE_LIMIT=-1", "SECRET_RATE_LIMIT=x",
-		"WORKER_CONCURRENCY=5000", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
+		"WORKER_CONCURRENCY=5000", "WORKER_LOST_AFTER=1s", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
 	} {
 		name, _, _ := strings.Cut(entry, "=")
 		_, err := load(entry)

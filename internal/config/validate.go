@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Lengths of keys in bytes.
@@ -19,6 +20,9 @@ const (
 
 // maxDimensions is what an index over half-precision vectors can hold.
 const maxDimensions = 4000
+
+// minLostAfter is twice the time in which a worker that lives is heard of.
+const minLostAfter = 10 * time.Second
 
 // Validate checks every setting that is there, each on its own; what a command
 // cannot do without is asked for by Require. The error begins with the name of
@@ -55,6 +59,7 @@ func (c *Config) Validate() error {
 		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},
 		{"SECRET_RATE_LIMIT", func() error { return within(c.SecretRateLimit, 0, 1_000_000) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
+		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
 	}
 	for _, field := range checks {
@@ -230,6 +235,13 @@ func share(value float64) error {
 func positive(ok bool) error {
 	if !ok {
 		return errors.New("is too small")
+	}
+	return nil
+}
+
+func atLeast(value, least time.Duration) error {
+	if value < least {
+		return fmt.Errorf("must be %s or more", least)
 	}
 	return nil
 }

@@ -58,11 +58,13 @@ func (c devCommand) work(r *runtime, d *stack.Dev) error {
 	if err := d.Ready(); err != nil {
 		return err //nolint:wrapcheck // says what it was doing
 	}
-	r.console.Note("")
-	r.console.Note("  try GraphQL   %s/playground", d.BaseURL)
-	r.console.Note("  sign in       %s  %s", d.Secrets.AdminEmail, d.Secrets.AdminPassword)
-	r.console.Note("  stop          Ctrl+C")
-	r.console.Note("")
+	if !c.Demo { // whoever started that reads dev.json, and its output is a log
+		r.console.Note("")
+		r.console.Note("  try GraphQL   %s/playground", d.BaseURL)
+		r.console.Note("  sign in       %s  %s", d.Secrets.AdminEmail, d.Secrets.AdminPassword)
+		r.console.Note("  stop          Ctrl+C")
+		r.console.Note("")
+	}
 	return d.Wait(r) //nolint:wrapcheck // the error of the part that failed
 }
 

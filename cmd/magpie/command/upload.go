@@ -13,14 +13,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"magpie/cmd/magpie/console"
 	"magpie/internal/apierr"
 )
+
+// uploadsAtOnce hides the wait for the disk at the other end.
+const uploadsAtOnce = 8
 
 // diskFile is a file that is to be uploaded.
 type diskFile struct {
@@ -114,23 +119,40 @@ func upload(ctx context.Context, c *console.Console, s *session, connector uuid.
 	}
 	progress := c.Progress("upload")
 	defer progress.Done("")
-	for i, file := range files {
-		progress.Show(i, len(files), file.path)
-		if row, found := known[file.path]; found && row.Bytes == file.size && sameContent(file.name, row.SHA256) {
-			outcome.Unchanged++
-			continue
+	var mutex sync.Mutex // of outcome and progress
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(uploadsAtOnce)
+	for _, file := range files {
+		if groupCtx.Err() != nil {
+			break
 		}
-		switch err := uploadOne(ctx, s, connector, file); {
-		case err == nil:
-			outcome.Uploaded++
-			outcome.Bytes += file.size
-		case refusal(err):
-			outcome.Refused = append(outcome.Refused, refusedFile{file.path, describe(err)})
-		default:
-			return outcome, fmt.Errorf("upload %s: %w", file.path, err)
-		}
+		group.Go(func() error {
+			row, found := known[file.path]
+			same := found && row.Bytes == file.size && sameContent(file.name, row.SHA256)
+			var err error
+			if !same {
+				err = uploadOne(groupCtx, s, connector, file)
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			switch {
+			case same:
+				outcome.Unchanged++
+			case err == nil:
+				outcome.Uploaded++
+				outcome.Bytes += file.size
+			case refusal(err):
+				outcome.Refused = append(outcome.Refused, refusedFile{file.path, describe(err)})
+			default:
+				return fmt.Errorf("upload %s: %w", file.path, err)
+			}
+			progress.Show(outcome.Uploaded+outcome.Unchanged+len(outcome.Refused), len(files), "")
+			return nil
+		})
 	}
-	return outcome, nil
+	err = errors.Join(group.Wait(), ctx.Err())
+	slices.SortFunc(outcome.Refused, func(a, b refusedFile) int { return strings.Compare(a.Path, b.Path) })
+	return outcome, err
 }
 
 // refusal reports whether an error concerns one file and not the others.

@@ -26,7 +26,11 @@ type Progress struct {
 
 // Progress begins the display of a work.
 func (c *Console) Progress(label string) *Progress {
-	return &Progress{console: c, label: oneLine(label), began: c.now()}
+	p := &Progress{console: c, label: oneLine(label), began: c.now()}
+	if c.errWidth == 0 {
+		p.last = p.began // a short work needs no line of its own
+	}
+	return p
 }
 
 // Show displays that done of total pieces are done; a total of 0 is not known

@@ -25,6 +25,6 @@ func (a *App) Worker() *worker.Worker {
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log,
 	})
 	return worker.New(a.Redis, a.Jobs, engine, worker.Options{
-		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Log: a.Log,
+		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 	})
 }
