@@ -402,6 +402,9 @@ func TestStalePidFilesOfAnotherProcessDoNotStopAStart(t *testing.T) {
 		}
 	}
 	sockets := mustParse(t, stack.DatabaseURL).Query().Get("host")
+	if err := os.Mkdir(sockets, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{".s.PGSQL.5432", ".s.PGSQL.5432.lock", "redis.sock"} {
 		if err := os.WriteFile(filepath.Join(sockets, name), []byte(stale), 0o600); err != nil {
 			t.Fatal(err)
