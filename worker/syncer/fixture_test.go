@@ -104,9 +104,10 @@ type fixture struct {
 	log    *slog.Logger
 	row    *ent.Connector
 
-	options syncer.Options
-	worker  worker.Options
-	times   syncjob.Times
+	substitute syncer.Index // in place of index
+	options    syncer.Options
+	worker     worker.Options
+	times      syncjob.Times
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -128,9 +129,8 @@ func newFixtureOn(t testing.TB, databaseURL, redisURL string) *fixture {
 	f.db, err = store.Open(t.Context(), databaseURL, 16)
 	f.must(err)
 	t.Cleanup(f.db.Close)
-	options, err := redis.ParseURL(redisURL)
+	f.redis, err = redisOf(redisURL)
 	f.must(err)
-	f.redis = redis.NewClient(options)
 	t.Cleanup(func() { _ = f.redis.Close() })
 	f.bus = syncjob.NewRedisBus(t.Context(), f.redis, f.log)
 	t.Cleanup(func() { _ = f.bus.Close() })
@@ -148,6 +148,14 @@ func newFixtureOn(t testing.TB, databaseURL, redisURL string) *fixture {
 	f.must(err)
 	f.row = f.connector("scripted", nil)
 	return f
+}
+
+func redisOf(url string) (*redis.Client, error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClient(options), nil
 }
 
 func (f *fixture) newJobs(times syncjob.Times) *syncjob.Jobs {
@@ -182,7 +190,11 @@ func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	f.must(err)
 	models, err := embed.NewRegistry(f.model)
 	f.must(err)
-	return syncer.New(f.db.Ent, jobs, kinds, f.box, models, f.index, f.options)
+	var idx syncer.Index = f.index
+	if f.substitute != nil {
+		idx = f.substitute
+	}
+	return syncer.New(f.db.Ent, jobs, kinds, f.box, models, idx, f.options)
 }
 
 // work runs a worker until stop is called, and at the longest until the test ends.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
@@ -55,8 +56,13 @@ func (a *Asynq) put(ctx context.Context, t Task) error {
 	}
 	o := t.Options()
 	options := []asynq.Option{asynq.Queue(Queue), asynq.TaskID(t.ID()), asynq.MaxRetry(o.MaxRetry), asynq.Timeout(o.Timeout)}
-	if o.Delay > 0 {
-		options = append(options, asynq.ProcessIn(o.Delay))
+	delay := o.Delay
+	if delay >= time.Second {
+		// The queue cuts times to seconds, which would deliver too early.
+		delay += time.Second - time.Nanosecond
+	}
+	if delay > 0 {
+		options = append(options, asynq.ProcessIn(delay))
 	}
 	// A client remembers that it has registered its queue in Redis, and after a
 	// flush would never do it again; a new one costs nothing.
