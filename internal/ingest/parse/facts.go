@@ -180,6 +180,9 @@ func dateOf(value any) time.Time {
 		return plausible(date)
 	}
 	text := factText(value)
+	if text == "" {
+		return time.Time{}
+	}
 	for _, layout := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05", "2006-01-02 15:04",
 		time.DateOnly, "2006/01/02", "2006-01", "02.01.2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",

@@ -59,9 +59,9 @@ func isAmbiguous(folder string) bool {
 	return len(folder) == 2
 }
 
-// detectLanguage guesses the language of a document from its title, description and prose. The statistics of letters are
-// trusted where they call themselves reliable and have enough text, or agree with the closed-class words of the text; these
-// alone decide on little text. In doubt there is no guess.
+// detectLanguage guesses the language of a document from its title, description and prose. Closed-class words decide where
+// they are clear, which is nearly always in the languages whose words are known and costs little; else the statistics of
+// letters do, where they have enough text and call themselves reliable. In doubt there is no guess.
 func detectLanguage(d *Document) (code string, reliable bool) {
 	var b strings.Builder
 	runes := sample(&b, d.Title)
@@ -79,16 +79,11 @@ func detectLanguage(d *Document) (code string, reliable bool) {
 		}
 	}
 	text := b.String()
-	words := languageByWords(text)
-	if runes < minDetect {
+	if words := languageByWords(text); words != "" || runes < minDetect {
 		return words, words != ""
 	}
 	found := whatlanggo.Detect(text)
-	code = languageCode(found.Lang.Iso6391())
-	if found.IsReliable() || words == "" {
-		return code, found.IsReliable()
-	}
-	return words, true
+	return languageCode(found.Lang.Iso6391()), found.IsReliable()
 }
 
 // languageByWords returns the language with at least three closed-class words in the text, and twice as many as any other.
