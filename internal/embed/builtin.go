@@ -127,7 +127,7 @@ func (b *Builtin) mixDown(vector []float32, features *featureCounts) {
 	}
 	// How much each kind of feature has of a vector. Finding passages by their headings in the documentation of three projects
 	// hardly depends on it: the mean reciprocal rank was 0.126 to 0.138 with pairs from 0 to 0.35 and grams from 0 to 1.
-	mix := [familyCount]float64{familyWord: 1, familyPair: 0.15, familyGram: 0.4}
+	mix := [familyCount]float64{familyWord: 1, familyPair: 0.1, familyGram: 0.6}
 	var mixed [builtinDimensions]float64
 	for family := range sums {
 		var square int64
