@@ -43,9 +43,12 @@ func (c usersCreate) Run(r *runtime) error {
 			result["password"] = password
 		}
 		return r.console.Result(result, func() {
-			r.console.Pairs([2]string{"id", result["id"]}, [2]string{"email", result["email"]})
+			pairs := [][2]string{{"id", result["id"]}, {"email", result["email"]}}
 			if !c.PasswordStdin {
-				r.console.Pairs([2]string{"password", password})
+				pairs = append(pairs, [2]string{"password", password})
+			}
+			r.console.Pairs(pairs...)
+			if !c.PasswordStdin {
 				r.console.Note("The password is shown this once.")
 			}
 		})
