@@ -33,7 +33,8 @@ const (
 // featureCounts counts features in an open hash table that is reused from text to text.
 type featureCounts struct {
 	table  []feature
-	used   []uint32 // slots in use, in the order of first sight
+	mask   uint64   // length of the table less one
+	used   []uint64 // slots in use, in the order of first sight
 	tokens []analysis.Token
 	word   [maxGramWord + 2]rune
 }
@@ -45,8 +46,11 @@ type feature struct {
 	stop   bool
 }
 
+// tableSize is the length of a new table, a power of two.
+const tableSize = 1 << 13
+
 func newFeatureCounts() *featureCounts {
-	return &featureCounts{table: make([]feature, 1<<13)}
+	return &featureCounts{table: make([]feature, tableSize), mask: tableSize - 1}
 }
 
 func (f *featureCounts) reset() {
@@ -63,8 +67,7 @@ func (f *featureCounts) add(hash uint64, kind family, stop bool) {
 	if len(f.used)*2 >= len(f.table) {
 		f.grow()
 	}
-	mask := uint64(len(f.table) - 1)
-	for slot := (hash >> 7) & mask; ; slot = (slot + 1) & mask {
+	for slot := (hash >> 7) & f.mask; ; slot = (slot + 1) & f.mask {
 		entry := &f.table[slot]
 		if entry.hash == hash {
 			entry.count++
@@ -72,7 +75,7 @@ func (f *featureCounts) add(hash uint64, kind family, stop bool) {
 		}
 		if entry.hash == 0 {
 			*entry = feature{hash: hash, count: 1, family: kind, stop: stop}
-			f.used = append(f.used, uint32(slot))
+			f.used = append(f.used, slot)
 			return
 		}
 	}
@@ -81,15 +84,15 @@ func (f *featureCounts) add(hash uint64, kind family, stop bool) {
 func (f *featureCounts) grow() {
 	old, slots := f.table, f.used
 	f.table = make([]feature, 2*len(old))
-	f.used = make([]uint32, 0, len(f.table)/2)
-	mask := uint64(len(f.table) - 1)
+	f.mask = f.mask*2 + 1
+	f.used = make([]uint64, 0, len(f.table)/2)
 	for _, from := range slots {
-		slot := (old[from].hash >> 7) & mask
+		slot := (old[from].hash >> 7) & f.mask
 		for f.table[slot].hash != 0 {
-			slot = (slot + 1) & mask
+			slot = (slot + 1) & f.mask
 		}
 		f.table[slot] = old[from]
-		f.used = append(f.used, uint32(slot))
+		f.used = append(f.used, slot)
 	}
 }
 
@@ -115,7 +118,7 @@ func (f *featureCounts) addGrams(term string) {
 	for start := 0; start+minGram <= len(word); start++ {
 		hash := uint64(seedGram)
 		for n, r := range word[start:min(start+maxGram, len(word))] {
-			hash = combine(hash, uint64(r))
+			hash = combine(hash, uint64(r)) //nolint:gosec // a decoded rune is never negative
 			if n+1 >= minGram && n+1 < length {
 				f.add(finish(hash), familyGram, false)
 			}
@@ -130,7 +133,7 @@ func hashString(seed uint64, s string) uint64 {
 			uint64(s[4])<<32|uint64(s[5])<<40|uint64(s[6])<<48|uint64(s[7])<<56)
 		s = s[8:]
 	}
-	tail := uint64(len(s)) << 56
+	tail := uint64(len(s)) << 56 //nolint:gosec // a length is never negative
 	for i := range len(s) {
 		tail |= uint64(s[i]) << (8 * i)
 	}

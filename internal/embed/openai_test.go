@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -52,7 +53,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for i, text := range slices.Backward(body.Input) { // services may answer in any order
 		parts = append(parts, fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[%d,2,1]}`, i, len(text)))
 	}
-	fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"m","usage":{"prompt_tokens":1,"total_tokens":1}}`, strings.Join(parts, ","))
+	_, _ = fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"m","usage":{"prompt_tokens":1,"total_tokens":1}}`, strings.Join(parts, ","))
 }
 
 func newOpenAI(t *testing.T, s *service, change func(*embed.OpenAIConfig)) *embed.OpenAI {
@@ -134,7 +135,7 @@ func TestOpenAIErrors(t *testing.T) {
 	answer := func(status int, body string) func(int, http.ResponseWriter) bool {
 		return func(_ int, w http.ResponseWriter) bool {
 			w.WriteHeader(status)
-			fmt.Fprint(w, body)
+			_, _ = io.WriteString(w, body)
 			return true
 		}
 	}

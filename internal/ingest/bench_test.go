@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,8 +60,8 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func isUnsupported(err error) bool {
-	_, ok := err.(*parse.UnsupportedError)
-	return ok
+	var unsupported *parse.UnsupportedError
+	return errors.As(err, &unsupported)
 }
 
 // BenchmarkPipeline takes every Markdown file of the corpora through the whole pipeline with the builtin embedder, on as

@@ -183,7 +183,7 @@ func (a *answer) run(ctx context.Context) error {
 	if err != nil {
 		return provider.Classify(ctx, "chat", err, note, cfg.Key)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // the answer is over, whatever closing says
 	finish := openai.FinishReason("")
 	for {
 		part, err := stream.Recv()

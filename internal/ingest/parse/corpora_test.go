@@ -33,7 +33,7 @@ func TestDerivedFactsMatchTheManifests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer manifest.Close()
+			defer func() { _ = manifest.Close() }()
 			records, err := csv.NewReader(manifest).ReadAll()
 			if err != nil {
 				t.Fatal(err)

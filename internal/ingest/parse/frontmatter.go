@@ -68,7 +68,7 @@ func decodeFrontMatter(raw, fence string) (meta map[string]any, err error) {
 		}
 	}()
 	if strings.TrimSpace(raw) == "" {
-		return nil, nil
+		return map[string]any{}, nil
 	}
 	if fence == "+++" {
 		if err := toml.Unmarshal([]byte(raw), &meta); err != nil {
@@ -82,7 +82,7 @@ func decodeFrontMatter(raw, fence string) (meta map[string]any, err error) {
 	}
 	switch value := value.(type) {
 	case nil:
-		return nil, nil
+		return map[string]any{}, nil
 	case map[string]any:
 		return value, nil
 	}
