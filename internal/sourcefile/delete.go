@@ -45,7 +45,9 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	deleted, keys := []string{}, []string{}
 	var documents []uuid.UUID
-	err = f.inTransaction(ctx, func(ctx context.Context, client *ent.Client) error {
+	// Documents go once the files are gone for certain.
+	joined := ent.TxFromContext(ctx) != nil
+	err = f.inTransaction(ctx, step{do: func(ctx context.Context, client *ent.Client) error {
 		for batch := range slices.Chunk(paths, deletionBatch) {
 			rows, err := client.SourceFile.Query().
 				Where(entfile.ConnectorID(connector.ID), entfile.PathIn(batch...)).
@@ -78,11 +80,20 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 			}
 		}
 		return nil
-	}, func(ctx context.Context) error { return f.DeleteBlobs(ctx, keys) })
+	}, after: func(ctx context.Context) error {
+		err := f.DeleteBlobs(ctx, keys)
+		if joined {
+			err = errors.Join(err, f.forget(ctx, connector, documents))
+		}
+		return err
+	}})
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(deleted)
+	if joined {
+		return deleted, nil
+	}
 	return deleted, f.forget(ctx, connector, documents)
 }
 

@@ -3,7 +3,6 @@ package sourcefile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -68,44 +67,67 @@ func (f *Files) connector(ctx context.Context, id uuid.UUID) (*ent.Connector, er
 	return row, nil
 }
 
-// inTransaction runs do in the transaction that ctx carries, or in one of its
-// own, and after once that has been committed. A failure of after is logged.
-func (f *Files) inTransaction(ctx context.Context, do func(ctx context.Context, client *ent.Client) error, after func(ctx context.Context) error) error {
-	log := func(ctx context.Context, err error) {
-		if err != nil {
-			f.opt.Log.ErrorContext(ctx, "clean up after files were changed", "error", err)
-		}
-	}
+// step is one change of the database with what goes with it.
+type step struct {
+	do    func(ctx context.Context, client *ent.Client) error
+	after func(ctx context.Context) error // once it is committed; a failure is logged
+	undo  func(ctx context.Context) error // when it is not; may be nil
+}
+
+// inTransaction takes the step in the transaction that ctx carries, or in one
+// of its own.
+func (f *Files) inTransaction(ctx context.Context, s step) error {
 	if tx := ent.TxFromContext(ctx); tx != nil {
-		if err := do(ctx, tx.Client()); err != nil {
-			return err
-		}
-		tx.OnCommit(func(next ent.Committer) ent.Committer {
-			return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
-				if err := next.Commit(ctx, tx); err != nil {
-					return err //nolint:wrapcheck // the committer's own
-				}
-				log(ctx, after(ctx))
-				return nil
-			})
-		})
-		return nil
+		return f.join(ctx, tx, s)
 	}
 	tx, err := f.client.Tx(ctx)
 	if err != nil {
-		return apierr.Wrap("open a transaction", err)
+		return errors.Join(apierr.Wrap("open a transaction", err), s.undone(ctx))
 	}
-	if err := do(ent.NewTxContext(ctx, tx), tx.Client()); err != nil {
-		if undo := tx.Rollback(); undo != nil {
-			return errors.Join(err, fmt.Errorf("roll back: %w", undo))
-		}
-		return err
+	if err := s.do(ent.NewTxContext(ctx, tx), tx.Client()); err != nil {
+		return errors.Join(err, tx.Rollback(), s.undone(ctx))
 	}
 	if err := tx.Commit(); err != nil {
-		return apierr.Wrap("commit", err)
+		return errors.Join(apierr.Wrap("commit", err), s.undone(ctx))
 	}
-	log(ctx, after(ctx))
+	f.logged(ctx, s.after(ctx))
 	return nil
+}
+
+// join takes the step inside somebody else's transaction.
+func (f *Files) join(ctx context.Context, tx *ent.Tx, s step) error {
+	tx.OnCommit(func(next ent.Committer) ent.Committer {
+		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
+			err := next.Commit(ctx, tx)
+			if err != nil {
+				f.logged(ctx, s.undone(ctx))
+			} else {
+				f.logged(ctx, s.after(ctx))
+			}
+			return err //nolint:wrapcheck // the committer's own
+		})
+	})
+	tx.OnRollback(func(next ent.Rollbacker) ent.Rollbacker {
+		return ent.RollbackFunc(func(ctx context.Context, tx *ent.Tx) error {
+			err := next.Rollback(ctx, tx)
+			f.logged(ctx, s.undone(ctx))
+			return err //nolint:wrapcheck // the rollbacker's own
+		})
+	})
+	return s.do(ctx, tx.Client())
+}
+
+func (s step) undone(ctx context.Context) error {
+	if s.undo == nil {
+		return nil
+	}
+	return s.undo(ctx)
+}
+
+func (f *Files) logged(ctx context.Context, err error) {
+	if err != nil {
+		f.opt.Log.ErrorContext(ctx, "clean up after files were changed", "error", err)
+	}
 }
 
 // cleanupTime bounds what is tidied up after a request, whose context may have

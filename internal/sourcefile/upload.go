@@ -58,25 +58,23 @@ func (f *Files) Upload(ctx context.Context, connectorID uuid.UUID, path, mediaTy
 	}
 	var row *ent.SourceFile
 	var old string
-	err = f.inTransaction(ctx, func(ctx context.Context, client *ent.Client) error {
-		var err error
-		row, old, err = record(ctx, client, connector, path, entry{mediaType: mediaType, key: key, gathered: g})
-		if err != nil {
-			return err
-		}
-		return unsuppress(ctx, client, connector.ID, path)
-	}, func(ctx context.Context) error {
-		if old == "" {
-			return nil
-		}
-		return f.DeleteBlobs(ctx, []string{old})
+	err = f.inTransaction(ctx, step{
+		do: func(ctx context.Context, client *ent.Client) (err error) {
+			row, old, err = record(ctx, client, connector, path, entry{mediaType: mediaType, key: key, gathered: g})
+			if err != nil {
+				return err
+			}
+			return unsuppress(ctx, client, connector.ID, path)
+		},
+		after: func(ctx context.Context) error {
+			if old == "" {
+				return nil
+			}
+			return f.DeleteBlobs(ctx, []string{old})
+		},
+		undo: func(ctx context.Context) error { return f.discard(ctx, connector, key) },
 	})
 	if err != nil {
-		// Nobody knows the new blob: not even a commit that failed halfway refers
-		// to it unless it went through after all, which is looked up.
-		if deleteErr := f.discard(ctx, connector, key); deleteErr != nil {
-			err = errors.Join(err, deleteErr)
-		}
 		return nil, err
 	}
 	return row, nil
@@ -182,7 +180,8 @@ func unsuppress(ctx context.Context, client *ent.Client, connectorID uuid.UUID, 
 	return nil
 }
 
-// discard deletes the blob of an upload that could not be recorded.
+// discard deletes the blob of an upload that was not recorded, unless the
+// commit that seemed to fail went through after all.
 func (f *Files) discard(ctx context.Context, connector *ent.Connector, key string) error {
 	ctx, cancel := cleanupContext(viewer.With(ctx, viewer.System(connector.WorkspaceID)))
 	defer cancel()
