@@ -26,7 +26,7 @@ setup: ## install what is missing: PostgreSQL with pgvector, Redis, a C compiler
 	@scripts/setup.sh
 
 build: ## build bin/magpie
-	@go build -trimpath -o bin/magpie ./cmd/magpie
+	@go build -o bin/magpie ./cmd/magpie
 
 demo: setup build ## sync a documentation folder and a bucket, search them, ask a question
 	@bin/magpie demo
