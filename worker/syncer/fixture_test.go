@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/connectors"
 	"magpie/ent"
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
@@ -104,7 +105,8 @@ type fixture struct {
 	log    *slog.Logger
 	row    *ent.Connector
 
-	substitute syncer.Index // in place of index
+	substitute syncer.Index         // in place of index
+	registry   *connectors.Registry // in place of the script's
 	options    syncer.Options
 	worker     worker.Options
 	times      syncjob.Times
@@ -188,6 +190,9 @@ func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	f.Helper()
 	kinds, err := f.script.kinds()
 	f.must(err)
+	if f.registry != nil {
+		kinds = f.registry
+	}
 	models, err := embed.NewRegistry(f.model)
 	f.must(err)
 	var idx syncer.Index = f.index

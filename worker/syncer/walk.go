@@ -160,7 +160,7 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	}
 	for _, name := range names {
 		if !known[name] {
-			s.run.Warn(fmt.Sprintf("%q is not at the source, and no document was made from it before.", name))
+			s.run.Warn(fmt.Sprintf("%q is not at the source, and there is no document of it.", name))
 		}
 	}
 	return nil

@@ -1,0 +1,169 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"magpie/internal/gid"
+	"magpie/internal/store"
+	"magpie/internal/syncjob"
+	"magpie/internal/testkit"
+	"magpie/worker"
+	"magpie/worker/tasks"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recorder is a syncer that tells what it was asked for.
+type recorder struct {
+	got chan tasks.Sync
+	do  func(ctx context.Context) error
+}
+
+func (r *recorder) Sync(ctx context.Context, t tasks.Sync) error {
+	r.got <- t
+	if r.do != nil {
+		return r.do(ctx)
+	}
+	return nil
+}
+
+type fixture struct {
+	*testing.T
+	redis *redis.Client
+	queue *tasks.Asynq
+	sync  *recorder
+	w     *worker.Worker
+}
+
+func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
+	t.Helper()
+	f := &fixture{T: t, sync: &recorder{got: make(chan tasks.Sync, 16), do: do}}
+	options, err := redis.ParseURL(testkit.Redis(t))
+	f.must(err)
+	f.redis = redis.NewClient(options)
+	t.Cleanup(func() { _ = f.redis.Close() })
+	f.queue = tasks.NewAsynq(f.redis)
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 4)
+	f.must(err)
+	t.Cleanup(db.Close)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	bus := syncjob.NewRedisBus(t.Context(), f.redis, log)
+	t.Cleanup(func() { _ = bus.Close() })
+	jobs := syncjob.New(db.Ent, f.queue, bus, time.Now)
+	t.Cleanup(jobs.Close)
+	f.w = worker.New(f.redis, jobs, f.sync, worker.Options{PollEvery: 10 * time.Millisecond, Log: log})
+	return f
+}
+
+func (f *fixture) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// run starts the worker and returns how to end it.
+func (f *fixture) run() (stop func()) {
+	ctx, cancel := context.WithCancel(f.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := f.w.Run(ctx); err != nil {
+			f.Error(err)
+		}
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+func TestEveryTaskHasAHandler(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	if got := f.w.Handles(); !slices.Equal(got, tasks.Names()) {
+		t.Errorf("there are handlers for %v and tasks %v", got, tasks.Names())
+	}
+}
+
+func TestTasksReachTheSyncer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	want := tasks.Sync{JobID: gid.New(gid.SyncJob), Attempt: 7}
+	f.must(f.queue.Enqueue(t.Context(), want))
+	stop := f.run()
+	if got := <-f.sync.got; got != want {
+		t.Errorf("the syncer was asked for %v", got)
+	}
+	stop()
+	if waiting, err := f.queue.Waiting(t.Context(), want); err != nil || waiting {
+		t.Errorf("the task is still there: %v", err)
+	}
+}
+
+func TestATaskThatFailsIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(context.Context) error { return errors.New("the database is away") })
+	want := tasks.Sync{JobID: gid.New(gid.SyncJob)}
+	f.must(f.queue.Enqueue(t.Context(), want))
+	stop := f.run()
+	<-f.sync.got
+	<-f.sync.got
+	stop()
+	if waiting, err := f.queue.Waiting(t.Context(), want); err != nil || !waiting {
+		t.Errorf("the task is gone: %v", err)
+	}
+}
+
+func TestAnUnreadableTaskIsGivenUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	_, err := asynq.NewClientFromRedisClient(f.redis).Enqueue(
+		asynq.NewTask(tasks.SyncName, []byte(`{"job_id":5}`)), asynq.Queue(tasks.Queue), asynq.TaskID("odd"))
+	f.must(err)
+	good := tasks.Sync{JobID: uuid.New()}
+	f.must(f.queue.Enqueue(t.Context(), good))
+	stop := f.run()
+	if got := <-f.sync.got; got != good {
+		t.Errorf("the syncer was asked for %v", got)
+	}
+	stop()
+	info, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(tasks.Queue, "odd")
+	f.must(err)
+	if info.State != asynq.TaskStateArchived {
+		t.Errorf("the unreadable task is %s", info.State)
+	}
+}
+
+func TestTheEndWaitsForHandlersAndTheirTasksAreDone(t *testing.T) {
+	t.Parallel()
+	saved := make(chan struct{})
+	f := newFixture(t, func(ctx context.Context) error {
+		<-ctx.Done() // as a slice does, which then saves itself
+		close(saved)
+		return nil
+	})
+	task := tasks.Sync{JobID: gid.New(gid.SyncJob)}
+	f.must(f.queue.Enqueue(t.Context(), task))
+	stop := f.run()
+	<-f.sync.got
+	stop()
+	select {
+	case <-saved:
+	default:
+		t.Error("the worker ended before its handler")
+	}
+	if _, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(tasks.Queue, task.ID()); !errors.Is(err, asynq.ErrTaskNotFound) {
+		t.Errorf("the task is not done: %v", err)
+	}
+}
