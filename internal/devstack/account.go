@@ -63,28 +63,35 @@ func (a account) reaches(path string) bool {
 		return false
 	}
 	for folder := resolved; ; folder = filepath.Dir(folder) {
-		info, err := os.Stat(folder)
-		if err != nil {
-			return false
-		}
-		status, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			return false
-		}
-		pass := info.Mode().Perm()&0o001 != 0
-		switch {
-		case int(status.Uid) == a.uid:
-			pass = info.Mode().Perm()&0o100 != 0
-		case int(status.Gid) == a.gid:
-			pass = info.Mode().Perm()&0o010 != 0
-		}
-		if !pass {
+		if !a.allowed(folder, 0o1) {
 			return false
 		}
 		if folder == filepath.Dir(folder) {
 			return true
 		}
 	}
+}
+
+// writes says whether the account may make files in a folder, by the folder's permission bits alone.
+func (a account) writes(folder string) bool { return a.allowed(folder, 0o3) }
+
+// allowed says whether the bits (1 to pass, 2 to write) are given to the account on a folder.
+func (a account) allowed(folder string, bits os.FileMode) bool {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return false
+	}
+	status, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return false
+	}
+	switch {
+	case int(status.Uid) == a.uid:
+		bits <<= 6
+	case int(status.Gid) == a.gid:
+		bits <<= 3
+	}
+	return info.Mode().Perm()&bits == bits
 }
 
 // command prepares a program to run as the account in a session of its own, so that neither a signal to the caller's

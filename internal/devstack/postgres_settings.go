@@ -11,7 +11,7 @@ import (
 const smallestSharedMemory = 1 << 30
 
 // settings returns the whole postgresql.conf: tuned for a machine with two cores that does other work too.
-func settings(sockets string, fast bool) string {
+func settings(sockets string, fast bool, user account) string {
 	values := [][2]string{
 		{"listen_addresses", ""},
 		{"unix_socket_directories", sockets},
@@ -21,7 +21,7 @@ func settings(sockets string, fast bool) string {
 		{"effective_cache_size", "1GB"},
 		{"work_mem", "16MB"},
 		{"maintenance_work_mem", "256MB"},
-		{"dynamic_shared_memory_type", sharedMemoryType()},
+		{"dynamic_shared_memory_type", sharedMemoryType("/dev/shm", user)},
 		{"max_worker_processes", "8"},
 		{"max_parallel_workers_per_gather", "1"},
 		{"jit", "off"},
@@ -60,12 +60,16 @@ func settings(sockets string, fast bool) string {
 	return text.String()
 }
 
-func sharedMemoryType() string {
+func sharedMemoryType(folder string, user account) string {
 	var status syscall.Statfs_t
-	if err := syscall.Statfs("/dev/shm", &status); err != nil {
+	if err := syscall.Statfs(folder, &status); err != nil {
 		return "mmap"
 	}
 	if uint64(status.Blocks)*uint64(status.Bsize) < smallestSharedMemory { //nolint:gosec,unconvert // the types differ between systems
+		return "mmap"
+	}
+	// Without the usual mount, as in a bare chroot, it is a folder of root's.
+	if !user.writes(folder) {
 		return "mmap"
 	}
 	return "posix"
