@@ -133,7 +133,7 @@ func hashString(seed uint64, s string) uint64 {
 			uint64(s[4])<<32|uint64(s[5])<<40|uint64(s[6])<<48|uint64(s[7])<<56)
 		s = s[8:]
 	}
-	tail := uint64(len(s)) << 56 //nolint:gosec // a length is never negative
+	tail := uint64(len(s)) << 56
 	for i := range len(s) {
 		tail |= uint64(s[i]) << (8 * i)
 	}

@@ -140,7 +140,7 @@ func (m *OpenAI) completion(request Request) openai.ChatCompletionRequest {
 		body.MaxCompletionTokens = request.MaxTokens // these models take no temperature either
 		return body
 	}
-	body.MaxTokens = request.MaxTokens
+	body.MaxTokens = request.MaxTokens //nolint:staticcheck // the name that other services and local servers know
 	body.Temperature = request.Temperature
 	if body.Temperature == 0 {
 		body.Temperature = math.SmallestNonzeroFloat32 // a zero is left out on the wire and would mean the service's default

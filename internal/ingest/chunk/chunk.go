@@ -182,6 +182,9 @@ func (s *splitter) pack(group []atom, rest, target int) {
 			for to > from && group[to-1].heading {
 				to-- // a heading goes with what stands below it
 			}
+			if to == from {
+				to = i - 1 // nothing but headings so far, too many of them
+			}
 			if to > from {
 				s.emit(group[from:to])
 				from, size = to, group[to].lead-group[to].gap
@@ -196,7 +199,7 @@ func (s *splitter) pack(group []atom, rest, target int) {
 	s.emit(group[from:])
 }
 
-// emit makes a passage of atoms that follow each other.
+// emit makes a passage of atoms that follow each other. Nothing but headings, each below the other, make none.
 func (s *splitter) emit(atoms []atom) {
 	passage := Passage{Ordinal: len(s.passages)}
 	if above := atoms[0].section; above != nil {

@@ -258,7 +258,7 @@ func isEmphasis(text string, i, n int) bool {
 	if blank(before, hasBefore) && blank(after, hasAfter) {
 		return false
 	}
-	return text[i] != '_' || !(inside(before, hasBefore) && inside(after, hasAfter))
+	return text[i] != '_' || !inside(before, hasBefore) || !inside(after, hasAfter)
 }
 
 // linkEnd returns the length of a link in brackets and parentheses, 0 for anything else.

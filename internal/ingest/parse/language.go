@@ -106,21 +106,19 @@ func languageByWords(text string) string {
 			}
 		}
 	}
-	best, second := -1, 0
+	best, most, second := "", 0, 0
 	for i, count := range counts {
-		if best < 0 || count > counts[best] {
-			if best >= 0 {
-				second = counts[best]
-			}
-			best = i
-		} else {
-			second = max(second, count)
+		switch {
+		case count > most:
+			best, most, second = lists[i].code, count, most
+		case count > second:
+			second = count
 		}
 	}
-	if counts[best] < 3 || counts[best] < 2*second {
+	if most < 3 || most < 2*second {
 		return ""
 	}
-	return lists[best].code
+	return best
 }
 
 // sample adds the letters of a text, without link targets and code, and returns how many runes that gave.

@@ -8,7 +8,7 @@ import (
 // kramdown attributes, admonition marks, HTML comments, and, with mdx, imports, exports, JSX tags and expressions. Text
 // between tags stays, and so does everything in code. A line that consisted of such marks alone goes with them.
 func stripTemplates(text string, mdx bool) string {
-	if !strings.ContainsAny(text, "{<:") && !(strings.Contains(text, "import ") || strings.Contains(text, "export ")) {
+	if !strings.ContainsAny(text, "{<:") && !strings.Contains(text, "import ") && !strings.Contains(text, "export ") {
 		return text
 	}
 	s := templateStripper{in: text, mdx: mdx, budget: 1<<20 + 8*len(text)}

@@ -168,23 +168,24 @@ func (s *scanner) compound(i int) int {
 		}
 		r, size := decode(s.text, i)
 		c := classify(r)
-		switch {
-		case c == classWord:
+		switch c {
+		case classWord:
 			if i > start || r >= utf8.RuneSelf || '0' <= r && r <= '9' {
 				plain = false
 			}
 			i += size
 			continue
-		case c == classMark:
+		case classMark:
 			plain = false
 			i += size
 			continue
-		case c == classJoin:
+		case classJoin:
 			if next := s.joined(r, i+size); next > 0 {
 				joined = true
 				i = next
 				continue
 			}
+		case classOther, classPair:
 		}
 		break
 	}
@@ -224,7 +225,7 @@ func (s *scanner) symbolSuffix(start, end int) int {
 		return end
 	}
 	rest := s.text[end:]
-	stop := end
+	var stop int
 	switch {
 	case len(rest) >= 2 && rest[:2] == "++":
 		stop = end + 2
