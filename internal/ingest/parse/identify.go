@@ -13,6 +13,10 @@ const headBytes = 8 << 10
 func identify(in Input) (format, error) {
 	head := in.Content[:min(len(in.Content), headBytes)]
 	if refused := signature(head); refused != "" {
+		// Office files are archives or OLE storages of one kind: the extension says which.
+		if named := refusedExtension(extensionOf(in.Name)); named != "" && (refused == "application/zip" || refused == "application/x-ole-storage") {
+			refused = named
+		}
 		return format{}, &UnsupportedError{Reason: notSupported(refused)}
 	}
 	if isBinary(head) {

@@ -38,6 +38,7 @@ func TestUnsupportedFilesSayWhy(t *testing.T) {
 		"picture by type":      {"photo", "image/jpeg", "text", "format not supported: image/jpeg"},
 		"SVG":                  {"a.svg", "", "<svg></svg>", "format not supported: image/svg+xml"},
 		"word":                 {"a.docx", "", "anything", "format not supported: application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		"word in an archive":   {"a.docx", "", "PK\x03\x04\x00\x00", "format not supported: application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
 		"rich text":            {"a.txt", "", "{\\rtf1 x}", "format not supported: application/rtf"},
 	} {
 		t.Run(name, func(t *testing.T) {
