@@ -136,3 +136,17 @@ func FuzzUnits(f *testing.F) {
 		}
 	})
 }
+
+func TestALargeTableIsQuotedRowByRow(t *testing.T) {
+	t.Parallel()
+	const header = "| Key | Default |\n|---|---|\n"
+	small := header + "| a | 1 |\n| b | 2 |"
+	if got := chat.Units(small); !slices.Equal(got, []string{small}) {
+		t.Errorf("a small table: %q", got)
+	}
+	got := chat.Units("Before.\n\n" + header + "| a | 1 |\n| b | 2 |\n| c | 3 |\n| d | 4 |\n\nAfter.")
+	want := []string{"Before.", header + "| a | 1 |", header + "| b | 2 |", header + "| c | 3 |", header + "| d | 4 |", "After."}
+	if !slices.Equal(got, want) {
+		t.Errorf("a large table: %q", got)
+	}
+}

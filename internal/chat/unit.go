@@ -59,7 +59,7 @@ func (s *splitter) next() {
 	case isFence(line):
 		s.take(solid, s.fenced())
 	case strings.HasPrefix(line, "|"):
-		s.take(solid, s.while(func(l string) bool { return strings.HasPrefix(l, "|") }))
+		s.table(s.while(func(l string) bool { return strings.HasPrefix(l, "|") }))
 	case isHeading(line):
 		s.parts = append(s.parts, part{kind: heading})
 		s.at++
@@ -72,6 +72,22 @@ func (s *splitter) next() {
 
 func (s *splitter) take(kind partKind, lines []string) {
 	s.parts = append(s.parts, part{kind: kind, text: strings.TrimRight(strings.Join(lines, "\n"), "\n")})
+}
+
+// wholeTable is the number of rows up to which a table is quoted in one piece.
+const wholeTable = 3
+
+// table takes a small table whole, and a larger one row by row, each under the
+// table's header: the row that answers says more than the table it stands in.
+func (s *splitter) table(lines []string) {
+	const header = 2 // the names of the columns and the line below them
+	if len(lines) <= header+wholeTable || !strings.Contains(lines[1], "---") {
+		s.take(solid, lines)
+		return
+	}
+	for _, row := range lines[header:] {
+		s.take(solid, []string{lines[0], lines[1], row})
+	}
 }
 
 // while takes lines as long as they are of a kind.
