@@ -104,14 +104,14 @@ func (f *Files) join(ctx context.Context, tx *ent.Tx, s step) error {
 			} else {
 				f.logged(ctx, s.after(ctx))
 			}
-			return err //nolint:wrapcheck // the committer's own
+			return err // the committer's own
 		})
 	})
 	tx.OnRollback(func(next ent.Rollbacker) ent.Rollbacker {
 		return ent.RollbackFunc(func(ctx context.Context, tx *ent.Tx) error {
 			err := next.Rollback(ctx, tx)
 			f.logged(ctx, s.undone(ctx))
-			return err //nolint:wrapcheck // the rollbacker's own
+			return err // the rollbacker's own
 		})
 	})
 	return s.do(ctx, tx.Client())

@@ -187,7 +187,7 @@ func (f *Files) discard(ctx context.Context, connector *ent.Connector, key strin
 	defer cancel()
 	used, err := f.client.SourceFile.Query().Where(entfile.ConnectorID(connector.ID), entfile.BlobKey(key)).Exist(ctx)
 	if err != nil || used {
-		return err //nolint:wrapcheck // joined to the error it followed
+		return err // joined to the error it followed
 	}
 	if err := f.blobs.Delete(ctx, key); err != nil {
 		return fmt.Errorf("delete the blob of a failed upload: %w", err)

@@ -78,7 +78,7 @@ func (r *Run) Look(ctx context.Context, sourceIDs []string) (map[string]Known, e
 		var processed sql.NullTime
 		if err := rows.Scan(&id, &k.Listed, &k.Seen, &k.Status, &k.Added, &k.Reason, &k.Suppressed, &k.SourceVersion,
 			&k.PipelineVersion, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed); err != nil {
-			return err //nolint:wrapcheck // query says what failed
+			return err // query says what failed
 		}
 		k.Document, k.ProcessedAt = doc.UUID, processed.Time
 		known[id] = k
@@ -126,7 +126,7 @@ func (r *Run) tally(ctx context.Context) (Counters, error) {
 		var added bool
 		var n int
 		if err := rows.Scan(&status, &added, &n); err != nil {
-			return err //nolint:wrapcheck // query says what failed
+			return err // query says what failed
 		}
 		c.Outcome(status, added, n)
 		if status != syncitem.StatusDeleted {
@@ -182,7 +182,7 @@ func (r *Run) NextMissing(ctx context.Context, limit int) ([]Gone, error) {
 	err := r.query(ctx, "list the documents whose items are gone", func(rows *sql.Rows) error {
 		var g Gone
 		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
-			return err //nolint:wrapcheck // query says what failed
+			return err // query says what failed
 		}
 		gone = append(gone, g)
 		return nil

@@ -105,6 +105,7 @@ type fixture struct {
 	log    *slog.Logger
 	row    *ent.Connector
 
+	embedder   embed.Embedder       // in place of model
 	substitute syncer.Index         // in place of index
 	registry   *connectors.Registry // in place of the script's
 	options    syncer.Options
@@ -175,7 +176,7 @@ func (f *fixture) must(err error) {
 
 func (f *fixture) connector(kind string, config map[string]any) *ent.Connector {
 	f.Helper()
-	collection, err := f.db.Ent.Collection.Create().SetName("C").SetEmbeddingModel("counting").Save(f.ctx)
+	collection, err := f.db.Ent.Collection.Create().SetName("C").SetEmbeddingModel(f.modelName()).Save(f.ctx)
 	f.must(err)
 	create := f.db.Ent.Connector.Create().SetName("K").SetType(kind).SetCollection(collection)
 	if config != nil {
@@ -186,6 +187,13 @@ func (f *fixture) connector(kind string, config map[string]any) *ent.Connector {
 	return row
 }
 
+func (f *fixture) modelName() string {
+	if f.embedder != nil {
+		return f.embedder.Model()
+	}
+	return f.model.Model()
+}
+
 func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	f.Helper()
 	kinds, err := f.script.kinds()
@@ -194,6 +202,9 @@ func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 		kinds = f.registry
 	}
 	models, err := embed.NewRegistry(f.model)
+	if f.embedder != nil {
+		models, err = embed.NewRegistry(f.embedder)
+	}
 	f.must(err)
 	var idx syncer.Index = f.index
 	if f.substitute != nil {
@@ -235,7 +246,7 @@ func (f *fixture) wait(id uuid.UUID) *ent.SyncJob {
 	defer cancel()
 	c, err := f.jobs.Watch(ctx, id)
 	f.must(err)
-	for range c { //nolint:revive // the end is what counts
+	for range c {
 	}
 	if ctx.Err() != nil {
 		f.Fatalf("the job does not end: %+v", f.job(id))

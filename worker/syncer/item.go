@@ -69,12 +69,12 @@ func (s *slice) workThrough(ctx context.Context, todo []task) error {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return err //nolint:wrapcheck // of our own
+		return err // of our own
 	}
 	if w := later.get(); w != nil {
 		return w
 	}
-	return context.Cause(ctx) //nolint:wrapcheck // nil, or why the slice ends
+	return context.Cause(ctx) // nil, or why the slice ends
 }
 
 // do brings one item to its outcome: its document, or its line in the ledger.
@@ -87,7 +87,7 @@ func (s *slice) do(ctx context.Context, t task) (err error) {
 		}
 	}()
 	if err := ctx.Err(); err != nil {
-		return err //nolint:wrapcheck // the end of the slice
+		return err // the end of the slice
 	}
 	content, err := s.fetch(ctx, t.item)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *slice) do(ctx context.Context, t task) (err error) {
 func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte, err error) {
 	reader, err := s.source.Open(ctx, item)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the connector's, to be classified
+		return nil, err // the connector's, to be classified
 	}
 	defer func() {
 		if closeErr := reader.Close(); err == nil && closeErr != nil {
@@ -126,10 +126,10 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte
 	}
 	n, err := b.ReadFrom(io.LimitReader(reader, s.engine.opt.MaxBytes+1))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the connector's, to be classified
+		return nil, err // the connector's, to be classified
 	}
 	if n > s.engine.opt.MaxBytes {
-		return nil, nil //nolint:nilnil // told apart by the caller: empty content is not nil
+		return nil, nil // empty content is not nil
 	}
 	if content = b.Bytes(); content == nil {
 		content = []byte{}
@@ -139,7 +139,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte
 
 func (s *slice) fetchFailed(ctx context.Context, t task, err error) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx) //nolint:wrapcheck // the end of the slice
+		return context.Cause(ctx) // the end of the slice
 	}
 	if errors.Is(err, connectors.ErrNotFound) {
 		return s.settle(ctx, t, syncitem.StatusSkipped, "gone from the source before it could be fetched", false)
@@ -163,7 +163,7 @@ func (s *slice) mayWait(w *waitError) bool {
 
 func (s *slice) processFailed(ctx context.Context, t task, err error) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx) //nolint:wrapcheck // the end of the slice
+		return context.Cause(ctx) // the end of the slice
 	}
 	if unsupported, ok := errors.AsType[*parse.UnsupportedError](err); ok {
 		return s.settle(ctx, t, syncitem.StatusSkipped, unsupported.Reason, false)
@@ -243,7 +243,7 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 func (s *slice) storeFailed(ctx context.Context, t task, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx) //nolint:wrapcheck // the end of the slice
+		return context.Cause(ctx) // the end of the slice
 	case lost(err):
 		return syncjob.ErrLost
 	case unstorable(err):

@@ -186,7 +186,7 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 	}
 	for {
 		if err := ctx.Err(); err != nil {
-			return err //nolint:wrapcheck // the end of the slice
+			return err // the end of the slice
 		}
 		gone, err := s.run.NextMissing(ctx, deletionBatch)
 		if err != nil || len(gone) == 0 {
