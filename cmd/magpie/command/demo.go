@@ -91,13 +91,11 @@ func (c demoCommand) tell(r *runtime, s *session, folder *local.Folder, docs str
 	if err := c.chat(r, caller); err != nil {
 		return err
 	}
-	address(r.console, dev)
-	if up {
+	if !up {
 		r.console.Note("")
-		return nil
+		r.console.Note("This Magpie ends now. `make up` keeps one running, with the same documents and sign-in:")
 	}
-	r.console.Note("")
-	r.console.Note("This Magpie ends now. `make up` keeps one running with the same documents and sign-in.")
+	address(r.console, dev)
 	r.console.Note("")
 	return nil
 }
