@@ -14,6 +14,7 @@ func flow() map[string][]string {
 	leaves := []string{"internal/gid", "internal/viewer", "internal/apierr", "internal/storedop", "internal/requestid"}
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
+		"agents":                   {"agents", "internal/search", "internal/llm", "internal/apierr", "internal/viewer"},
 		"cmd":                      {""},
 		"connectors":               {"connectors", "internal/httpx", "internal/blob"},
 		"ent":                      {"ent", "internal/gid", "internal/viewer"},
@@ -28,7 +29,7 @@ func flow() map[string][]string {
 		"internal/chat":            with("ent", "internal/search", "internal/llm"),
 		"internal/config":          {"internal/apierr"},
 		"internal/devstack":        {"internal/devstack"},
-		"internal/embed":           {"internal/embed", "internal/search/analysis"},
+		"internal/embed":           {"internal/embed", "internal/llm/provider", "internal/search/analysis"},
 		"internal/gid":             {},
 		"internal/httpx":           {},
 		"internal/index":           with("internal/ingest/chunk", "internal/search/analysis"),
