@@ -122,13 +122,17 @@ func (j *Jobs) Snapshot(ctx context.Context, jobID uuid.UUID) (Snapshot, error) 
 
 func get(ctx context.Context, client *ent.Client, jobID uuid.UUID) (*ent.SyncJob, error) {
 	row, err := client.SyncJob.Get(ctx, jobID)
-	switch {
-	case ent.IsNotFound(err):
-		return nil, apierr.NotFound("Sync job")
-	case err != nil:
-		return nil, apierr.Wrap("read the sync job", err)
+	if err != nil {
+		return nil, rowError(err)
 	}
 	return row, nil
+}
+
+func rowError(err error) error {
+	if ent.IsNotFound(err) {
+		return apierr.NotFound("Sync job")
+	}
+	return apierr.Wrap("read the sync job", err)
 }
 
 // clientOf returns the client of the transaction that ctx carries, if any.

@@ -12,6 +12,7 @@ import (
 	"magpie/ent"
 	"magpie/ent/connector"
 	entjob "magpie/ent/syncjob"
+	"magpie/internal/apierr"
 	"magpie/internal/viewer"
 )
 
@@ -80,8 +81,14 @@ func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx) (bool, error) {
 		return true, nil
 	}
 	inside := viewer.With(ctx, viewer.System(row.WorkspaceID))
-	if _, err := j.Start(inside, row.ID, StartOptions{Cause: entjob.CauseSchedule}); err != nil {
+	_, err = j.Start(inside, row.ID, StartOptions{Cause: entjob.CauseSchedule})
+	switch code := apierr.From(err).Code; {
+	case err == nil:
+	case code == apierr.Internal || code == apierr.Unavailable:
 		return false, fmt.Errorf("start the scheduled sync of connector %s: %w", row.ID, err)
+	default:
+		// A connector that may not be synced must not hold up the others.
+		j.log.WarnContext(ctx, "a scheduled sync could not be started and is left out", "connector", row.ID, "error", err)
 	}
 	return true, nil
 }

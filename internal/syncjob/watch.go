@@ -91,11 +91,17 @@ func (w *watcher) run(ctx context.Context) {
 }
 
 // read takes the row outside any transaction: one that ctx may still name is
-// over by the time a watcher reads.
+// over by the time a watcher reads. What a snapshot does not show, which may be
+// large, is left out.
 func (w *watcher) read(ctx context.Context) (Snapshot, error) {
-	row, err := get(ent.NewTxContext(ctx, nil), w.jobs.client, w.job)
+	row, err := w.jobs.client.SyncJob.Query().Where(entjob.ID(w.job)).Select(
+		entjob.FieldID, entjob.FieldConnectorID, entjob.FieldStatus, entjob.FieldCreatedAt, entjob.FieldStartedAt, entjob.FieldFinishedAt,
+		entjob.FieldCollected, entjob.FieldParsed, entjob.FieldIndexed, entjob.FieldAdded, entjob.FieldModified, entjob.FieldDeleted,
+		entjob.FieldUnchanged, entjob.FieldSkipped, entjob.FieldFailed, entjob.FieldWarnings, entjob.FieldError,
+		entjob.FieldAttempt, entjob.FieldRevision, entjob.FieldCancelRequested,
+	).Only(ent.NewTxContext(ctx, nil))
 	if err != nil {
-		return Snapshot{}, err
+		return Snapshot{}, rowError(err)
 	}
 	return SnapshotOf(row), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -289,33 +288,45 @@ func TestASourceThatPanicsHurtsItselfOnly(t *testing.T) {
 	}
 }
 
-// overloaded is an error of a provider that says when to come back.
-type overloaded struct{}
+// refusing is an error of a model service.
+type refusing struct {
+	retryable bool
+	after     time.Duration
+}
 
-func (overloaded) Error() string             { return http.StatusText(http.StatusTooManyRequests) }
-func (overloaded) RetryAfter() time.Duration { return 10 * time.Millisecond }
+func (refusing) Error() string               { return "said the service about its secrets" }
+func (r refusing) Retryable() bool           { return r.retryable }
+func (r refusing) RetryAfter() time.Duration { return r.after }
 
 func TestAnEmbeddingModelThatIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.options.Retries = 2
 	f.script.fill(3, "v1")
-	f.model.fail(overloaded{})
+	f.model.fail(refusing{retryable: true, after: 10 * time.Millisecond})
 	f.work()
 	job := f.start(auto())
 	news, err := f.jobs.Watch(f.ctx, job.ID)
 	f.must(err)
 	for s := range news {
-		if s.Attempt >= 3 {
+		if s.Attempt >= 5 {
 			break
 		}
 	}
 	f.model.fail(nil)
 	f.expect(f.wait(job.ID), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Added: 3})
 	f.script.fill(3, "v2")
-	f.model.fail(errBroken)
-	f.expect(f.sync(full()), entjob.StatusPartial, syncjob.Counters{Collected: 3, Failed: 3})
-	if f.live() != 3 {
-		t.Error("the old versions are gone")
+	for reason, err := range map[string]error{
+		"is not available": refusing{retryable: true},
+		"refused":          refusing{},
+		"scratch":          errBroken,
+	} {
+		f.model.fail(err)
+		f.expect(f.sync(full()), entjob.StatusPartial, syncjob.Counters{Collected: 3, Failed: 3})
+		f.line("doc-0000.md", syncitem.StatusFailed, reason)
+		if strings.Contains(*f.ledger()["doc-0000.md"].Reason, "secrets") || f.live() != 3 {
+			t.Error("the reason says too much, or the old versions are gone")
+		}
 	}
 	f.model.fail(nil)
 	f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Modified: 3})

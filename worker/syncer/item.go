@@ -168,14 +168,33 @@ func (s *slice) processFailed(ctx context.Context, t task, err error) error {
 	if unsupported, ok := errors.AsType[*parse.UnsupportedError](err); ok {
 		return s.settle(ctx, t, syncitem.StatusSkipped, unsupported.Reason, false)
 	}
-	// Of what a pipeline does only the embedder may say that it is worth waiting for.
-	if after, ok := connectors.RetryAfterOf(err); ok {
-		if wait := (&waitError{delay: after, hinted: after > 0, cause: err}); s.mayWait(wait) {
-			return wait
-		}
-		return s.settle(ctx, t, syncitem.StatusFailed, "the embedding model is not available", true)
+	if service, ok := errors.AsType[serviceError](err); ok {
+		return s.serviceFailed(ctx, t, service)
 	}
 	return s.settle(ctx, t, syncitem.StatusFailed, err.Error(), errors.Is(err, context.DeadlineExceeded))
+}
+
+// serviceError is how the clients of model services say that the service is to
+// blame and not the document, and when to come back (0: they do not say).
+type serviceError interface {
+	error
+	Retryable() bool
+	RetryAfter() time.Duration
+}
+
+// serviceFailed looks after an item that the embedding model did not do. What
+// the service said is for the log only.
+func (s *slice) serviceFailed(ctx context.Context, t task, err serviceError) error {
+	if !err.Retryable() {
+		s.log.WarnContext(ctx, "the embedding model refused a document", "item", t.item.ID, "error", err)
+		return s.settle(ctx, t, syncitem.StatusFailed, "the embedding model refused the document; the log says why", true)
+	}
+	after := err.RetryAfter()
+	if wait := (&waitError{delay: after, hinted: after > 0, cause: err}); s.mayWait(wait) {
+		return wait
+	}
+	s.log.WarnContext(ctx, "the embedding model is not available", "item", t.item.ID, "error", err)
+	return s.settle(ctx, t, syncitem.StatusFailed, "the embedding model is not available", true)
 }
 
 // settle writes an outcome without a document. A document that is there keeps
