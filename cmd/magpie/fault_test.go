@@ -166,23 +166,36 @@ func (p *process) address(t *testing.T) string {
 
 func get(t *testing.T, address, key string) (status int, body string) {
 	t.Helper()
+	if key == "" {
+		return ask(t, http.MethodGet, address, "")
+	}
+	return ask(t, http.MethodGet, address, "", "X-Service-Key", key)
+}
+
+func post(t *testing.T, address, content string, headers ...string) (status int, body string) {
+	t.Helper()
+	return ask(t, http.MethodPost, address, content, append(headers, "Content-Type", "application/json")...)
+}
+
+func ask(t *testing.T, method, address, content string, headers ...string) (status int, body string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if key != "" {
-		request.Header.Set("X-Service-Key", key)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(response.Body)
+	read, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response.StatusCode, string(content)
+	return response.StatusCode, string(read)
 }

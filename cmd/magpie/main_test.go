@@ -44,6 +44,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// commandOf prepares the program without the settings of whoever runs the tests.
+func commandOf(path string, arguments ...string) *exec.Cmd {
+	c := exec.Command(path, arguments...)
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR")} //nolint:forbidigo // only what programs need to be found
+	return c
+}
+
 // installation is the settings of one test's Magpie.
 type installation struct {
 	t     *testing.T
@@ -115,7 +122,7 @@ func (i *installation) start(arguments ...string) *process {
 		i.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	p := &process{command: exec.Command(path, append(append([]string{}, i.flags...), arguments...)...), log: log.Name(), ended: make(chan struct{})}
+	p := &process{command: commandOf(path, append(append([]string{}, i.flags...), arguments...)...), log: log.Name(), ended: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		i.t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"magpie/cmd/magpie/console"
 	"magpie/internal/apierr"
 	"magpie/internal/config"
+	"magpie/internal/requestid"
 )
 
 // Streams are what a command reads and writes.
@@ -155,10 +156,11 @@ func (r *runtime) settings(further map[string]string) (*config.Config, error) {
 // logger writes to the error output as the settings say.
 func (r *runtime) logger(c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
+	var handler slog.Handler = slog.NewTextHandler(r.streams.Err, options)
 	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(r.streams.Err, options))
+		handler = slog.NewJSONHandler(r.streams.Err, options)
 	}
-	return slog.New(slog.NewTextHandler(r.streams.Err, options))
+	return slog.New(requestid.LogHandler(handler))
 }
 
 // describe makes one line of an error. What callers from outside are not told

@@ -26,7 +26,7 @@ func identified(log *slog.Logger, next http.Handler) http.Handler {
 		began := time.Now()
 		seen := &recorder{ResponseWriter: w}
 		next.ServeHTTP(seen, r.WithContext(requestid.With(r.Context(), id)))
-		log.DebugContext(r.Context(), "request", slog.String("id", id), slog.String("method", r.Method),
+		log.DebugContext(r.Context(), "request", slog.String(requestid.LogKey, id), slog.String("method", r.Method),
 			slog.String("path", r.URL.Path), slog.Int("status", seen.status()), slog.Duration("took", time.Since(began)))
 	})
 }
@@ -42,7 +42,7 @@ func recovered(log *slog.Logger, next http.Handler) http.Handler {
 			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
 			}
-			log.ErrorContext(r.Context(), "panic while answering", slog.String("id", requestid.From(r.Context())),
+			log.ErrorContext(r.Context(), "panic while answering", slog.String(requestid.LogKey, requestid.From(r.Context())),
 				slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
 			if seen, ok := w.(*recorder); ok && seen.code != 0 {
 				panic(http.ErrAbortHandler) // the answer has begun: only breaking it off tells the client

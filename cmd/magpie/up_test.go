@@ -1,0 +1,308 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// dev is what dev.json holds.
+type dev struct {
+	BaseURL        string `json:"base_url"`
+	GraphQLURL     string `json:"graphql_url"`
+	AdminEmail     string `json:"admin_email"`
+	AdminPassword  string `json:"admin_password"`
+	PublishableKey string `json:"publishable_key"`
+	SecretKey      string `json:"secret_key"`
+	CollectionID   string `json:"collection_id"`
+}
+
+// local is a data folder that `magpie up` is used with.
+type local struct {
+	t    *testing.T
+	data string
+	docs string
+}
+
+func newLocal(t *testing.T) *local {
+	t.Helper()
+	l := &local{t: t, data: filepath.Join(t.TempDir(), "data"), docs: t.TempDir()}
+	for name, content := range map[string]string{
+		"v1/start.md": "---\nversion: v1\n---\n# Getting started\n\nInstall it with the old installer.\n",
+		"v2/start.md": "---\nversion: v2\n---\n# Getting started\n\nInstall it with the new package.\n",
+	} {
+		path := filepath.Join(l.docs, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := l.run("down", "--purge"); err != nil {
+			t.Errorf("down --purge: %v\n%s", err, out)
+		}
+		if entries, err := os.ReadDir(l.data); err == nil && len(entries) > 0 {
+			t.Errorf("the purge left %v", entries)
+		}
+	})
+	return l
+}
+
+// run runs the real program, since `up` starts itself again.
+func (l *local) run(arguments ...string) (string, error) {
+	l.t.Helper()
+	path, err := program()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	command := commandOf(path, append([]string{"--data", l.data}, arguments...)...)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	err = command.Run()
+	return out.String(), err
+}
+
+func (l *local) up(arguments ...string) dev {
+	l.t.Helper()
+	out, err := l.run(append([]string{"--json", "up", "--demo-docs", l.docs}, arguments...)...)
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(l.data, "magpie.log"))
+		l.t.Fatalf("up: %v\n%s\n%s", err, out, log)
+	}
+	var shown, kept dev
+	if err := json.Unmarshal([]byte(out), &shown); err != nil {
+		l.t.Fatalf("%v\n%s", err, out)
+	}
+	content, err := os.ReadFile(filepath.Join(l.data, "dev.json"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &kept); err != nil || kept != shown {
+		l.t.Errorf("dev.json has %+v, shown was %+v (%v)", kept, shown, err)
+	}
+	return kept
+}
+
+// pid is the background process's.
+func (l *local) pid() int {
+	l.t.Helper()
+	var run struct{ PID int }
+	content, err := os.ReadFile(filepath.Join(l.data, "run.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &run)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return run.PID
+}
+
+func TestUpGivesAStackThatWorksAndStaysTheSame(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	first := l.up("--listen", "127.0.0.1:0")
+	l.works(first)
+	pid := l.pid()
+	if again := l.up(); again != first || l.pid() != pid {
+		t.Errorf("a second up gave another stack: %+v", again)
+	}
+	// Operating commands find what runs in the folder.
+	if out, err := l.run("collections"); err != nil || !strings.Contains(out, first.CollectionID) {
+		t.Errorf("%v %s", err, out)
+	}
+	if out, err := l.run("dev"); err == nil || !strings.Contains(out, "magpie down") {
+		t.Errorf("a second Magpie in the folder: %v %s", err, out)
+	}
+	// Killed, it leaves its services behind; the next one takes them over.
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	l.gone(pid)
+	second := l.up("--listen", strings.TrimPrefix(first.BaseURL, "http://"))
+	if second != first {
+		t.Errorf("after a kill: %+v, before %+v", second, first)
+	}
+	l.works(second)
+	pid = l.pid()
+	if out, err := l.run("down"); err != nil {
+		t.Errorf("%v %s", err, out)
+	}
+	l.gone(pid)
+	for _, name := range []string{"dev.json", "run.json"} {
+		if _, err := os.Stat(filepath.Join(l.data, name)); err == nil {
+			t.Errorf("%s is still there after down", name)
+		}
+	}
+	if out, err := l.run("down"); err != nil {
+		t.Errorf("down twice: %v %s", err, out)
+	}
+	third := l.up("--listen", "127.0.0.1:0")
+	if third.SecretKey != first.SecretKey || third.PublishableKey != first.PublishableKey || third.AdminPassword != first.AdminPassword || third.CollectionID != first.CollectionID {
+		t.Errorf("after down: %+v, before %+v", third, first)
+	}
+	log, err := os.ReadFile(filepath.Join(l.data, "magpie.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{first.AdminPassword, first.SecretKey, first.PublishableKey} {
+		if strings.Contains(string(log), secret) {
+			t.Error("the log has a secret")
+		}
+	}
+}
+
+// gone waits until a process that this one did not start has ended.
+func (l *local) gone(pid int) {
+	l.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		out, err := os.ReadFile(filepath.Join(l.data, "run.lock"))
+		// A killed process may stay as a zombie; the lock tells whether it lives.
+		if err != nil || !locked(filepath.Join(l.data, "run.lock")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("process %d does not end (%s)", pid, out)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func locked(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+}
+
+// works tries everything that dev.json promises.
+func (l *local) works(d dev) {
+	l.t.Helper()
+	if d.GraphQLURL != d.BaseURL+"/graphql" || d.AdminEmail != "admin@magpie.local" {
+		l.t.Errorf("%+v", d)
+	}
+	status, body := post(l.t, d.GraphQLURL, `{"query": "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }", "variables": {"i": {"email": "`+
+		d.AdminEmail+`", "password": "`+d.AdminPassword+`"}}}`)
+	if status != http.StatusOK || !strings.Contains(body, "accessToken") {
+		l.t.Errorf("sign in: %d %s", status, body)
+	}
+	search := `{"query": "install it", "min_score": 0}`
+	for name, headers := range map[string][]string{
+		"secret":      {"X-Service-Key", d.SecretKey},
+		"publishable": {"X-Service-Key", d.PublishableKey, "Origin", "http://localhost:5173"},
+		"at loopback": {"X-Service-Key", d.PublishableKey, "Origin", "http://127.0.0.1:5173"},
+	} {
+		if status, body := post(l.t, d.BaseURL+"/v1/docs/search", search, headers...); status != http.StatusOK || !strings.Contains(body, `"total":2`) {
+			l.t.Errorf("%s key: %d %s", name, status, body)
+		}
+	}
+	if status, _ := post(l.t, d.BaseURL+"/v1/docs/search", search, "X-Service-Key", d.PublishableKey, "Origin", "https://evil.example.com"); status != http.StatusForbidden {
+		l.t.Errorf("the publishable key from elsewhere: %d", status)
+	}
+	out, err := l.run("--json", "keys", "list")
+	if err != nil || !strings.Contains(out, d.CollectionID) || !strings.Contains(out, `"allowAllCollections": false`) {
+		l.t.Errorf("%v %s", err, out)
+	}
+}
+
+func TestDevSyncsAFolderAndSaysWhatItTook(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	if err := os.WriteFile(filepath.Join(l.docs, "picture.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", l.docs)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"3 seen: 2 added", "1 skipped", "files/s", "passages/s", "skipped 1: format not supported", "picture.png"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
+	}
+	if err := os.Remove(filepath.Join(l.docs, "v1", "start.md")); err != nil {
+		t.Fatal(err)
+	}
+	var rep struct {
+		Job struct {
+			Status string
+			Stats  struct{ Unchanged, Deleted int }
+		}
+	}
+	if out, err = l.run("--json", "dev", "--once", "--listen", "127.0.0.1:0", "--corpus", l.docs); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := json.Unmarshal([]byte(out), &rep); err != nil || rep.Job.Status != "COMPLETED" || rep.Job.Stats.Unchanged != 1 {
+		t.Errorf("%v %s", err, out)
+	}
+	if out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", t.TempDir()); err == nil || !strings.Contains(out, "there is no file in") {
+		t.Errorf("an empty folder: %v %s", err, out)
+	}
+}
+
+func TestDemoShowsTheMainJobAndLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	for range 2 { // it can be shown again
+		out, err := l.run("demo")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, want := range []string{"POST /v1/docs/search", "*signing*", "POST /v1/chat/stream", "[1]", "the bucket is synced", "sign in"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in:\n%s", want, out)
+			}
+		}
+	}
+	var place struct{ Base string }
+	content, err := os.ReadFile(filepath.Join(l.data, "services", "place.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &place)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if place.Base == "." {
+		place.Base = filepath.Join(l.data, "services")
+	}
+	if _, err := os.Stat(filepath.Join(place.Base, "postgres", "postmaster.pid")); err == nil {
+		t.Error("PostgreSQL is still running")
+	}
+	if locked(filepath.Join(l.data, "run.lock")) {
+		t.Error("the folder is still in use")
+	}
+}
+
+// The usual port being taken must not keep anybody from starting.
+func TestUpFindsAFreePort(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:8080")
+	if err == nil {
+		defer func() { _ = listener.Close() }()
+	} // else somebody else has it, which is as good
+	l := newLocal(t)
+	if d := l.up(); d.BaseURL == "http://127.0.0.1:8080" || !strings.HasPrefix(d.BaseURL, "http://127.0.0.1:") {
+		t.Errorf("%+v", d)
+	}
+	other := newLocal(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	out, err := other.run("up", "--demo-docs", other.docs, "--listen", taken.Addr().String())
+	if err == nil || !strings.Contains(out, "is in use by another program") {
+		t.Errorf("%v %s", err, out)
+	}
+}
