@@ -60,7 +60,7 @@ func (c benchCommand) Run(r *runtime) error {
 	}
 	folder, err := local.Make(filepath.Join(parent.Path(), "bench"))
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	result, err := c.measure(r, folder, docs)
 	// The data is of no use to anybody, whether it was measured or not.

@@ -63,7 +63,7 @@ type globals struct {
 
 // runtime is what commands run with.
 type runtime struct {
-	context.Context //nolint:containedctx // lives exactly as long as one command
+	context.Context // lives exactly as long as one command
 
 	globals
 	streams Streams
@@ -150,7 +150,7 @@ func (r *runtime) source(further map[string]string) config.Source {
 }
 
 func (r *runtime) settings(further map[string]string) (*config.Config, error) {
-	return config.Load(r.source(further)) //nolint:wrapcheck // names the setting already
+	return config.Load(r.source(further))
 }
 
 // logger writes to the error output as the settings say.

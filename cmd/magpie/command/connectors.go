@@ -166,9 +166,9 @@ func assignments(pairs []string, object, flag string) (map[string]any, error) {
 
 func readInput(r *runtime, path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(io.LimitReader(r.streams.In, 1<<20)) //nolint:wrapcheck // the caller says what
+		return io.ReadAll(io.LimitReader(r.streams.In, 1<<20))
 	}
-	return os.ReadFile(path) //nolint:wrapcheck,gosec // the caller says what; the operator names the file
+	return os.ReadFile(path) //nolint:gosec // the operator names the file
 }
 
 type connectorsCreate struct {

@@ -37,7 +37,7 @@ func (c demoCommand) Run(r *runtime) error {
 	}
 	run, up, err := folder.Running()
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	if up && run.Demo {
 		r.console.Note("Using the Magpie that is up (process %d).", run.PID)
@@ -58,7 +58,7 @@ func (c demoCommand) Run(r *runtime) error {
 func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) error {
 	run, err := folder.Await(r)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	settings, err := r.settingsOf(folder, run)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) er
 	}
 	app, err := wire.Open(r, settings, r.logger(settings))
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	workspace, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
 	if err == nil {

@@ -22,7 +22,7 @@ const (
 	demoKeyName    = "Demo"
 )
 
-func moduleRoot() (string, error) { return devstack.ModuleRoot() } //nolint:wrapcheck // the caller says what for
+func moduleRoot() (string, error) { return devstack.ModuleRoot() }
 
 // keepDemo syncs the demo documents, makes sure of the keys to them, and
 // describes the running stack in dev.json.
@@ -44,7 +44,7 @@ func keepDemo(ctx context.Context, s *session, d *stack.Dev, docs string) error 
 	if err != nil {
 		return err
 	}
-	return d.Folder().SaveDev(local.Dev{ //nolint:wrapcheck // says what it was doing
+	return d.Folder().SaveDev(local.Dev{
 		BaseURL: d.BaseURL, GraphQLURL: d.BaseURL + "/graphql",
 		AdminEmail: secrets.AdminEmail, AdminPassword: secrets.AdminPassword,
 		PublishableKey: secrets.PublishableKey, SecretKey: secrets.SecretKey, CollectionID: rep.Collection,
@@ -67,7 +67,7 @@ func demoKeys(ctx context.Context, s *session, d *stack.Dev, collection uuid.UUI
 	}
 	secrets.PublishableKey, secrets.SecretKey, secrets.KeyCollection = created.PublishableKey, created.SecretKey, collection
 	if err := d.Folder().SaveSecrets(secrets); err != nil {
-		return secrets, err //nolint:wrapcheck // says what it was doing
+		return secrets, err
 	}
 	d.Secrets = secrets
 	return secrets, nil
@@ -90,7 +90,7 @@ func address(c *console.Console, dev local.Dev) {
 	c.Note("  sign in       %s  %s", dev.AdminEmail, dev.AdminPassword)
 }
 
-var errNotReady = errors.New("Magpie runs but has not written dev.json") //nolint:staticcheck // a name
+var errNotReady = errors.New("a Magpie runs and has not written dev.json")
 
 // devOf reads what a running demo stack wrote about itself.
 func devOf(folder *local.Folder) (local.Dev, error) {

@@ -56,7 +56,7 @@ func (c devCommand) work(r *runtime, d *stack.Dev) error {
 		}
 	}
 	if err := d.Ready(); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	if !c.Demo { // whoever started that reads dev.json, and its output is a log
 		r.console.Note("")
@@ -65,7 +65,7 @@ func (c devCommand) work(r *runtime, d *stack.Dev) error {
 		r.console.Note("  stop          Ctrl+C")
 		r.console.Note("")
 	}
-	return d.Wait(r) //nolint:wrapcheck // the error of the part that failed
+	return d.Wait(r)
 }
 
 // folder opens the data folder, which is made when it is missing.
@@ -74,12 +74,12 @@ func (r *runtime) folder() (*local.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return local.Make(c.DataDir) //nolint:wrapcheck // says what it was doing
+	return local.Make(c.DataDir)
 }
 
 // startDev starts a local Magpie in this process.
 func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*stack.Dev, error) {
-	return stack.StartDev(r, stack.DevOptions{ //nolint:wrapcheck // says what it was doing
+	return stack.StartDev(r, stack.DevOptions{
 		Folder: folder, Listen: listen, Console: r.console, Version: Version(), Demo: demo,
 		Settings: func(further map[string]string) (*config.Config, error) {
 			source := r.source(further)

@@ -33,7 +33,7 @@ func (migrateUp) Run(r *runtime) error {
 		return err
 	}
 	if err := store.Migrate(r, c.OwnerURL()); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	return r.console.Result(map[string]string{"status": "current"}, func() { r.console.Note("The schema is current.") })
 }
@@ -48,7 +48,7 @@ func (migrateStatus) Run(r *runtime) error {
 	}
 	steps, err := store.Status(r, c.OwnerURL())
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	type row struct {
 		Version int64  `json:"version"`

@@ -38,11 +38,11 @@ func (r *runtime) process(further map[string]string, needed []string, run func(*
 		return err
 	}
 	if err := c.Require(needed...); err != nil {
-		return err //nolint:wrapcheck // names the setting
+		return err
 	}
 	app, err := wire.Open(r, c, r.logger(c))
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	return errors.Join(run(app), app.Close())
 }

@@ -50,7 +50,7 @@ func (r *runtime) open(do func(*wire.App) error) error {
 	}
 	app, err := wire.Open(r, c, log)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	return errors.Join(do(app), app.Close())
 }
@@ -67,16 +67,16 @@ func (r *runtime) reach() (*config.Config, error) {
 		return nil, err
 	}
 	if c.DatabaseURL != "" || c.RedisURL != "" {
-		return c, c.Require("DATABASE_URL", "REDIS_URL", "SECRET_KEYS", "BLOB_URL") //nolint:wrapcheck // names the setting
+		return c, c.Require("DATABASE_URL", "REDIS_URL", "SECRET_KEYS", "BLOB_URL")
 	}
 	folder, err := local.Find(c.DataDir)
 	if err != nil && !errors.Is(err, local.ErrNone) {
-		return nil, err //nolint:wrapcheck // says what it was doing
+		return nil, err
 	}
 	if err == nil {
 		run, found, err := folder.Running()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // says what it was doing
+			return nil, err
 		}
 		if found {
 			return r.settingsOf(folder, run)
@@ -89,7 +89,7 @@ func (r *runtime) reach() (*config.Config, error) {
 func (r *runtime) settingsOf(folder *local.Folder, run local.Run) (*config.Config, error) {
 	secrets, err := folder.Secrets()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what it was doing
+		return nil, err
 	}
 	return r.settings(map[string]string{
 		"DATABASE_URL": run.DatabaseURL, "MIGRATE_DATABASE_URL": run.OwnerURL, "REDIS_URL": run.RedisURL,
@@ -133,11 +133,11 @@ func chooseWorkspace(ctx context.Context, client *ent.Client, wanted string) (uu
 type variables = map[string]any
 
 func (s *session) do(ctx context.Context, operation string, v variables, into any) error {
-	return s.local.Do(ctx, operation, v, into) //nolint:wrapcheck // an error of the edge
+	return s.local.Do(ctx, operation, v, into)
 }
 
 func (s *session) subscribe(ctx context.Context, operation string, v variables, each func(json.RawMessage) error) error {
-	return s.local.Subscribe(ctx, operation, v, each) //nolint:wrapcheck // an error of the edge
+	return s.local.Subscribe(ctx, operation, v, each)
 }
 
 // connection is a page of rows.

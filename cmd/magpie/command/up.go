@@ -54,7 +54,7 @@ var errNobody = errors.New("nobody runs here")
 func (c upCommand) find(r *runtime, folder *local.Folder) (local.Run, error) {
 	pid, held, err := folder.Holder()
 	if err != nil {
-		return local.Run{}, err //nolint:wrapcheck // says what it was doing
+		return local.Run{}, err
 	}
 	if !held {
 		return local.Run{}, errNobody
@@ -62,7 +62,7 @@ func (c upCommand) find(r *runtime, folder *local.Folder) (local.Run, error) {
 	r.console.Note("Magpie runs here already (process %d).", pid)
 	run, err := folder.Await(r)
 	if err != nil {
-		return local.Run{}, err //nolint:wrapcheck // says what it was doing
+		return local.Run{}, err
 	}
 	if !run.Demo {
 		return local.Run{}, fmt.Errorf("`magpie dev` runs here without the demo documents (process %d); stop it first, or give another --data", run.PID)
@@ -84,7 +84,7 @@ func (c upCommand) start(r *runtime, folder *local.Folder, docs string) (local.R
 			arguments = append(arguments, flag, value)
 		}
 	}
-	return folder.Background(r, program, arguments...) //nolint:wrapcheck // has the last words of the log
+	return folder.Background(r, program, arguments...)
 }
 
 func orElse(value, fallback string) string {
@@ -110,19 +110,19 @@ func (c downCommand) Run(r *runtime) error {
 		return nil
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	stopped, err := folder.End(r)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	// A process that was killed has left its services behind.
 	services := servicesOf(folder)
 	if err := devstack.Shutdown(r, services); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	if err := folder.RemoveDev(); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	if c.Purge {
 		if err := purge(r, folder, services); err != nil {
@@ -147,7 +147,7 @@ func servicesOf(folder *local.Folder) devstack.Options {
 
 func purge(ctx context.Context, folder *local.Folder, services devstack.Options) error {
 	if err := devstack.Remove(ctx, services); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
-	return folder.Purge() //nolint:wrapcheck // says what it was doing
+	return folder.Purge()
 }

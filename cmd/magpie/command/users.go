@@ -57,7 +57,7 @@ func (c usersCreate) Run(r *runtime) error {
 
 func (c usersCreate) create(r *runtime, app *wire.App, password string) (*ent.User, error) {
 	if c.NewWorkspace != "" {
-		return app.Accounts.CreateOwner(r, c.NewWorkspace, c.Email, c.Name, password) //nolint:wrapcheck // an error of the edge
+		return app.Accounts.CreateOwner(r, c.NewWorkspace, c.Email, c.Name, password)
 	}
 	workspace, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
 	if err != nil {
@@ -67,5 +67,5 @@ func (c usersCreate) create(r *runtime, app *wire.App, password string) (*ent.Us
 	if err := membership.RoleValidator(role); err != nil {
 		return nil, fmt.Errorf("the role %q: %w", c.Role, err)
 	}
-	return app.Accounts.AddMember(r, workspace, c.Email, c.Name, password, role) //nolint:wrapcheck // an error of the edge
+	return app.Accounts.AddMember(r, workspace, c.Email, c.Name, password, role)
 }

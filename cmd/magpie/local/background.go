@@ -59,13 +59,13 @@ func (f *Folder) await(ctx context.Context, ended <-chan error) (Run, error) {
 		}
 		if ended == nil {
 			if _, held, err := f.Holder(); err != nil || !held {
-				return Run{}, errors.Join(err, fmt.Errorf("Magpie ended before it was ready; %s says why", f.Log())) //nolint:staticcheck // a name
+				return Run{}, errors.Join(err, fmt.Errorf("it ended before it was ready; %s says why", f.Log()))
 			}
 		}
 		select {
 		case <-ticker.C:
 		case <-ended:
-			return Run{}, fmt.Errorf("Magpie ended before it was ready: %s (all of it is in %s)", f.lastWords(), f.Log()) //nolint:staticcheck // a name
+			return Run{}, fmt.Errorf("it ended before it was ready: %s (all of it is in %s)", f.lastWords(), f.Log())
 		case <-ctx.Done():
 			return Run{}, fmt.Errorf("wait for Magpie: %w", ctx.Err())
 		}

@@ -80,12 +80,12 @@ func exclusive(ctx context.Context, lock *os.File) error {
 	for {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a small number
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return err //nolint:wrapcheck // the caller says what it was doing
+			return err
 		}
 		select {
 		case <-ticker.C:
 		case <-limit.Done():
-			return err //nolint:wrapcheck // the caller says what it was doing
+			return err
 		}
 	}
 }

@@ -68,7 +68,7 @@ type Dev struct {
 func StartDev(ctx context.Context, o DevOptions) (*Dev, error) {
 	claim, err := o.Folder.Claim(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what to do
+		return nil, err
 	}
 	d := &Dev{options: o, claim: claim}
 	if err := d.start(ctx); err != nil {
@@ -94,7 +94,7 @@ func (d *Dev) start(ctx context.Context) error {
 		}
 	}()
 	if d.Secrets, err = d.options.Folder.Secrets(); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	if err := say.Step("PostgreSQL and Redis answer", func() (err error) {
 		d.services, err = OpenServices(ctx, d.options.Folder, c, d.options.Log(c))
@@ -110,7 +110,7 @@ func (d *Dev) start(ctx context.Context) error {
 	}
 	began := time.Now()
 	if d.App, err = wire.Open(ctx, c, d.options.Log(c)); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	if d.Workspace, err = d.owner(ctx); err != nil {
 		return err
@@ -153,12 +153,12 @@ func (d *Dev) listen(ctx context.Context, c *config.Config) (net.Listener, error
 	}
 	listener, err := web.Listen(ctx, address)
 	if d.options.Listen != "" || !errors.Is(err, web.ErrInUse) {
-		return listener, err //nolint:wrapcheck // says what to do
+		return listener, err
 	}
 	host, port, splitErr := net.SplitHostPort(address)
 	first, numberErr := strconv.Atoi(port)
 	if splitErr != nil || numberErr != nil {
-		return nil, err //nolint:wrapcheck // says what to do
+		return nil, err
 	}
 	for next := first + 1; next <= first+portTries; next++ {
 		listener, nextErr := web.Listen(ctx, net.JoinHostPort(host, strconv.Itoa(next)))
@@ -167,7 +167,7 @@ func (d *Dev) listen(ctx context.Context, c *config.Config) (net.Listener, error
 			return listener, nil
 		}
 	}
-	return nil, err //nolint:wrapcheck // says what to do
+	return nil, err
 }
 
 // baseURL is where a listener is reached from this machine.
@@ -208,7 +208,7 @@ func (d *Dev) owner(ctx context.Context) (uuid.UUID, error) {
 
 // publish tells other processes about this one.
 func (d *Dev) publish(ready bool) error {
-	return d.claim.Publish(local.Run{ //nolint:wrapcheck // says what it was doing
+	return d.claim.Publish(local.Run{
 		BaseURL: d.BaseURL, DatabaseURL: d.services.DatabaseURL, OwnerURL: d.services.OwnerURL, RedisURL: d.services.RedisURL,
 		BlobURL: d.App.Config.BlobURL, Demo: d.options.Demo, Ready: ready,
 	})

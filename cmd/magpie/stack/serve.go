@@ -58,7 +58,7 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 			"redis":    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
 		},
 		Metrics: metrics, MetricsNetworks: c.MetricsNetworks,
-		Page: page, Version: version, Log: app.Log,
+		TrustedProxies: c.TrustedProxies, Page: page, Version: version, Log: app.Log,
 	}), nil
 }
 
@@ -67,14 +67,14 @@ func (h *HTTP) Failed() <-chan error { return h.server.Failed() }
 
 // Stop lets running requests end and stops.
 func (h *HTTP) Stop(ctx context.Context) error {
-	return h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout) //nolint:wrapcheck // says what it was doing
+	return h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout)
 }
 
 // RunHTTP serves an application at its address until ctx ends.
 func RunHTTP(ctx context.Context, app *wire.App, version string) error {
 	listener, err := web.Listen(ctx, app.Config.ListenAddr)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	h, err := Serve(ctx, app, listener, version, false)
 	if err != nil {

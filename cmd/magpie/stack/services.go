@@ -32,7 +32,7 @@ func OpenServices(ctx context.Context, folder *local.Folder, c *config.Config, l
 	}
 	stack, err := devstack.Start(ctx, devstack.Options{Dir: folder.Services(), Log: log})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what to install
+		return nil, err
 	}
 	return &Services{
 		DatabaseURL: stack.DatabaseURL, OwnerURL: stack.OwnerURL, RedisURL: stack.RedisURL, Private: true, stack: stack,
@@ -44,5 +44,5 @@ func (s *Services) Stop(ctx context.Context) error {
 	if s.stack == nil {
 		return nil
 	}
-	return s.stack.Stop(ctx) //nolint:wrapcheck // says what it was doing
+	return s.stack.Stop(ctx)
 }

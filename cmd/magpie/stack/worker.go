@@ -39,5 +39,5 @@ func RunWorker(ctx context.Context, app *wire.App) error {
 	app.Log.InfoContext(ctx, "working", slog.Int("concurrency", app.Concurrency()))
 	err := app.Worker().Run(ctx)
 	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")
-	return err //nolint:wrapcheck // says what it was doing
+	return err
 }

@@ -99,7 +99,7 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 	}
 	who, err := accounts.Authenticate(ctx, token)
 	who.Surface = viewer.SurfaceDashboard
-	return who, err //nolint:wrapcheck // an error of the edge already
+	return who, err
 }
 
 // graphqlGuard says who asks and lets only well-formed operations on: the

@@ -70,7 +70,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.code == 0 {
 		r.code = http.StatusOK
 	}
-	return r.ResponseWriter.Write(b) //nolint:wrapcheck // a writer's errors are its own
+	return r.ResponseWriter.Write(b)
 }
 
 // Flush is asked for by type where streams are written.

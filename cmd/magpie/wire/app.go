@@ -58,6 +58,7 @@ type App struct {
 
 	schema   graphql.ExecutableSchema
 	resolver *graph.Resolver
+	limiter  *ratelimit.Limiter
 	closers  []func() error
 }
 
@@ -101,10 +102,11 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, time.Now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
+	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: time.Now,
+		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: time.Now,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
@@ -112,7 +114,7 @@ func (a *App) open(ctx context.Context) error {
 
 func (a *App) stores(ctx context.Context) (err error) {
 	if a.DB, err = store.Open(ctx, a.Config.DatabaseURL.Reveal(), int32(a.Config.DatabaseMaxConnections)); err != nil { //nolint:gosec // bounded by the settings
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	a.closers = append(a.closers, func() error { a.DB.Close(); return nil })
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
@@ -161,7 +163,7 @@ func (a *App) blobs(ctx context.Context) (blob.Store, error) {
 }
 
 func (a *App) deleteDocuments(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
-	return a.Index.SoftDelete(ctx, scope, index.Fence{}, documents) //nolint:wrapcheck // passed on
+	return a.Index.SoftDelete(ctx, scope, index.Fence{}, documents)
 }
 
 // GraphQL makes a server of the schema without transports; the caller adds them.
@@ -174,7 +176,7 @@ func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
-		Limiter: ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log}),
+		Limiter: a.limiter,
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},

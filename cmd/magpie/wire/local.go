@@ -76,7 +76,7 @@ func (l *Local) Subscribe(ctx context.Context, operation string, variables map[s
 	if !call.ended {
 		return apierr.From(fmt.Errorf("run %s: it panicked", operation))
 	}
-	return context.Cause(ctx) //nolint:wrapcheck // nil, or why the caller wanted no more
+	return context.Cause(ctx)
 }
 
 // asWire gives a variable the form that it would have come in from outside;
