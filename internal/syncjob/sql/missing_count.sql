@@ -1,8 +1,11 @@
 -- How many documents existed before a job ($1 workspace, $2 connector, $3 job), and how many of them it did not see.
--- What the job has deleted already counts in both, so that the answer is the same when it is asked again.
+-- What the job has deleted already counts in both, so that the answer is the same when it is asked again. The limit
+-- makes it one look into the unique index a document, whatever the planner's statistics say right after a first sync.
 select count(*), count(*) filter (where i.job_id is distinct from $3 or i.status = 'DELETED')
 from documents d
-left join sync_items i on i.connector_id = d.connector_id and i.source_id = d.source_id
+left join lateral (
+    select * from sync_items where connector_id = d.connector_id and source_id = d.source_id limit 1
+) i on true
 where d.workspace_id = $1 and d.connector_id = $2
     and (d.status <> 'DELETED' or i.job_id = $3 and i.status = 'DELETED' and not i.suppressed)
     and not coalesce(i.job_id = $3 and i.status = 'INDEXED' and i.added, false)
