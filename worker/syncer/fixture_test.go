@@ -354,6 +354,7 @@ func (f *fixture) text(path string) string {
 	d := f.documents()[path]
 	if d == nil {
 		f.Fatalf("there is no document at %s", path)
+		return ""
 	}
 	text, err := f.index.Content(f.ctx, f.scope, d.ID)
 	f.must(err)
