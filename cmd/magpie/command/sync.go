@@ -40,7 +40,11 @@ func (c syncStart) Run(r *runtime) error {
 			return err
 		}
 		if !c.Detach {
-			if job, err = watch(r, r.console, s, job.ID); err != nil {
+			id := job.ID
+			if job, err = watch(r, r.console, s, id); err != nil {
+				if r.Err() != nil {
+					r.console.Warn("The sync goes on without being watched; `magpie sync watch %s` watches it again.", id)
+				}
 				return err
 			}
 		}

@@ -202,6 +202,9 @@ func TestMetricsAreForTheirNetworks(t *testing.T) {
 	if !strings.Contains(got.body, `magpie_http_requests_total{method="GET",status="200",surface="public"} 1`) || strings.Contains(got.body, "secret") {
 		t.Errorf("%s", got.body)
 	}
+	if got := ask(t, h, http.MethodGet, "/metrics", "", "X-Forwarded-For", "192.0.2.1"); got.status != http.StatusForbidden {
+		t.Errorf("through a proxy on this machine: %d", got.status)
+	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 	r.RemoteAddr = "192.0.2.1:5000"
 	r.Header.Set("X-Forwarded-For", "127.0.0.1")

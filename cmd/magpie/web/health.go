@@ -43,12 +43,14 @@ func readiness(checks map[string]func(context.Context) error, log *slog.Logger) 
 }
 
 // onlyFrom answers callers of the given networks. The address is that of the
-// connection: a forwarding header could be anybody's.
+// connection: a forwarding header could be anybody's. What a proxy passes on is
+// refused, since a proxy on this machine would let everybody in.
 func onlyFrom(networks config.Networks, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
 		address, addressErr := netip.ParseAddr(host)
-		if err != nil || addressErr != nil || !networks.Contain(address) {
+		forwarded := r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != ""
+		if err != nil || addressErr != nil || forwarded || !networks.Contain(address) {
 			writeError(w, apierr.New(apierr.Forbidden, "Metrics are not available from this network"))
 			return
 		}
