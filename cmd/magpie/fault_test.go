@@ -13,12 +13,11 @@ import (
 	"magpie/internal/testkit"
 )
 
-const manyFiles = 2000
-
-// under says that a sync is under way and far from its end.
-func under(files int) func(job) bool {
-	return func(j job) bool { return j.Stats.Added > files/10 || ended(j) }
-}
+const (
+	manyFiles = 2000
+	// someFiles are stored when something goes wrong.
+	someFiles = 200
+)
 
 func TestASyncSurvivesItsWorkersKill(t *testing.T) {
 	t.Parallel()
@@ -27,10 +26,10 @@ func TestASyncSurvivesItsWorkersKill(t *testing.T) {
 	connector := i.corpus(manyFiles)
 	worker := i.start("worker")
 	j := i.startSync(connector)
-	j = i.until(j.ID, time.Minute, under(manyFiles))
+	i.untilStored(someFiles)
 	worker.kill()
-	if ended(j) {
-		t.Fatalf("the sync was over before the worker was killed: %+v", j)
+	if j = i.until(j.ID, time.Minute, func(job) bool { return true }); j.Status != "RUNNING" {
+		t.Fatalf("the sync was not under way when the worker was killed: %+v", j)
 	}
 	var before int
 	i.query(`select count(*) from documents where status = 'INDEXED'`, &before)
@@ -58,7 +57,7 @@ func TestASyncSurvivesTheLossOfRedis(t *testing.T) {
 	connector := i.corpus(manyFiles)
 	i.start("worker")
 	j := i.startSync(connector)
-	i.until(j.ID, time.Minute, under(manyFiles))
+	i.untilStored(someFiles)
 	if err := stack.FlushRedis(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func TestASyncSurvivesARestartOfPostgreSQL(t *testing.T) {
 	address := server.address(t)
 	i.start("worker")
 	j := i.startSync(connector)
-	i.until(j.ID, time.Minute, under(manyFiles))
+	i.untilStored(someFiles)
 	if err := stack.StopPostgres(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +128,7 @@ func TestASyncGoesOnWhereAStoppedWorkerLeftIt(t *testing.T) {
 	connector := i.corpus(manyFiles)
 	worker := i.start("worker")
 	j := i.startSync(connector)
-	i.until(j.ID, time.Minute, under(manyFiles))
+	i.untilStored(someFiles)
 	worker.signal(syscall.SIGTERM)
 	<-worker.ended
 	if code := worker.command.ProcessState.ExitCode(); code != 0 {

@@ -225,6 +225,26 @@ func (i *installation) until(id string, patience time.Duration, wanted func(job)
 	}
 }
 
+// untilStored waits until so many documents are stored. It asks the database
+// itself, over and over, so that what the test does then comes in the middle of
+// a sync on a fast machine, too.
+func (i *installation) untilStored(documents int) {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), time.Minute)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, i.admin)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(ctx) }()
+	for stored := 0; stored < documents; {
+		if err := connection.QueryRow(ctx, `select count(*) from documents where status = 'INDEXED'`).Scan(&stored); err != nil {
+			i.t.Fatalf("the sync does not come to %d documents: %v", documents, err)
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+}
+
 func ended(j job) bool { return j.Status != "QUEUED" && j.Status != "RUNNING" }
 
 // query asks the database as a superuser, from whom no policy hides a row.
