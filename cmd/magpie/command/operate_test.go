@@ -8,6 +8,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"magpie/internal/devstack"
 )
@@ -41,7 +42,7 @@ func TestOperationsFitTheSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, errs := gqlparser.LoadQuery(schema, string(document)); errs != nil {
+	if _, errs := gqlparser.LoadQueryWithRules(schema, string(document), rules.NewDefaultRules()); errs != nil {
 		t.Error(errs)
 	}
 }

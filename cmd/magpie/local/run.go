@@ -78,7 +78,7 @@ func exclusive(ctx context.Context, lock *os.File) error {
 	ticker := time.NewTicker(claimPatience / 20)
 	defer ticker.Stop()
 	for {
-		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a small number
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
@@ -122,8 +122,8 @@ func (f *Folder) Holder() (pid int, held bool, err error) {
 	if err != nil {
 		return 0, false, fmt.Errorf("see who runs in the data folder: %w", err)
 	}
-	defer func() { _ = lock.Close() }()                                             // gives up the lock, too
-	switch err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); { //nolint:gosec // a small number
+	defer func() { _ = lock.Close() }() // gives up the lock, too
+	switch err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return holder(lock), true, nil
 	case err != nil:
