@@ -14,7 +14,7 @@ import (
 )
 
 func (r *mutationResolver) SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error) {
-	return sessionToken(r.Accounts.SignIn(ctx, input.Email, input.Password))
+	return r.signIn(ctx, input)
 }
 
 func (r *mutationResolver) RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error) {

@@ -11,24 +11,19 @@ import (
 	"magpie/ent"
 	"magpie/graph/generated"
 	"magpie/internal/apierr"
-	"magpie/internal/gid"
 
 	"github.com/google/uuid"
 )
 
 func (r *queryResolver) Node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {
-	row, err := r.client(ctx).Noder(ctx, id, ent.WithNodeType(gid.Table))
-	if err != nil {
-		return nil, apierr.NotFound("The thing with this id")
-	}
-	return row, nil
+	return r.node(ctx, id)
 }
 
 func (r *queryResolver) Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder, error) {
 	if len(ids) > maxPage {
 		return nil, apierr.Invalid("ids", fmt.Sprintf("at most %d at once", maxPage))
 	}
-	return r.client(ctx).Noders(ctx, ids, ent.WithNodeType(gid.Table))
+	return r.nodes(ctx, ids)
 }
 
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }

@@ -3,8 +3,10 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"entgo.io/ent/privacy"
@@ -21,23 +23,34 @@ import (
 // complexityExceeded is gqlgen's code for an operation that asks for too much.
 const complexityExceeded = "COMPLEXITY_LIMIT_EXCEEDED"
 
-var errPanic = errors.New("a resolver panicked")
+// maxMessage bounds what is shown of an error, in bytes: the executor's own
+// repeat what they were given.
+const maxMessage = 1000
 
-func stack() string { return string(debug.Stack()) }
+// recovered makes an error of a panic. It is logged where every internal error
+// is, once.
+func recovered(_ context.Context, cause any) error {
+	return fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+}
 
 // presenter gives every error of a resolver a code and a message that is safe
-// to show, and logs the cause of those that are our own fault.
+// to show, and logs the cause of those that are our own fault. Whoever runs a
+// stored operation gets the cause with the error and logs it in their place.
 func presenter(log *slog.Logger) graphql.ErrorPresenterFunc {
 	return func(ctx context.Context, err error) *gqlerror.Error {
 		shown := graphql.DefaultErrorPresenter(ctx, err)
 		e := edgeError(err)
-		if e.Code == apierr.Internal && ofRequest(err) {
+		switch {
+		case e.Code != apierr.Internal:
+		case introspects(shown.Path):
+			e = apierr.New(apierr.Unauthorized, "Only signed-in people may ask for the schema")
+		case ofRequest(ctx, err):
 			e = invalid(shown)
 		}
-		if e.Code == apierr.Internal {
+		if e.Code == apierr.Internal && !isStored(ctx) && !gone(ctx, err) {
 			log.ErrorContext(ctx, "request failed", slog.String("path", shown.Path.String()), slog.Any("error", err))
 		}
-		shown.Message = e.Message
+		shown.Message = shortened(e.Message, maxMessage)
 		shown.Extensions = map[string]any{"code": string(e.Code)}
 		if e.Field != "" {
 			shown.Extensions["field"] = e.Field
@@ -49,25 +62,43 @@ func presenter(log *slog.Logger) graphql.ErrorPresenterFunc {
 	}
 }
 
-// ofRequest says that err comes from reading the operation or its variables:
-// these are GraphQL errors from the start, while those of resolvers are made
-// GraphQL errors by the presenter.
-func ofRequest(err error) bool {
+// gone says that an operation failed because its client left.
+func gone(ctx context.Context, err error) bool {
+	return errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled)
+}
+
+// ofRequest says that err comes from reading the operation or its values, and
+// so speaks of the request only. The executor makes every error a GraphQL one.
+// Its own are GraphQL errors from the start, with nothing inside; those of
+// values stand at the value's place, below the field that took it; all else is
+// a resolver's, at the field itself.
+func ofRequest(ctx context.Context, err error) bool {
 	var own *gqlerror.Error
-	return errors.As(err, &own)
+	return errors.As(err, &own) && (own.Err == nil || len(own.Path) > len(graphql.GetPath(ctx)))
+}
+
+// introspects says that a field describes the schema itself.
+func introspects(path ast.Path) bool {
+	if len(path) == 0 {
+		return false
+	}
+	name, _ := path[0].(ast.PathName)
+	return strings.HasPrefix(string(name), "__")
 }
 
 // invalid makes an error of the request from what the executor says of it; its
 // message speaks of the request only.
 func invalid(err *gqlerror.Error) *apierr.Error {
-	if n := len(err.Path); n > 0 {
-		if name, ok := err.Path[n-1].(ast.PathName); ok {
-			message := err.Message
-			if strings.Contains(strings.ToLower(message), "uuid") {
-				message = "must be a UUID"
-			}
-			return apierr.Invalid(string(name), message)
+	for _, part := range slices.Backward(err.Path) {
+		name, ok := part.(ast.PathName)
+		if !ok {
+			continue // a place in a list
 		}
+		message := err.Message
+		if strings.Contains(strings.ToLower(message), "uuid") {
+			message = "must be a UUID"
+		}
+		return apierr.Invalid(string(name), message)
 	}
 	return apierr.New(apierr.InvalidRequest, err.Message)
 }
@@ -106,10 +137,19 @@ func safeProtocolErrors(ctx context.Context, next graphql.ResponseHandler) *grap
 		if err.Extensions == nil {
 			err.Extensions = map[string]any{}
 		}
+		err.Message = shortened(err.Message, maxMessage)
 		switch code, _ := err.Extensions["code"].(string); code {
 		case "", errcode.ValidationFailed, errcode.ParseFailed, complexityExceeded:
 			err.Extensions["code"] = string(apierr.InvalidRequest)
 		}
 	}
 	return response
+}
+
+// shortened cuts text that is longer than most bytes, between characters.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -21,7 +21,7 @@ func (r *Resolver) fileConnector(ctx context.Context, id uuid.UUID) (*ent.Connec
 		return nil, err
 	}
 	if k, ok := r.Kinds.Lookup(row.Type); !ok || !k.AcceptsFiles {
-		return nil, apierr.Invalid("connectorId", "connectors of the type "+row.Type+" take no files")
+		return nil, apierr.New(apierr.InvalidRequest, "Connectors of the type "+row.Type+" take no files")
 	}
 	return row, nil
 }

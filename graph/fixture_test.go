@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -27,6 +28,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
+	"magpie/internal/ratelimit"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
@@ -98,15 +100,19 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(talk.Close)
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: authn.NewKeys(db.Ent, nil), Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log),
+		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
 		Log: log, MinScore: 0.5, Now: time.Now,
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
+	addTransports(server)
+	h.server = server
+	return h
+}
+
+func addTransports(server *handler.Server) {
 	server.AddTransport(transport.SSE{})
 	server.AddTransport(transport.MultipartForm{})
 	server.AddTransport(transport.POST{})
-	h.server = server
-	return h
 }
 
 // tenant is a workspace with one of everything, and its owner.

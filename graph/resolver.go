@@ -36,6 +36,7 @@ type Resolver struct {
 	Chat      *chat.Chat
 	Models    *embed.Registry
 	Summaries *summary.Summarizer
+	SignIns   Attempts // to sign in
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

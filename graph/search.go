@@ -106,6 +106,13 @@ func date(field string, text *string) (time.Time, error) {
 	return day, nil
 }
 
+// Reach is nil when the viewer may search the collection, or, where none is
+// named, has one to search.
+func (r *Resolver) Reach(ctx context.Context, named *uuid.UUID) error {
+	_, err := r.searchScope(ctx, named)
+	return err
+}
+
 // searchScope is where a search looks: the named collection, else a key's
 // default one, else everything that a session reaches.
 func (r *Resolver) searchScope(ctx context.Context, named *uuid.UUID) (viewer.Scope, error) {

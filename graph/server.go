@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"log/slog"
 
 	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
@@ -53,10 +52,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	s := handler.New(schema)
 	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
 	s.SetErrorPresenter(presenter(r.Log))
-	s.SetRecoverFunc(func(ctx context.Context, cause any) error {
-		r.Log.ErrorContext(ctx, "panic in a resolver", slog.Any("cause", cause), slog.String("stack", stack()))
-		return errPanic
-	})
+	s.SetRecoverFunc(recovered)
 	s.Use(introspection{})
 	s.Use(&extension.ComplexityLimit{Func: func(ctx context.Context, _ *graphql.OperationContext) int {
 		if isStored(ctx) {

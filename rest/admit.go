@@ -140,7 +140,7 @@ type caller struct {
 func (x *exchange) callerOf(key authn.Key) caller {
 	c := caller{key: "key:" + key.ID.String(), perMinute: x.t.limits.Secret}
 	if key.Publishable {
-		c = caller{key: c.key + ":ip:" + x.t.address(x.r), perMinute: x.t.limits.Publishable}
+		c = caller{key: c.key + ":ip:" + ratelimit.ClientOf(x.ctx), perMinute: x.t.limits.Publishable}
 	}
 	if key.RatePerMinute != nil {
 		c.perMinute = *key.RatePerMinute
@@ -151,7 +151,7 @@ func (x *exchange) callerOf(key authn.Key) caller {
 // unknownCaller is one without a key that counts: nothing is counted for it,
 // and its standing is that of a publishable key at its first request.
 func (x *exchange) unknownCaller() caller {
-	return caller{key: "ip:" + x.t.address(x.r), perMinute: x.t.limits.Publishable}
+	return caller{key: "ip:" + ratelimit.ClientOf(x.ctx), perMinute: x.t.limits.Publishable}
 }
 
 // standing sets the rate headers of a request that is refused before it counts.

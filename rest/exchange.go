@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/internal/apierr"
+	"magpie/internal/ratelimit"
 	"magpie/internal/requestid"
 	"magpie/internal/storedop"
 	"magpie/internal/viewer"
@@ -36,7 +37,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	x := &exchange{t: t, w: w, r: r, control: http.NewResponseController(w), exec: exec}
 	id := t.identify(r)
 	w.Header().Set(requestid.Header, id)
-	x.ctx = requestid.With(r.Context(), id)
+	x.ctx = ratelimit.WithClient(requestid.With(r.Context(), id), ratelimit.Client(r, t.proxies))
 	defer x.recover()
 	if err := x.answer(); err != nil {
 		x.fail(err)
@@ -259,7 +260,7 @@ func (x *exchange) reachable(values variables) error {
 	}
 	named, ok := values.get(x.route.reach).(string)
 	if !ok {
-		return nil
+		return x.exists(nil)
 	}
 	id, err := uuid.Parse(named)
 	if err != nil {
@@ -274,5 +275,14 @@ func (x *exchange) reachable(values variables) error {
 	} else if err != nil {
 		return apierr.Wrap("reach of the key", err)
 	}
-	return nil
+	return x.exists(&id)
+}
+
+// exists completes the check of reach where a quota follows it: a refusal must
+// not cost a query. Without one the operation itself refuses just as well.
+func (x *exchange) exists(collection *uuid.UUID) error {
+	if x.t.reach == nil || x.t.quota == nil {
+		return nil
+	}
+	return x.t.reach(x.ctx, collection)
 }

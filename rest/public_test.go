@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"magpie/internal/apierr"
 	"magpie/internal/viewer"
 	"magpie/rest"
@@ -126,6 +128,12 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 	over := strings.Repeat("x", 101)
 	never := func(context.Context) error { return apierr.New(apierr.QuotaExceeded, "Query limit exceeded") }
 	h := newHouse(t, func(o *rest.Options) {
+		o.Reach = func(_ context.Context, collection *uuid.UUID) error {
+			if collection != nil && collection.String() == missingID {
+				return apierr.New(apierr.Forbidden, "Collection access denied")
+			}
+			return nil
+		}
 		o.Limits.Body, o.Limits.Secret, o.Limits.Publishable, o.Quota = 100, 1, 1, never
 	})
 	origin := []string{"Origin", "https://docs.example.com"}
@@ -148,6 +156,8 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 		{"host before rate", with("{", "X-Service-Key", publishableKey), refusal{403, "forbidden", "Host not allowed"}},
 		{"body before collection", request(http.MethodPost, "/v1/docs/search", `{"limit":0,`+unreachable[1:], "X-Service-Key", freeKey), refusal{400, "invalid_request", "limit: must be between 1 and 100"}},
 		{"collection before quota", request(http.MethodPost, "/v1/docs/search", unreachable, "X-Service-Key", freeKey), refusal{403, "forbidden", "Collection access denied"}},
+		{"unknown collection before quota, for a key to all", request(http.MethodPost, "/v1/docs/search", `{"query":"x","collection":"`+missingID+`"}`, "X-Service-Key", everywhereKey),
+			refusal{403, "forbidden", "Collection access denied"}},
 	} {
 		if got := refusalOf(t, h.ask(c.request)); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.what, got, c.want)

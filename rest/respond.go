@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -68,7 +69,11 @@ func (x *exchange) deadline() {
 func (x *exchange) fail(err error) {
 	e := apierr.From(err)
 	status := e.Code.Status()
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status < http.StatusInternalServerError:
+	case errors.Is(x.r.Context().Err(), context.Canceled): // nobody waits for the answer
+		x.log(slog.LevelDebug, "the client left", err)
+	default:
 		x.log(slog.LevelError, "request failed", err)
 	}
 	h := x.w.Header()

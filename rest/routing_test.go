@@ -1,8 +1,11 @@
 package rest_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -191,6 +194,21 @@ func TestTheQuotaIsAskedForSearchAndChatOnly(t *testing.T) {
 	}
 	if answer := h.ask(request(http.MethodGet, "/api/v1/collections", "", session...)); answer.Code != 200 || asked != 3 {
 		t.Errorf("%d, asked %d times", answer.Code, asked)
+	}
+}
+
+func TestAClientThatLeavesIsNoFailure(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	h := newHouse(t, func(o *rest.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
+	ctx, leave := context.WithCancel(t.Context())
+	h.fake.resolve = func(context.Context, call) (any, error) {
+		leave()
+		return nil, fmt.Errorf("read the rows: %w", context.Canceled)
+	}
+	h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer session").WithContext(ctx))
+	if lines.Len() > 0 {
+		t.Errorf("logged %s", lines.String())
 	}
 }
 

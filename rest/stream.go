@@ -196,7 +196,7 @@ func (x *exchange) write(e streamed) bool {
 // writeError ends a stream that has begun; its cause goes to the log.
 func (x *exchange) writeError(err error) bool {
 	e := apierr.From(err)
-	if e.Code.Status() >= http.StatusInternalServerError {
+	if e.Code.Status() >= http.StatusInternalServerError && x.r.Context().Err() == nil {
 		x.log(slog.LevelError, "stream failed", err)
 	}
 	return x.flush(appendEvent(nil, "error", errorBody(shown(e))))

@@ -130,7 +130,7 @@ func newTable() []*route {
 			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, check: notEmpty}}},
 
 		{Route: Route{http.MethodGet, "/api/v1/search", "Search", dashboard, false, 200},
-			from: query, fields: searchFields(), input: true, metered: true},
+			from: query, fields: searchFields(), input: true, reach: "input.collection", metered: true},
 		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data"},
 		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
 			pages: "data.messages", perPage: maxPage},

@@ -59,6 +59,11 @@ type Options struct {
 	Sessions SessionAuthenticator // needed
 	Limiter  Limiter              // nil: counts in this process
 	Limits   Limits
+	// Reach is asked before the quota whether the caller reaches the collection
+	// that a search or message names, or has any where nil is named; its error
+	// is the answer. Nil: the list of the key alone decides here, and the
+	// operation the rest.
+	Reach func(ctx context.Context, collection *uuid.UUID) error
 	// Quota is asked before every search and chat message, last of all checks;
 	// its error, quota_exceeded, is the answer. Nil: no quota.
 	Quota func(ctx context.Context) error
@@ -83,6 +88,7 @@ type Transport struct {
 	sessions   SessionAuthenticator
 	limiter    Limiter
 	limits     Limits
+	reach      func(ctx context.Context, collection *uuid.UUID) error
 	quota      func(ctx context.Context) error
 	proxies    []netip.Prefix
 	origins    []string
@@ -118,7 +124,7 @@ func New(o Options) (*Transport, error) {
 	t := &Transport{
 		matcher: newMatcher(table), operations: operations,
 		keys: o.Keys, sessions: o.Sessions, limiter: o.Limiter, limits: o.Limits.withDefaults(),
-		quota: o.Quota, proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
+		reach: o.Reach, quota: o.Quota, proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,
 	}
 	if t.log == nil {

@@ -21,7 +21,7 @@ func flow() map[string][]string {
 		"ent/migrate/migrations":   {},
 		"ent/rule":                 {"internal/viewer"},
 		"ent/schema":               {"ent/rule", "internal/gid", "internal/viewer"},
-		"graph":                    with("ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"graph":                    with("ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
 		"internal/apierr":          {},
 		"internal/archtest":        {},
 		"internal/authn":           with("ent"),

@@ -240,6 +240,10 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
+// Fingerprint is a short name for text that must not be shown, such as an
+// address in the key of a counter. It cannot be turned back.
+func Fingerprint(text string) string { return base64.RawURLEncoding.EncodeToString(hash(text)[:12]) }
+
 func hash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]

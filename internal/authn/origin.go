@@ -3,6 +3,7 @@ package authn
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"magpie/internal/apierr"
@@ -18,6 +19,9 @@ func (k Key) CheckOrigin(h http.Header) error {
 		return nil
 	}
 	refused := apierr.New(apierr.Forbidden, "Host not allowed")
+	if len(h.Values("Origin")) > 1 || len(h.Values("Referer")) > 1 {
+		return refused
+	}
 	origin, referer := h.Get("Origin"), h.Get("Referer")
 	from := origin
 	if from == "" {
@@ -89,6 +93,6 @@ func refererMatches(entry string, got *url.URL) bool {
 	if got.Path == "" || got.Path == "/" {
 		return true // a cross-site browser sends the origin only
 	}
-	prefix := strings.TrimSuffix(want.Path, "/")
-	return got.Path == prefix || strings.HasPrefix(got.Path, prefix+"/")
+	prefix, at := strings.TrimSuffix(want.Path, "/"), path.Clean(got.Path)
+	return at == prefix || strings.HasPrefix(at, prefix+"/")
 }

@@ -95,6 +95,7 @@ func TestAPublishableKeyWorksFromItsHostsOnly(t *testing.T) {
 		{"referer of the path", []string{"*"}, []string{"https://example.com/docs"}, "", "https://example.com/docs/a", true},
 		{"referer beside the path", []string{"*"}, []string{"https://example.com/docs"}, "", "https://example.com/docsecret", false},
 		{"referer cut to its origin", []string{"*"}, []string{"https://example.com/docs"}, "https://example.com", "https://example.com/", true},
+		{"referer that leaves the path", []string{"*"}, []string{"https://example.com/docs"}, "", "https://example.com/docs/%2e%2e/secret", false},
 		{"another scheme", []string{"*"}, []string{"https://example.com/docs"}, "", "http://example.com/docs", false},
 	}
 	for _, test := range tests {
@@ -120,6 +121,17 @@ func TestAPublishableKeyWorksFromItsHostsOnly(t *testing.T) {
 				t.Fatalf("a secret key: %v", err)
 			}
 		})
+	}
+}
+
+func TestTwoOriginsAreNone(t *testing.T) {
+	t.Parallel()
+	key := authn.Key{Publishable: true, Hosts: []string{"*"}}
+	for _, name := range []string{"Origin", "Referer"} {
+		h := http.Header{name: {"https://docs.example.com", "https://evil.example"}}
+		if err := key.CheckOrigin(h); code(err) != apierr.Forbidden {
+			t.Errorf("%s given twice: %v", name, err)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ type Config struct {
 	BlobAccessKeyID     string `env:"BLOB_ACCESS_KEY_ID"`
 	BlobSecretAccessKey Secret `env:"BLOB_SECRET_ACCESS_KEY"`
 	// UploadLimit bounds one uploaded file.
-	UploadLimit Bytes `env:"UPLOAD_LIMIT" envDefault:"64MiB"`
+	UploadLimit Bytes `env:"UPLOAD_LIMIT" envDefault:"100MiB"`
 
 	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
 	SessionKey Secret `env:"SESSION_KEY"`

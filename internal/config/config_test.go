@@ -35,7 +35,7 @@ func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	}
 	if c.ListenAddr != "127.0.0.1:8080" || c.PublicURL() != "http://127.0.0.1:8080" || c.DefaultMinScore != 0.5 ||
 		c.IdempotencyWindow != 30*time.Minute || c.PublishableRateLimit != 60 || c.SecretRateLimit != 600 ||
-		c.UploadLimit != 64<<20 || c.LogFormat != "text" {
+		c.UploadLimit != 100<<20 || c.LogFormat != "text" {
 		t.Errorf("defaults: %+v", c)
 	}
 	if !c.MetricsNetworks.Contain(netip.MustParseAddr("127.0.0.1")) || c.MetricsNetworks.Contain(netip.MustParseAddr("10.0.0.1")) {

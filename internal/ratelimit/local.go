@@ -40,6 +40,12 @@ func (l *local) take(key string, perMinute, n int, now time.Time) Result {
 	return Result{Allowed: true, Limit: perMinute, Remaining: remaining, Reset: next}
 }
 
+func (l *local) forget(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.tat, key)
+}
+
 // store keeps the map within its bound: entries at their full limit go first,
 // then any, because a caller with endless addresses must not take all memory.
 func (l *local) store(key string, tat, now time.Time) {

@@ -98,6 +98,19 @@ func (l *Limiter) Peek(ctx context.Context, key string, perMinute int) (Result, 
 	return l.take(ctx, key, perMinute, 0)
 }
 
+// Forget gives key its full limit back, as when nothing had been counted.
+func (l *Limiter) Forget(ctx context.Context, key string) {
+	l.local.forget(key)
+	if l.shared == nil || l.resting(l.now()) {
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	if err := l.shared.Reset(asking, l.prefix+key); err != nil && ctx.Err() == nil {
+		l.lost(err)
+	}
+}
+
 func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Result, error) {
 	now := l.now()
 	if perMinute <= 0 {

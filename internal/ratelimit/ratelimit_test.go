@@ -357,3 +357,36 @@ func TestAnEndedContextIsAnError(t *testing.T) {
 		t.Errorf("Allow: %v", err)
 	}
 }
+
+func TestAForgottenKeyHasItsWholeLimitAgain(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]*ratelimit.Limiter{
+		"in Redis":        ratelimit.New(ratelimit.Options{Redis: dial(t, testkit.Redis(t)), Prefix: "forget:"}),
+		"in this process": ratelimit.New(ratelimit.Options{}),
+	} {
+		for range 3 {
+			allow(t, l, "a", 3)
+		}
+		if r := allow(t, l, "a", 3); r.Allowed {
+			t.Errorf("%s: over the limit %+v", name, r)
+		}
+		l.Forget(t.Context(), "b")
+		if r := allow(t, l, "a", 3); r.Allowed {
+			t.Errorf("%s: after another key was forgotten %+v", name, r)
+		}
+		l.Forget(t.Context(), "a")
+		if r := allow(t, l, "a", 3); !r.Allowed || r.Remaining != 2 {
+			t.Errorf("%s: after it was forgotten %+v", name, r)
+		}
+	}
+}
+
+func TestTheClientOfARequestIsKnownDeeperInside(t *testing.T) {
+	t.Parallel()
+	if got := ratelimit.ClientOf(t.Context()); got != "unknown" {
+		t.Errorf("without one: %s", got)
+	}
+	if got := ratelimit.ClientOf(ratelimit.WithClient(t.Context(), "10.1.2.3")); got != "10.1.2.3" {
+		t.Errorf("with one: %s", got)
+	}
+}

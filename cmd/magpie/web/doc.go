@@ -3,5 +3,5 @@
 // development a page to try GraphQL on.
 //
 // Allowed imports: gqlgen's handler packages, prometheus, websocket,
-// and the leaves internal/apierr, viewer, requestid and config.
+// and the leaves internal/apierr, viewer, ratelimit, requestid and config.
 package web

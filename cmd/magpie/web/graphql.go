@@ -8,7 +8,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"magpie/internal/apierr"
+	"magpie/internal/ratelimit"
 	"magpie/internal/viewer"
 )
 
@@ -30,6 +33,8 @@ const (
 	initPatience = 10 * time.Second
 	// uploadMemory is how much of a multipart body is held in memory.
 	uploadMemory = 8 << 20
+	// closeForbidden is graphql-transport-ws' code for a refused connection.
+	closeForbidden = 4403
 	// formOverhead is what a multipart body may have beside the file.
 	formOverhead = 1 << 20
 )
@@ -46,8 +51,8 @@ func AddTransports(s *handler.Server, accounts Accounts, origins []string, uploa
 		MissingPongOk:    true,
 	})
 	s.AddTransport(transport.SSE{KeepAlivePingInterval: keepAlive})
-	s.AddTransport(transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory})
-	s.AddTransport(transport.POST{})
+	s.AddTransport(forms{transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory}})
+	s.AddTransport(single{transport.POST{}})
 }
 
 // hosts turns origins into what the WebSocket library compares.
@@ -71,7 +76,7 @@ func initWebSocket(accounts Accounts) transport.WebsocketInitFunc {
 				authorization = text
 			}
 			if strings.EqualFold(name, keyHeader) {
-				return ctx, nil, errors.New(keysRefused)
+				return forbidden(ctx), nil, errors.New(keysRefused)
 			}
 		}
 		if authorization == "" {
@@ -79,10 +84,16 @@ func initWebSocket(accounts Accounts) transport.WebsocketInitFunc {
 		}
 		who, err := bearer(ctx, accounts, authorization)
 		if err != nil {
-			return ctx, nil, errors.New(apierr.From(err).Message)
+			return forbidden(ctx), nil, errors.New(apierr.From(err).Message)
 		}
 		return viewer.With(ctx, who), nil, nil
 	}
+}
+
+// forbidden makes a refused WebSocket end with the protocol's own code: a
+// client takes a normal closure for a reason to connect again at once.
+func forbidden(ctx context.Context) context.Context {
+	return transport.AppendCloseReason(transport.WithWebsocketCloseCode(ctx, closeForbidden), "Forbidden")
 }
 
 const keysRefused = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
@@ -104,7 +115,7 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 
 // graphqlGuard says who asks and lets only well-formed operations on: the
 // transports behind it would log a body that they cannot read.
-func graphqlGuard(accounts Accounts, next http.Handler) http.Handler {
+func graphqlGuard(accounts Accounts, proxies []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
 		if r.Header.Get(keyHeader) != "" {
@@ -118,11 +129,12 @@ func graphqlGuard(accounts Accounts, next http.Handler) http.Handler {
 				return
 			}
 		}
-		r = r.WithContext(viewer.With(r.Context(), who))
+		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), ratelimit.Client(r, proxies)))
 		if upgrades(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
+		r.Header.Del("Upgrade") // to anything else, which may be ignored; a transport would take it for its own
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", "POST")
 			writeGraphQLError(w, apierr.New(apierr.MethodNotAllowed, "Send operations by POST, or subscriptions over WebSocket"))
@@ -136,7 +148,16 @@ func graphqlGuard(accounts Accounts, next http.Handler) http.Handler {
 	})
 }
 
-func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+func upgrades(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header.Values("Upgrade"), func(value string) bool {
+		return strings.Contains(strings.ToLower(value), "websocket")
+	})
+}
+
+func isTooLarge(err error) bool {
+	_, is := errors.AsType[*http.MaxBytesError](err)
+	return is
+}
 
 // checkBody reads a JSON body whole and puts it back; forms are read by their
 // transport piece by piece.
@@ -144,12 +165,15 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "multipart/form-data":
+		if who, _ := viewer.From(r.Context()); who.Kind == viewer.KindAnonymous {
+			return apierr.New(apierr.Unauthorized, "Session required") // before any of it is taken in
+		}
 		return nil
 	case err != nil || kind != "application/json":
 		return apierr.New(apierr.UnsupportedMediaType, "Send the operation as application/json or multipart/form-data")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOperation))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+	if isTooLarge(err) {
 		return apierr.New(apierr.TooLarge, "The operation is larger than 1 MiB")
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -33,6 +34,8 @@ type Options struct {
 	// Metrics are shown to callers from MetricsNetworks.
 	Metrics         *Metrics
 	MetricsNetworks config.Networks
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
 	// Page serves the page to try GraphQL on.
 	Page bool
 	// Version is the program's.
@@ -42,7 +45,7 @@ type Options struct {
 
 // New makes the handler of everything that Magpie serves.
 func New(o Options) http.Handler {
-	graphql := o.CrossOrigin(graphqlGuard(o.Accounts, o.GraphQL))
+	graphql := o.CrossOrigin(graphqlGuard(o.Accounts, o.TrustedProxies, o.GraphQL))
 	metrics := onlyFrom(o.MetricsNetworks, promhttp.HandlerFor(o.Metrics.registry, promhttp.HandlerOpts{}))
 	ready := readiness(o.Ready, o.Log)
 	root := entrance(o)
@@ -63,7 +66,7 @@ func New(o Options) http.Handler {
 		case o.Page && below(path, "/playground"):
 			read(w, r, http.HandlerFunc(servePage))
 		default:
-			writeError(w, apierr.NotFound("This page"))
+			writeError(w, apierr.NotFound("Page"))
 		}
 	})
 	return identified(o.Log, o.Metrics.measured(recovered(o.Log, routes)))

@@ -29,7 +29,7 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	case "style.css":
 		media = "text/css; charset=utf-8"
 	default:
-		writeError(w, apierr.NotFound("This page"))
+		writeError(w, apierr.NotFound("Page"))
 		return
 	}
 	content, err := page.ReadFile("page/" + name)

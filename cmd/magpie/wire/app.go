@@ -180,7 +180,7 @@ func (a *App) REST() rest.Options {
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},
-		TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
+		Reach: a.resolver.Reach, TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
 	}
 }
 

@@ -1,0 +1,115 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql/handler/testserver"
+	"github.com/coder/websocket"
+
+	"magpie/cmd/magpie/web"
+)
+
+// spoken is the handler over a small schema with the transports that are served.
+func spoken() http.Handler {
+	server := testserver.New()
+	web.AddTransports(server.Server, accounts{}, nil, 1<<10)
+	o := options()
+	o.GraphQL = server
+	return web.New(o)
+}
+
+func TestASubscriptionIsNotAnsweredToPlainPOST(t *testing.T) {
+	t.Parallel()
+	got := ask(t, spoken(), http.MethodPost, "/graphql", `{"query": "subscription { name }"}`,
+		"Content-Type", "application/json", "Authorization", "Bearer good")
+	if !strings.Contains(got.body, "text/event-stream") || !strings.Contains(got.body, `"invalid_request"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// form writes a multipart body; a part's name is everything before its colon.
+func form(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		name, content, _ := strings.Cut(part, ":")
+		file := ""
+		if name != "operations" && name != "map" {
+			file = `; filename="a.md"`
+		}
+		b.WriteString("--BB\r\nContent-Disposition: form-data; name=\"" + name + "\"" + file + "\r\n\r\n" + content + "\r\n")
+	}
+	return b.String() + "--BB--\r\n"
+}
+
+func TestABadFormIsTheClientsMistake(t *testing.T) {
+	t.Parallel()
+	h := spoken()
+	const operations = `operations:{"query": "{ name }", "variables": {"f": [null]}}`
+	for name, c := range map[string]struct {
+		body   string
+		status int
+	}{
+		"no map":                    {form(operations), 400},
+		"no operations":             {form(`map:{}`), 400},
+		"operations are no JSON":    {form("operations:{", "map:{}"), 400},
+		"the map is no JSON":        {form(operations, "map:["), 400},
+		"a place after the list":    {form(operations, `map:{"0": ["variables.f.9"]}`, "0:x"), 400},
+		"a place before the list":   {form(operations, `map:{"0": ["variables.f.-1"]}`, "0:x"), 400},
+		"a place that is none":      {form(operations, `map:{"0": ["variables.g.0"]}`, "0:x"), 400},
+		"a file that does not come": {form(operations, `map:{"0": ["variables.f.0"]}`), 400},
+		"a file of nobody":          {form(operations, `map:{}`, "0:x"), 400},
+		"cut off":                   {form(operations, `map:{"0": ["variables.f.0"]}`, "0:x")[:150], 400},
+		"too large":                 {form(operations, `map:{"0": ["variables.f.0"]}`, "0:"+strings.Repeat("x", 2<<20)), 413},
+	} {
+		got := ask(t, h, http.MethodPost, "/graphql", c.body, "Content-Type", "multipart/form-data; boundary=BB", "Authorization", "Bearer good")
+		want := map[int]string{400: "invalid_request", 413: "too_large"}[c.status]
+		if got.status != c.status || got.code() != want || !strings.Contains(got.body, `"errors"`) {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	got := ask(t, h, http.MethodPost, "/graphql", form(operations, `map:{}`), "Content-Type", "multipart/form-data; boundary=BB")
+	if got.status != http.StatusUnauthorized || got.code() != "unauthorized" {
+		t.Errorf("nobody's form: %d %s", got.status, got.body)
+	}
+}
+
+func TestAnUpgradeToSomethingElseIsIgnored(t *testing.T) {
+	t.Parallel()
+	got := ask(t, web.New(options()), http.MethodPost, "/graphql", operation, "Content-Type", "application/json", "Upgrade", "h2c")
+	if got.status != http.StatusOK || !strings.HasSuffix(got.body, operation) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+func TestARefusedWebSocketSaysSo(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(spoken())
+	defer server.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for _, payload := range []string{`{"authorization": "Bearer bad"}`, `{"Authorization": "svc_sk_x"}`, `{"X-Service-Key": "svc_sk_x"}`} {
+		conn, response, err := websocket.Dial(t.Context(), server.URL+"/graphql", &websocket.DialOptions{
+			HTTPClient: &http.Client{Transport: transport, Timeout: 10 * time.Second}, Subprotocols: []string{"graphql-transport-ws"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body != nil {
+			_ = response.Body.Close()
+		}
+		if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type": "connection_init", "payload": `+payload+`}`)); err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, _, err = conn.Read(t.Context())
+		}
+		if code := websocket.CloseStatus(err); code != 4403 {
+			t.Errorf("%s: closed with %d: %v", payload, code, err)
+		}
+		_ = conn.CloseNow()
+	}
+}

@@ -1,0 +1,55 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/internal/apierr"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// readable says whether the viewer's role lets them read rows of an id's kind.
+// It is what @role says of the root field that lists them: an id must not lead
+// around it.
+func readable(ctx context.Context, id uuid.UUID) bool {
+	if kind, ok := gid.KindOf(id); !ok || kind != gid.APIKey {
+		return true
+	}
+	v, ok := viewer.From(ctx)
+	return ok && v.Role.AtLeast(viewer.RoleAdmin)
+}
+
+// tableOf is the table of an id's rows.
+func tableOf(ctx context.Context, id uuid.UUID) (string, error) {
+	table, err := gid.Table(ctx, id)
+	if err != nil {
+		return "", apierr.NotFound("Node")
+	}
+	return table, nil
+}
+
+func (r *Resolver) node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {
+	if !readable(ctx, id) {
+		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
+	}
+	row, err := r.client(ctx).Noder(ctx, id, ent.WithNodeType(tableOf))
+	switch {
+	case ent.IsNotFound(err):
+		return nil, apierr.NotFound("Node")
+	case err != nil:
+		return nil, err
+	}
+	return row, nil
+}
+
+func (r *Resolver) nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder, error) {
+	for _, id := range ids {
+		if !readable(ctx, id) {
+			return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
+		}
+	}
+	return r.client(ctx).Noders(ctx, ids, ent.WithNodeType(tableOf))
+}
