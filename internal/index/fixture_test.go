@@ -21,7 +21,7 @@ const dimensions = 8
 
 // fixture is a migrated database with a store on it.
 type fixture struct {
-	*testing.T
+	testing.TB
 	urls  *testkit.DB
 	db    *store.DB
 	owner *pgx.Conn
@@ -34,7 +34,7 @@ type tenant struct {
 	scope                            viewer.Scope
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	urls := testkit.Database(t)
 	db, err := store.Open(t.Context(), urls.AppURL, 8)
@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = owner.Close(context.Background()) })
-	return &fixture{T: t, urls: urls, db: db, owner: owner, store: index.New(db.Pool, analysis.New())}
+	return &fixture{TB: t, urls: urls, db: db, owner: owner, store: index.New(db.Pool, analysis.New())}
 }
 
 func (f *fixture) exec(sql string, args ...any) {

@@ -14,10 +14,8 @@ import (
 
 // Rows of magpie_candidates, told apart by their leg.
 const (
-	legTotal      = 0
-	legSimilar    = 1
-	legLexical    = 2
-	legSimilarity = 3
+	legTotal   = 0
+	legLexical = 2 // leg 1 holds the similar ones
 )
 
 // candidate is a passage that may be a result.
@@ -29,7 +27,7 @@ type candidate struct {
 	bodyWords         int32
 	hits              []hit
 	similarity        float64 // NaN without a vector of the question's model
-	group             int32   // index of the part of the search it belongs to
+	part              int32   // index of the part of the search it belongs to
 	score             float64
 }
 
@@ -39,39 +37,18 @@ type hit struct {
 	counts [index.FieldCount]uint16
 }
 
-// spread is the distribution of the question's similarity to passages at large.
-type spread struct {
-	count           float64
-	mean, deviation float64
-}
-
-// add pools two distributions.
-func (s *spread) add(o spread) {
-	n := s.count + o.count
-	if o.count == 0 || n == 0 {
-		return
-	}
-	mean := (s.count*s.mean + o.count*o.mean) / n
-	square := func(d spread) float64 { return d.count * (d.deviation*d.deviation + d.mean*d.mean) }
-	s.deviation = math.Sqrt(max((square(*s)+square(o))/n-mean*mean, 0))
-	s.mean, s.count = mean, n
-}
-
 // pool gathers the candidates of a search from all its parts.
 type pool struct {
 	question *question
 	found    []candidate
 	seen     map[uuid.UUID]int32
-	passages int      // that the filters leave
-	matching []int    // passages that have the word, for each word
-	spreads  []spread // for each part
-	hits     []hit    // backs the candidates' hits, so that they cost one allocation
+	passages int   // that the filters leave
+	matching []int // passages that have the word, for each word
+	hits     []hit // backs the candidates' hits, so that they cost one allocation
 }
 
-func newPool(q *question, parts int) *pool {
-	return &pool{
-		question: q, seen: make(map[uuid.UUID]int32), matching: make([]int, len(q.words)), spreads: make([]spread, parts),
-	}
+func newPool(q *question) *pool {
+	return &pool{question: q, seen: make(map[uuid.UUID]int32), matching: make([]int, len(q.words))}
 }
 
 var errRow = errors.New("a candidate's row cannot be read")
@@ -82,14 +59,12 @@ func (p *pool) read(rows pgx.Rows, part int) error {
 	defer rows.Close()
 	for rows.Next() {
 		raw := rows.RawValues()
-		if len(raw) != 11 || len(raw[0]) != 2 {
+		if len(raw) != 10 || len(raw[0]) != 2 {
 			return errRow
 		}
 		switch leg := binary.BigEndian.Uint16(raw[0]); leg {
 		case legTotal:
 			p.passages += int(integer(raw[4]))
-		case legSimilarity:
-			p.spreads[part].add(spread{count: float64(integer(raw[4])), mean: double(raw[9], 0), deviation: double(raw[10], 0)})
 		default:
 			if err := p.readCandidate(raw, part, leg == legLexical); err != nil {
 				return err
@@ -121,7 +96,7 @@ func (p *pool) readCandidate(raw [][]byte, part int, lexical bool) error {
 		p.found = append(p.found, candidate{
 			passage: id, document: uuid.UUID(raw[2]), ordinal: integer(raw[4]),
 			titleWords: integer(raw[5]), headingWords: integer(raw[6]), bodyWords: integer(raw[7]),
-			hits: p.hits[from:len(p.hits):len(p.hits)], similarity: double(raw[9], math.NaN()), group: int32(part), //nolint:gosec // few parts
+			hits: p.hits[from:len(p.hits):len(p.hits)], similarity: double(raw[9], math.NaN()), part: int32(part), //nolint:gosec // few parts
 		})
 	}
 	if lexical {

@@ -1,13 +1,114 @@
 package search
 
-import "math"
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
 
-type chances struct{}
+	"magpie/internal/embed"
+)
 
-func (chances) rise(p *pool, plan *plan, c *candidate) float64 {
-	s := p.spreads[c.group]
-	if math.IsNaN(c.similarity) {
-		return math.NaN()
+// chance is how similar an embedding model takes a question and a passage to be
+// that have nothing to do with each other. Models differ widely: some call
+// every two texts 0.7 alike.
+type chance struct{ mean, deviation float64 }
+
+// rise is a similarity in standard deviations above chance, by which models compare.
+func (c chance) rise(similarity float64) float64 { return (similarity - c.mean) / c.deviation }
+
+// chances measures models at their first use and remembers what it found.
+type chances struct {
+	mutex sync.Mutex
+	known map[string]chance
+}
+
+func (c *chances) of(ctx context.Context, model embed.Embedder) (chance, error) {
+	c.mutex.Lock()
+	found, ok := c.known[model.Model()]
+	c.mutex.Unlock()
+	if ok {
+		return found, nil
 	}
-	return (c.similarity - s.mean) / max(s.deviation, 0.01)
+	// Searches that come at the same moment measure too: that is harmless, and
+	// none of them waits for another one's call.
+	found, err := measure(ctx, model)
+	if err != nil {
+		return chance{}, err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.known == nil {
+		c.known = make(map[string]chance)
+	}
+	c.known[model.Model()] = found
+	return found, nil
+}
+
+// leastDeviation keeps a model that calls all unrelated texts equally alike
+// from turning noise into certainty.
+const leastDeviation = 0.01
+
+// measure compares every question with every passage of another topic.
+func measure(ctx context.Context, model embed.Embedder) (chance, error) {
+	topics := unrelated()
+	questions, passages := make([]string, len(topics)), make([]string, len(topics))
+	for i, t := range topics {
+		questions[i], passages[i] = t.question, t.passage
+	}
+	q, err := model.Embed(ctx, questions, embed.Query)
+	if err != nil {
+		return chance{}, fmt.Errorf("measure a model: %w", err)
+	}
+	p, err := model.Embed(ctx, passages, embed.Passage)
+	if err != nil {
+		return chance{}, fmt.Errorf("measure a model: %w", err)
+	}
+	if len(q) != len(topics) || len(p) != len(topics) {
+		return chance{}, fmt.Errorf("measure a model: %d and %d vectors for %d texts", len(q), len(p), len(topics))
+	}
+	var sum, squares, n float64
+	for i := range q {
+		for j := range p {
+			if i == j || len(q[i]) != len(p[j]) {
+				continue
+			}
+			s := dot(q[i], p[j])
+			sum, squares, n = sum+s, squares+s*s, n+1
+		}
+	}
+	if n == 0 {
+		return chance{}, fmt.Errorf("measure a model: its vectors have different lengths")
+	}
+	mean := sum / n
+	return chance{mean: mean, deviation: max(math.Sqrt(max(squares/n-mean*mean, 0)), leastDeviation)}, nil
+}
+
+func dot(a, b []float32) float64 {
+	s := 0.0
+	for i := range a {
+		s += float64(a[i]) * float64(b[i])
+	}
+	return s
+}
+
+type topic struct{ question, passage string }
+
+// unrelated are questions, each with a passage that might answer it, no two of
+// which share a subject.
+func unrelated() []topic {
+	return []topic{
+		{"how long does bread dough need to rise", "Cover the dough and leave it in a warm place until it has doubled in size, which takes an hour or two, depending on the yeast and on the temperature of the kitchen."},
+		{"change the default port of the server", "The server listens on port 8080. To use another port, set it in the configuration file and restart the process; clients need the new address as well."},
+		{"who may sign contracts on behalf of the company", "Contracts are signed by two members of the board. Below a value of ten thousand euros, the head of a department may sign alone."},
+		{"symptoms of a vitamin deficiency", "Tiredness, pale skin and brittle nails may be signs that the body lacks iron or vitamins. A blood test gives certainty."},
+		{"restore a database from last night's backup", "Stop the application, create an empty database, and load the dump into it. Replay the archived logs if changes since the backup are to be kept."},
+		{"rules for taking luggage on a plane", "One bag of up to eight kilograms may be taken into the cabin. Liquids go into a transparent pouch; batteries must not be checked in."},
+		{"why do leaves turn red in autumn", "When days grow short, trees stop making chlorophyll. The green fades, and other pigments that were there all along become visible."},
+		{"apply for parental leave", "Tell your manager and the personnel office in writing, seven weeks ahead. The form asks for the dates and for how many hours you want to work meanwhile."},
+		{"the app crashes when I open the camera", "On some phones the camera cannot be opened while another program uses it. Close the other program, grant the permission again, and update to the newest release."},
+		{"history of the printing press", "Movable type made of metal came to Europe in the middle of the fifteenth century. Within fifty years, presses were at work in more than two hundred towns."},
+		{"calculate interest on a savings account", "Interest is credited at the end of the year. It is the mean balance times the rate, less the tax that the bank passes on."},
+		{"tune a guitar by ear", "Start with the lowest string. Press it at the fifth fret and turn the next string's peg until both sound the same, then go on from string to string."},
+	}
 }

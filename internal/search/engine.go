@@ -41,7 +41,7 @@ type Engine struct {
 	pool     *pgxpool.Pool
 	analyzer *analysis.Analyzer
 	models   *embed.Registry
-	chance   chances
+	chances  chances
 	opt      Options
 }
 
@@ -114,7 +114,8 @@ func (e *Engine) rank(p *pool, plan *plan, asked *question, least float64) []*ca
 	ranked := make([]*candidate, len(p.found))
 	for i := range p.found {
 		c := &p.found[i]
-		c.score = score(asked.rate(c, plan.averageBody), e.chance.rise(p, plan, c), c.ordinal)
+		part := &plan.parts[c.part]
+		c.score = score(asked.rate(c, plan.averageBody), part.dense(c.similarity), len(asked.words), c.ordinal)
 		ranked[i] = c
 	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {

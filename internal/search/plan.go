@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,6 +25,15 @@ type part struct {
 	model       string
 	collections []uuid.UUID
 	embedding   *pgvector.HalfVector // nil: searched by words alone
+	chance      chance               // of the model
+}
+
+// dense is what a similarity adds to a score; NaN is an unknown one.
+func (p *part) dense(similarity float64) float64 {
+	if p.embedding == nil || math.IsNaN(similarity) {
+		return dense(p.model, unknownRise)
+	}
+	return dense(p.model, p.chance.rise(similarity))
 }
 
 // plan is what is known before candidates are looked up.
@@ -183,31 +193,42 @@ func (e *Engine) embed(ctx context.Context, p *plan, text string) (without bool)
 			without = true
 			continue
 		}
-		vectors, err := model.Embed(ctx, []string{text}, embed.Query)
-		if err == nil && len(vectors) != 1 {
-			err = fmt.Errorf("%d vectors for one text", len(vectors))
-		}
-		if err != nil {
+		if err := e.ask(ctx, part, model, text); err != nil {
 			e.opt.Log.WarnContext(ctx, "the question was not embedded; searching by words alone",
 				slog.String("model", part.model), slog.Any("error", err))
 			without = true
-			continue
 		}
-		v := pgvector.NewHalfVector(vectors[0])
-		part.embedding = &v
 	}
 	return without
 }
 
+// ask embeds the question by the part's model.
+func (e *Engine) ask(ctx context.Context, p *part, model embed.Embedder, text string) error {
+	chance, err := e.chances.of(ctx, model)
+	if err != nil {
+		return err
+	}
+	vectors, err := model.Embed(ctx, []string{text}, embed.Query)
+	if err != nil {
+		return fmt.Errorf("embed the question: %w", err)
+	}
+	if len(vectors) != 1 || len(vectors[0]) == 0 {
+		return fmt.Errorf("embed the question: %d vectors for one text", len(vectors))
+	}
+	v := pgvector.NewHalfVector(vectors[0])
+	p.embedding, p.chance = &v, chance
+	return nil
+}
+
 const readCandidates = `select leg, passage_id, document_id, collection_id, ordinal, title_words, heading_words, body_words,
-		hits, similarity, spread
+		hits, similarity
 	from magpie_candidates($1, $2, $3, $4, nullif($5, '')::tsquery, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // candidates looks up what may be a result, all parts in one round trip.
 func (e *Engine) candidates(
 	ctx context.Context, conn *pgx.Conn, b *pgx.Batch, workspace uuid.UUID, plan *plan, asked *question, f *Filters,
 ) (*pool, error) {
-	found := newPool(asked, len(plan.parts))
+	found := newPool(asked)
 	for i := range plan.parts {
 		part := &plan.parts[i]
 		b.Queue(readCandidates, workspace, part.collections, part.model, part.embedding, plan.query, asked.terms,

@@ -51,15 +51,13 @@ create table vector_indexes (
     index_name    text not null,
     model         text not null,
     dimensions    integer not null,
-    -- Some vectors of the collection, taken at random: what a question's
-    -- similarity to a passage of no interest looks like.
-    sample        halfvec[] not null,
+    passages      bigint not null, -- of the collection when its words were counted
     built_at      timestamptz not null default now(),
     constraint vector_indexes_collection_fk foreign key (workspace_id, collection_id)
         references collections (workspace_id, id) on delete cascade
 );
 revoke all on vector_indexes from magpie_app;
-grant select (collection_id, workspace_id, index_name, model, dimensions, built_at) on vector_indexes to magpie_app;
+grant select on vector_indexes to magpie_app;
 
 -- In how many passages the common words of a large collection stand; words
 -- that are not listed are rare. They are text, so they are fenced like text.
@@ -80,13 +78,11 @@ create policy collection_terms_tenant on collection_terms
 revoke all on collection_terms from magpie_app;
 grant select on collection_terms to magpie_app;
 
--- The candidates of one search, in four kinds of rows:
+-- The candidates of one search, in three kinds of rows:
 --   leg 0, exactly one: ordinal is how many passages the filters leave;
 --   leg 1: the p_pool passages that are most similar to the question, for each
 --     collection with a vector index, and for all others together;
---   leg 2: every passage that matches p_query, a query over the lexemes;
---   leg 3, one for each part of leg 1: mean (similarity) and standard deviation
---     (spread) of the question's similarity to ordinal passages at large.
+--   leg 2: every passage that matches p_query, a query over the lexemes.
 -- hits are the passage's lexemes out of p_terms, with their positions.
 -- Only collections of p_workspace are looked at, and only while the transaction
 -- is set to that workspace. Filters are applied before anything is cut off.
@@ -99,33 +95,33 @@ create function magpie_candidates(
     p_from timestamptz, p_before timestamptz, p_pool integer)
 returns table (
     leg smallint, passage_id uuid, document_id uuid, collection_id uuid, ordinal integer,
-    title_words integer, heading_words integer, body_words integer,
-    hits tsvector, similarity double precision, spread double precision)
+    title_words integer, heading_words integer, body_words integer, hits tsvector, similarity double precision)
 language plpgsql security definer rows 2000
 set search_path = pg_catalog, public, pg_temp
 set jit = off
+set work_mem = '16MB'
 set max_parallel_workers_per_gather = 0
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
     reach uuid[];   -- the collections to look at
-    near uuid[];    -- those of them that are scanned
+    near uuid[];    -- those of them whose vectors are scanned
     docs uuid[];    -- the documents to look at; null: all of reach
     owners uuid[];  -- the collections of docs
     exact bigint;
     looked bigint;
     wanted bigint;
+    -- A model whose vectors changed their length without changing its name
+    -- finds nothing; comparing them would fail.
+    dims integer := vector_dims(p_embedding);
     large record;
 begin
     if p_workspace is distinct from nullif(current_setting('magpie.workspace', true), '')::uuid then
         raise exception 'the transaction is not set to this workspace' using errcode = 'insufficient_privilege';
     end if;
-    select array_agg(c.id) into reach
+    select coalesce(array_agg(c.id), '{}') into reach
     from collections c where c.workspace_id = p_workspace and c.id = any (p_collections);
-    if reach is null then
-        reach := '{}';
-    end if;
     near := reach;
 
     if num_nonnulls(p_section, p_version, p_language, p_tags, p_types, p_from, p_before) > 0 or exists (
@@ -147,94 +143,91 @@ begin
     else
         select coalesce(sum(s.passages), 0) into looked from collection_state s where s.collection_id = any (reach);
     end if;
+    return query select 0::smallint, null::uuid, null::uuid, null::uuid, looked::integer, 0, 0, 0, null::tsvector,
+        null::double precision;
 
     if p_embedding is not null then
         select exact_passages into exact from search_settings;
         for large in
-            select v.collection_id as id, v.dimensions, v.sample
+            select v.collection_id as id, v.dimensions as length, s.passages
             from vector_indexes v join collection_state s on s.collection_id = v.collection_id
             where v.collection_id = any (reach) and v.model = p_model
-                and v.dimensions = vector_dims(p_embedding) and s.passages > exact
+                and v.dimensions = dims and s.passages > exact
         loop
             if docs is not null then
                 select coalesce(sum(d.passage_count), 0) into wanted
                 from documents d where d.id = any (docs) and d.collection_id = large.id;
-                continue when wanted <= exact;
+                -- The index would be walked for long to find few.
+                continue when wanted <= exact or wanted < large.passages / 20 and wanted <= 5 * exact;
             end if;
             near := array_remove(near, large.id);
             perform set_config('hnsw.iterative_scan', 'relaxed_order', true),
                 set_config('hnsw.ef_search', '400', true),
                 set_config('hnsw.max_scan_tuples', '40000', true);
-            return query
-            select 3::smallint, null::uuid, null::uuid, null::uuid, count(*)::integer, 0, 0, 0, null::tsvector,
-                avg(-(e <#> p_embedding)), stddev_pop(-(e <#> p_embedding))::double precision
-            from unnest(large.sample) e;
+            -- The conditions and the cast are written as the index has them.
             return query execute format(
                 'select 1::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
                     i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, ''C'', $2), ''{c}''),
-                    -(i.embedding <#> $1), null::double precision
+                    -(i.embedding <#> $1)
                 from passage_index i
                 where i.collection_id = %1$L and i.model = %2$L %4$s
                 order by i.embedding::halfvec(%3$s) <=> $1::halfvec(%3$s)
-                limit $3', large.id, p_model, large.dimensions,
-                case when docs is null then '' else 'and i.document_id = any ($4)' end)
+                limit $3', large.id, p_model, large.length,
+                case when docs is null then '' else 'and coalesce(i.document_id in (select unnest($4)), false)' end)
             using p_embedding, p_terms, p_pool, docs;
         end loop;
     end if;
 
-    if p_embedding is not null and near <> '{}' then
-        if docs is null then
-            return query
-            with scored as materialized (
-                select i.passage_id as id, -(i.embedding <#> p_embedding) as s
-                from passage_index i where i.collection_id = any (near) and i.model = p_model and vector_dims(i.embedding) = vector_dims(p_embedding)
-            ), best as (
-                select id, s from scored order by s desc, id limit p_pool
-            )
-            select 1::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
-                i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'),
-                best.s, null::double precision
-            from best join passage_index i on i.passage_id = best.id
-            union all
-            select 3::smallint, null, null, null, count(*)::integer, 0, 0, 0, null, avg(s), stddev_pop(s) from scored;
-        else
-            return query
-            with scored as materialized (
-                select i.passage_id as id, -(i.embedding <#> p_embedding) as s
-                from unnest(docs, owners) f (document, collection)
-                join passage_index i on i.collection_id = f.collection and i.document_id = f.document
-                where f.collection = any (near) and i.model = p_model and vector_dims(i.embedding) = vector_dims(p_embedding)
-            ), best as (
-                select id, s from scored order by s desc, id limit p_pool
-            )
-            select 1::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
-                i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'),
-                best.s, null::double precision
-            from best join passage_index i on i.passage_id = best.id
-            union all
-            select 3::smallint, null, null, null, count(*)::integer, 0, 0, 0, null, avg(s), stddev_pop(s) from scored;
-        end if;
+    -- Only ids are sorted: the rows are wide.
+    if p_embedding is not null and near <> '{}' and docs is null then
+        return query
+        select 1::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
+            i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'), best.s
+        from (
+            select n.passage_id, case when vector_dims(n.embedding) = dims then -(n.embedding <#> p_embedding) end as s
+            from passage_index n
+            where n.collection_id = any (near) and n.model = p_model
+            order by s desc nulls last, n.passage_id limit p_pool
+        ) best
+        join passage_index i on i.passage_id = best.passage_id
+        where best.s is not null;
+    elsif p_embedding is not null and near <> '{}' then
+        return query
+        select 1::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
+            i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'), best.s
+        from (
+            select n.passage_id, case when vector_dims(n.embedding) = dims then -(n.embedding <#> p_embedding) end as s
+            from unnest(docs, owners) f (document, collection)
+            join passage_index n on n.collection_id = f.collection and n.document_id = f.document
+            where f.collection = any (near) and n.model = p_model
+            order by s desc nulls last, n.passage_id limit p_pool
+        ) best
+        join passage_index i on i.passage_id = best.passage_id
+        where best.s is not null;
     end if;
 
-    if p_query is not null and docs is null then
+    if p_query is not null and looked <= 4000 and docs is not null then
         return query
         select 2::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
             i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'),
-            case when i.model = p_model and vector_dims(i.embedding) = vector_dims(p_embedding) then -(i.embedding <#> p_embedding) end, null::double precision
-        from passage_index i
-        where i.lexemes @@ p_query and i.collection_id = any (reach);
-    elsif p_query is not null then
-        return query
-        select 2::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
-            i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'),
-            case when i.model = p_model and vector_dims(i.embedding) = vector_dims(p_embedding) then -(i.embedding <#> p_embedding) end, null::double precision
+            case when i.model = p_model and vector_dims(i.embedding) = dims then -(i.embedding <#> p_embedding) end
         from unnest(docs, owners) f (document, collection)
         join passage_index i on i.collection_id = f.collection and i.document_id = f.document
         where i.lexemes @@ p_query;
+    elsif p_query is not null then
+        -- The planner takes looking a row's lexemes up for as cheap as a
+        -- comparison and would rather look into every row than use their index.
+        perform set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'off', true);
+        return query
+        select 2::smallint, i.passage_id, i.document_id, i.collection_id, i.ordinal,
+            i.title_words, i.heading_words, i.body_words, ts_filter(setweight(i.lexemes, 'C', p_terms), '{c}'),
+            case when i.model = p_model and vector_dims(i.embedding) = dims then -(i.embedding <#> p_embedding) end
+        from passage_index i
+        where i.lexemes @@ p_query and i.collection_id = any (reach)
+            -- Not a join: its hash table would be made of the wide rows.
+            and (docs is null or coalesce(i.document_id in (select unnest(docs)), false));
+        perform set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'on', true);
     end if;
-
-    return query select 0::smallint, null::uuid, null::uuid, null::uuid, looked::integer, 0, 0, 0, null::tsvector,
-        null::double precision, null::double precision;
 end
 $$;
 -- +goose StatementEnd

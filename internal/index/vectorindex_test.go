@@ -1,0 +1,156 @@
+package index_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"magpie/internal/index"
+)
+
+// vectorIndexes are the names of the vector indexes, the invalid ones marked.
+func (f *fixture) vectorIndexes() []string {
+	f.Helper()
+	rows, err := f.owner.Query(f.Context(), `select r.relname || case when x.indisvalid then '' else ' (invalid)' end
+		from pg_index x join pg_class r on r.oid = x.indexrelid where r.relname like 'passage_index_vectors_%' order by 1`)
+	if err != nil {
+		f.Fatal(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		f.Fatal(err)
+	}
+	return names
+}
+
+func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	small := f.collection(id)
+	for i := range 30 {
+		f.put(id, id.record(fmt.Sprint(i), fmt.Sprint("common text ", i), "common other text"))
+	}
+	wants := func(c tenant) bool {
+		t.Helper()
+		w, err := f.store.WantsVectorIndex(t.Context(), c.scope, c.collection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if wants(id) || wants(small) {
+		t.Error("collections below the limit want an index")
+	}
+	f.exec("update search_settings set exact_passages = 50")
+	if !wants(id) || wants(small) {
+		t.Error("not just the large collection wants an index")
+	}
+	if err := index.BuildVectorIndex(t.Context(), f.owner, small.collection); err != nil {
+		t.Errorf("a build for an empty collection: %v", err)
+	}
+	for range 2 { // the second time finds it there
+		if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := f.vectorIndexes(); len(got) != 1 {
+		t.Errorf("the indexes are %q", got)
+	}
+	if wants(id) {
+		t.Error("the collection wants an index that it has")
+	}
+	if n := f.count(id, "select count(*) from collection_terms where collection_id = $1 and term = 'common' and passages = 60", id.collection); n != 1 {
+		t.Error("the common words are not listed")
+	}
+	if n := f.count(id, "select count(*) from collection_terms where term like '#%'"); n != 0 {
+		t.Error("the collection's own lexeme is listed as a word")
+	}
+	for i := range 70 {
+		f.put(id, id.record(fmt.Sprint("more", i), "common text"))
+	}
+	if !wants(id) {
+		t.Error("a collection that has doubled does not want its words counted again")
+	}
+}
+
+func TestOneVectorIndexIsBuiltAtATime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.put(id, id.record("a", "text"))
+	other, err := pgx.Connect(t.Context(), f.urls.OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close(t.Context()) })
+	// A writer that does not end holds the build up.
+	tx, err := f.db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `insert into passage_index select id, document_id, collection_id, workspace_id, 0, 0, 0, 0, 0, '', 'other', '[1]'
+			from passages where false`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- index.BuildVectorIndex(t.Context(), f.owner, id.collection) }()
+	f.untilBlocked()
+	if err := index.BuildVectorIndex(t.Context(), other, id.collection); !errors.Is(err, index.ErrBuilding) {
+		t.Errorf("a second build: %v", err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := index.BuildVectorIndex(t.Context(), other, id.collection); err != nil {
+		t.Errorf("a build after the first one's end: %v", err)
+	}
+}
+
+func TestABuildSweepsBrokenIndexesAndThoseOfDeletedCollections(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	gone, broken := f.collection(id), f.collection(id)
+	for _, c := range []tenant{id, gone, broken} {
+		f.put(c, c.record("a", "text"))
+	}
+	if err := index.BuildVectorIndex(t.Context(), f.owner, gone.collection); err != nil {
+		t.Fatal(err)
+	}
+	f.exec("delete from collections where id = $1", gone.collection)
+	// Vectors of two lengths under one model make the build fail halfway.
+	longer := broken.record("b", "text")
+	longer.Vectors[0] = append(longer.Vectors[0], 0)
+	f.put(broken, longer)
+	if err := index.BuildVectorIndex(t.Context(), f.owner, broken.collection); err == nil {
+		t.Fatal("vectors of two lengths were indexed")
+	}
+	if got := f.vectorIndexes(); len(got) != 0 {
+		t.Errorf("the failed build left %q", got)
+	}
+	// What a killed build leaves.
+	name := f.vectorIndexName(broken)
+	if _, err := f.owner.Exec(t.Context(), fmt.Sprintf(`create index concurrently %s on passage_index
+			using hnsw ((embedding::halfvec(8)) halfvec_cosine_ops) where collection_id = '%s'`, name, broken.collection)); err == nil {
+		t.Fatal("vectors of two lengths were indexed")
+	}
+	if got := f.vectorIndexes(); len(got) != 1 || got[0] != name+" (invalid)" {
+		t.Fatalf("the killed build left %q", got)
+	}
+	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.vectorIndexes(); len(got) != 1 || got[0] != f.vectorIndexName(id) {
+		t.Errorf("the indexes are %q", got)
+	}
+}
+
+func (f *fixture) vectorIndexName(id tenant) string {
+	return fmt.Sprintf("passage_index_vectors_%x", id.collection[:])
+}

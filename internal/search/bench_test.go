@@ -1,0 +1,156 @@
+package search_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/ingest"
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/ingest/parse"
+	"magpie/internal/search"
+)
+
+const corpora = "../../../shared/corpora"
+
+// corpusFiles are the Markdown pages of all corpora by path.
+func corpusFiles(b *testing.B) map[string][]byte {
+	b.Helper()
+	files := make(map[string][]byte)
+	err := filepath.WalkDir(corpora, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !slices.Contains([]string{".md", ".mdx"}, filepath.Ext(path)) {
+			return err
+		}
+		files[strings.TrimPrefix(path, corpora+"/")], err = os.ReadFile(path) //nolint:gosec // the corpora's folder
+		return err
+	})
+	if err != nil || len(files) == 0 {
+		b.Skipf("the documentation corpora are not at %s, so there is nothing to measure with: %v", corpora, err)
+	}
+	return files
+}
+
+// fill stores passages of the corpora until there are enough. Each round cuts
+// the pages differently, so that no two passages are the same.
+func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questions []string) {
+	f.Helper()
+	jobs := make(chan *index.Record)
+	var writers sync.WaitGroup
+	for range 3 {
+		writers.Go(func() {
+			for r := range jobs {
+				if _, err := f.index.Put(f.Context(), id.scope, index.Fence{}, r); err != nil {
+					f.Error(err)
+				}
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for round, stored := 0, 0; stored < passages; round++ {
+		target := 1000 - 90*round
+		p := ingest.New(embed.NewBuiltin(), ingest.Options{Chunk: chunk.Options{Min: target * 4 / 5, Target: target, Max: target * 6 / 5}})
+		for _, name := range names {
+			result, err := p.Process(f.Context(), parse.Input{Name: name, Content: files[name]})
+			if err != nil || stored >= passages {
+				continue
+			}
+			source := fmt.Sprintf("%d/%s", round, name)
+			jobs <- &index.Record{
+				Connector: id.connector, Collection: id.collection, SourceID: source, Path: source, Title: result.Document.Title,
+				Language: result.Document.Language, Version: result.Document.Version, Text: result.Text,
+				Section:  fmt.Sprint(random.IntN(20)), // one in twenty documents each
+				Passages: result.Passages, Vectors: result.Vectors, Model: embed.BuiltinModel,
+			}
+			stored += len(result.Passages)
+			p := result.Passages[random.IntN(len(result.Passages))]
+			if len(p.Headings) > 0 {
+				questions = append(questions, result.Document.Title+" "+p.Headings[len(p.Headings)-1])
+			} else {
+				questions = append(questions, "how to "+result.Document.Title)
+			}
+		}
+	}
+	close(jobs)
+	writers.Wait()
+	random.Shuffle(len(questions), func(i, j int) { questions[i], questions[j] = questions[j], questions[i] })
+	return questions
+}
+
+// measure runs the questions one after another and reports latencies.
+func (f *fixture) measure(b *testing.B, id tenant, questions []string, q search.Query) {
+	b.Helper()
+	q.Limit, q.MinScore, q.Highlight = 10, 0.5, true
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		q.Text = questions[i%len(questions)]
+		start := time.Now()
+		if _, err := f.engine.Search(b.Context(), id.scope, q); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+func BenchmarkSearchDemo(b *testing.B) {
+	f := newFixture(b)
+	id := f.tenant()
+	f.addFolder(id, demo, "docs")
+	var questions []string
+	for _, q := range demoQuestions(b) {
+		questions = append(questions, q.Query)
+	}
+	f.measure(b, id, questions, search.Query{})
+}
+
+func BenchmarkSearch(b *testing.B) {
+	for _, passages := range []int{20_000, 100_000} {
+		b.Run(fmt.Sprint(passages), func(b *testing.B) {
+			files := corpusFiles(b)
+			f := newFixture(b)
+			id := f.tenant()
+			questions := f.fill(id, files, passages)
+			if wanted, err := f.index.WantsVectorIndex(b.Context(), id.scope, id.collection); err != nil {
+				b.Fatal(err)
+			} else if wanted {
+				start := time.Now()
+				owner, err := pgx.Connect(b.Context(), f.urls.OwnerURL)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := index.BuildVectorIndex(b.Context(), owner, id.collection); err != nil {
+					b.Fatal(err)
+				}
+				_ = owner.Close(b.Context())
+				b.Logf("vector index of %d passages built in %s", passages, time.Since(start).Round(time.Second))
+			}
+			f.exec("vacuum analyze passage_index")
+			b.Run("all", func(b *testing.B) { f.measure(b, id, questions, search.Query{}) })
+			b.Run("filtered-to-5-percent", func(b *testing.B) {
+				f.measure(b, id, questions, search.Query{Filters: search.Filters{Section: "7"}})
+			})
+			b.Run("filtered-to-half", func(b *testing.B) {
+				f.measure(b, id, questions, search.Query{Filters: search.Filters{Language: "en"}})
+			})
+		})
+	}
+}
