@@ -1,0 +1,92 @@
+package command_test
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"magpie/internal/llm/llmtest"
+	"magpie/internal/testkit"
+)
+
+// embeddings serves vectors of four numbers over the OpenAI protocol.
+func embeddings(t *testing.T) (address string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Model string   `json:"model"`
+			Input []string `json:"input"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer hunter2" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		asked.Add(int64(len(request.Input)))
+		type row struct {
+			Object    string    `json:"object"`
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		}
+		rows := make([]row, 0, len(request.Input))
+		for i, text := range request.Input {
+			hash := fnv.New32a()
+			_, _ = hash.Write([]byte(text))
+			sum := hash.Sum32()
+			rows = append(rows, row{"embedding", i, []float32{1, float32(sum % 7), float32(sum % 11), float32(sum % 13)}})
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": request.Model, "data": rows})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", asked
+}
+
+func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
+	t.Parallel()
+	chats := llmtest.NewServer(t, llmtest.Reply{Parts: []string{"By hand, ", "once a year [1]."}, Usage: &[2]int{100, 7}})
+	vectors, asked := embeddings(t)
+	database := testkit.Database(t)
+	s := &shell{t: t, flags: []string{
+		"--config", settingsFile(t, "MIGRATE_DATABASE_URL="+database.OwnerURL,
+			"LLM_BASE_URL="+chats.URL, "LLM_API_KEY=hunter3", "LLM_MODEL=small",
+			"EMBEDDING_BASE_URL="+vectors, "EMBEDDING_API_KEY=hunter2", "EMBEDDING_MODEL=tiny", "EMBEDDING_DIMENSIONS=4"),
+		"--database-url", database.AppURL, "--redis-url", testkit.Redis(t),
+	}}
+	s.ok("users", "create", "owner@example.com", "--new-workspace", "Test")
+	s.work()
+	s.ok("collections", "create", "Docs")
+	s.ok("collections", "create", "Builtin", "--model", "builtin-hash-384")
+	s.fails("embeddingModel", "collections", "create", "Other", "--model", "unknown")
+	var collection struct{ EmbeddingModel string }
+	if s.read(&collection, "collections", "show", "Docs"); collection.EmbeddingModel != "tiny" {
+		t.Errorf("%+v", collection)
+	}
+	s.ok("connectors", "create", "--name", "Files", "--type", "file", "--collection", "Docs")
+	s.ok("files", "upload", "Files", write(t, map[string]string{"keys.md": "# Rotate the key\n\nThe signing key is rotated once a year, by hand.\n"}))
+	var job shownJob
+	if s.read(&job, "sync", "start", "Files"); job.Status != "COMPLETED" || job.Stats.Added != 1 {
+		t.Errorf("%+v", job)
+	}
+	if asked.Load() == 0 {
+		t.Error("the configured embedder was not asked")
+	}
+	if out := s.ok("search", "signing key", "--min-score", "0"); !strings.Contains(out, "Rotate the key") {
+		t.Errorf("%s", out)
+	}
+	o := s.run("chat", "Who rotates the signing key?")
+	if o.code != 0 || !strings.Contains(o.out, "By hand, once a year [1].") || !strings.Contains(o.out, "Rotate the key") || !strings.Contains(o.err, "107 tokens") {
+		t.Errorf("%+v", o)
+	}
+	requests := chats.Requests()
+	if len(requests) == 0 || requests[0].Authorization != "Bearer hunter3" || requests[0].Body["model"] != "small" {
+		t.Errorf("%+v", requests)
+	}
+	if strings.Contains(o.out+o.err, "hunter") {
+		t.Error("a key was printed")
+	}
+}
