@@ -29,6 +29,11 @@ type Options struct {
 	ScheduleEvery time.Duration // how often due schedules are looked for: 5 s
 	PollEvery     time.Duration // how often an empty queue is looked at: 200 ms
 	Shutdown      time.Duration // how long running slices may take to save themselves: 20 s
+	// Maintain looks after what is built from documents, such as vector indexes;
+	// it finds its work by itself. It is called every MaintainEvery (30 s), never
+	// twice at once. May be nil.
+	Maintain      func(ctx context.Context) error
+	MaintainEvery time.Duration
 	Log           *slog.Logger
 }
 
@@ -45,6 +50,7 @@ func (o Options) withDefaults() Options {
 		{&o.ScheduleEvery, 5 * time.Second},
 		{&o.PollEvery, 200 * time.Millisecond},
 		{&o.Shutdown, 20 * time.Second},
+		{&o.MaintainEvery, 30 * time.Second},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.value
@@ -116,6 +122,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { every(ctx, w.opt.SweepEvery, w.sweep) })
 	loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.schedule) })
+	if w.opt.Maintain != nil {
+		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
+	}
 	<-ctx.Done()
 	server.Stop()
 	server.Shutdown()
@@ -152,6 +161,12 @@ func (w *Worker) sweep(ctx context.Context) {
 func (w *Worker) schedule(ctx context.Context) {
 	if _, err := w.jobs.StartDue(ctx); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "scheduled syncs could not be started; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) maintain(ctx context.Context) {
+	if err := w.opt.Maintain(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "upkeep failed; the next round tries again", "error", err)
 	}
 }
 

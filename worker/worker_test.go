@@ -44,6 +44,8 @@ type fixture struct {
 	queue *tasks.Asynq
 	sync  *recorder
 	w     *worker.Worker
+
+	upkeep chan struct{} // one for each call of Maintain
 }
 
 func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
@@ -62,7 +64,17 @@ func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	t.Cleanup(func() { _ = bus.Close() })
 	jobs := syncjob.New(db.Ent, f.queue, bus, time.Now)
 	t.Cleanup(jobs.Close)
-	f.w = worker.New(f.redis, jobs, f.sync, worker.Options{PollEvery: 10 * time.Millisecond, Log: log})
+	f.upkeep = make(chan struct{}, 1)
+	f.w = worker.New(f.redis, jobs, f.sync, worker.Options{
+		PollEvery: 10 * time.Millisecond, Log: log, MaintainEvery: time.Millisecond,
+		Maintain: func(context.Context) error {
+			select {
+			case f.upkeep <- struct{}{}:
+			default: // this test does not look
+			}
+			return errors.New("nothing can be built")
+		},
+	})
 	return f
 }
 
@@ -166,4 +178,14 @@ func TestTheEndWaitsForHandlersAndTheirTasksAreDone(t *testing.T) {
 	if _, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(tasks.Queue, task.ID()); !errors.Is(err, asynq.ErrTaskNotFound) {
 		t.Errorf("the task is not done: %v", err)
 	}
+}
+
+func TestUpkeepGoesOnAfterAFailure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	stop := f.run()
+	for range 3 {
+		<-f.upkeep
+	}
+	stop()
 }

@@ -44,9 +44,6 @@ type Options struct {
 	Ingest     ingest.Options
 	Now        func() time.Time
 	Log        *slog.Logger
-	// Synced is called after a sync that changed a collection, for what is
-	// built from its documents. May be nil.
-	Synced func(ctx context.Context, collection uuid.UUID)
 }
 
 const (
@@ -131,21 +128,16 @@ func (e *Engine) Sync(ctx context.Context, t tasks.Sync) error {
 	case why != nil && (err == nil || interrupted(err)):
 		err = errInterrupted
 	}
-	changed, err := s.conclude(ctx, err)
-	if err != nil {
+	if err := s.conclude(ctx, err); err != nil {
 		// The sweeper or the task that was queued meanwhile takes the job up
 		// again; a repetition of this one could do nothing.
 		s.log.ErrorContext(ctx, "the end of a slice of a sync job could not be saved", "error", err)
 	}
-	if changed && e.opt.Synced != nil {
-		e.opt.Synced(run.Context(ctx), s.connector.CollectionID)
-	}
 	return nil
 }
 
-// conclude writes what becomes of the job after a slice, even when ctx is over,
-// and reports whether a sync ended that changed documents.
-func (s *slice) conclude(ctx context.Context, err error) (changed bool, _ error) {
+// conclude writes what becomes of the job after a slice, even when ctx is over.
+func (s *slice) conclude(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
 	defer cancel()
 	var stop *stopError
@@ -153,39 +145,39 @@ func (s *slice) conclude(ctx context.Context, err error) (changed bool, _ error)
 	switch {
 	case err == nil:
 		if err := s.run.Complete(ctx); err != nil {
-			return false, s.unsaved(ctx, err)
+			return s.unsaved(ctx, err)
 		}
 		c := s.run.Counters()
 		s.log.InfoContext(ctx, "sync finished", "collected", c.Collected, "added", c.Added, "modified", c.Modified,
 			"deleted", c.Deleted, "unchanged", c.Unchanged, "skipped", c.Skipped, "failed", c.Failed)
-		return c.Added+c.Modified+c.Deleted > 0, nil
+		return nil
 	case lost(err):
 		s.log.InfoContext(ctx, "a sync job was taken over or deleted; this worker lets go of it")
-		return false, nil
+		return nil
 	case errors.Is(err, syncjob.ErrCanceled):
-		return false, ignoreLost(s.run.Stop(ctx, ""))
+		return ignoreLost(s.run.Stop(ctx, ""))
 	case errors.As(err, &stop):
 		if stop.canceled {
-			return false, ignoreLost(s.run.Stop(ctx, stop.message))
+			return ignoreLost(s.run.Stop(ctx, stop.message))
 		}
 		s.log.WarnContext(ctx, "sync failed", "error", err)
-		return false, ignoreLost(s.run.Fail(ctx, stop.message, stop.needsAuth))
+		return ignoreLost(s.run.Fail(ctx, stop.message, stop.needsAuth))
 	case errors.Is(err, errSliceOver):
-		return false, ignoreLost(s.run.Release(ctx, 0, 0))
+		return ignoreLost(s.run.Release(ctx, 0, 0))
 	case errors.Is(err, errInterrupted):
-		return false, ignoreLost(s.run.Release(ctx, 0, s.retries()))
+		return ignoreLost(s.run.Release(ctx, 0, s.retries()))
 	case errors.As(err, &wait) && wait.hinted:
 		s.log.InfoContext(ctx, "the source asks to wait", "delay", wait.delay)
-		return false, ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
+		return ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
 	}
 	retries := s.retries() + 1
 	if retries > s.engine.opt.Retries {
 		s.log.WarnContext(ctx, "sync failed", "retries", retries-1, "error", err)
-		return false, ignoreLost(s.run.Fail(ctx, messageOf(err), false))
+		return ignoreLost(s.run.Fail(ctx, messageOf(err), false))
 	}
 	delay := s.backoff(retries)
 	s.log.WarnContext(ctx, "a slice of a sync job failed and is tried again", "retries", retries, "delay", delay, "error", err)
-	return false, ignoreLost(s.run.Release(ctx, delay, retries))
+	return ignoreLost(s.run.Release(ctx, delay, retries))
 }
 
 // unsaved gives a job whose end could not be written to the next slice.

@@ -1,8 +1,16 @@
 package wire
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"runtime"
+	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"magpie/internal/index"
 	"magpie/worker"
 	"magpie/worker/syncer"
 )
@@ -26,5 +34,40 @@ func (a *App) Worker() *worker.Worker {
 	})
 	return worker.New(a.Redis, a.Jobs, engine, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
+		Maintain: a.buildVectorIndexes,
 	})
+}
+
+// buildVectorIndexes builds the indexes of collections that have outgrown exact
+// search, one after the other. It needs the owner's login for that, and only
+// connects with it when there is something to build.
+func (a *App) buildVectorIndexes(ctx context.Context) error {
+	for last := uuid.Nil; ; {
+		collection, wanted, err := a.Index.NextVectorIndex(ctx)
+		if err != nil || !wanted || collection == last {
+			return err //nolint:wrapcheck // says what it was doing
+		}
+		last = collection
+		err = a.buildVectorIndex(ctx, collection)
+		if errors.Is(err, index.ErrBuilding) {
+			return nil // another worker is at it
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (a *App) buildVectorIndex(ctx context.Context, collection uuid.UUID) error {
+	owner, err := pgx.Connect(ctx, a.Config.OwnerURL())
+	if err != nil {
+		return fmt.Errorf("build a vector index: connect as the owner (MIGRATE_DATABASE_URL): %w", err)
+	}
+	defer func() { _ = owner.Close(context.WithoutCancel(ctx)) }()
+	start := time.Now()
+	if err := index.BuildVectorIndex(ctx, owner, collection); err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	a.Log.InfoContext(ctx, "a vector index was built", "collection", collection, "took", time.Since(start))
+	return nil
 }
