@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"magpie/internal/testkit"
 )
 
 // dev is what dev.json holds.
@@ -248,6 +250,34 @@ func TestDevSyncsAFolderAndSaysWhatItTook(t *testing.T) {
 	}
 	if out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", t.TempDir()); err == nil || !strings.Contains(out, "there is no file in") {
 		t.Errorf("an empty folder: %v %s", err, out)
+	}
+}
+
+func TestDevUsesTheServicesThatItIsGiven(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	database := testkit.Database(t)
+	given := []string{"--database-url", database.AppURL, "--redis-url", testkit.Redis(t)}
+	settings := filepath.Join(t.TempDir(), "settings")
+	if err := os.WriteFile(settings, []byte("MIGRATE_DATABASE_URL="+database.OwnerURL+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := l.run(append(given, "--config", settings, "dev", "--once", "--listen", "127.0.0.1:0", "--corpus", l.docs)...)
+	if err != nil || !strings.Contains(out, "2 added") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(l.data, "services")); err == nil {
+		t.Error("private services were started all the same")
+	}
+	for _, half := range [][]string{given[:2], given[2:]} {
+		if out, err := l.run(append(half, "dev", "--once", "--corpus", l.docs)...); err == nil || !strings.Contains(out, "set both") {
+			t.Errorf("%v: %v\n%s", half[0], err, out)
+		}
+	}
+	// Commands with the same settings find the keys that the folder keeps.
+	d := l.up(append(given, "--config", settings, "--listen", "127.0.0.1:0")...)
+	if out, err := l.run(append(given, "collections")...); err != nil || !strings.Contains(out, d.CollectionID) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

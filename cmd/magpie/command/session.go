@@ -66,9 +66,6 @@ func (r *runtime) reach() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.DatabaseURL != "" || c.RedisURL != "" {
-		return c, c.Require("DATABASE_URL", "REDIS_URL", "SECRET_KEYS", "BLOB_URL")
-	}
 	folder, err := local.Find(c.DataDir)
 	if err != nil && !errors.Is(err, local.ErrNone) {
 		return nil, err
@@ -78,9 +75,12 @@ func (r *runtime) reach() (*config.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found {
+		if found && (c.DatabaseURL == "" && c.RedisURL == "" || run.DatabaseURL == c.DatabaseURL.Reveal()) {
 			return r.settingsOf(folder, run)
 		}
+	}
+	if c.DatabaseURL != "" || c.RedisURL != "" {
+		return c, c.Require("DATABASE_URL", "REDIS_URL", "SECRET_KEYS", "BLOB_URL")
 	}
 	return nil, errors.New("no Magpie runs here; start one with `magpie up`, or set DATABASE_URL and REDIS_URL")
 }
