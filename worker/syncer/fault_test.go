@@ -62,8 +62,9 @@ func TestCancelStopsARunningSync(t *testing.T) {
 	<-g.reached
 	asked, err := f.jobs.Cancel(f.ctx, job.ID)
 	f.must(err)
-	if asked.Status != entjob.StatusRunning {
-		t.Errorf("the job became %s at once", asked.Status)
+	// The worker may have stopped before the row is read again.
+	if asked.Status != entjob.StatusRunning && asked.Status != entjob.StatusCanceled {
+		t.Errorf("the job is %s", asked.Status)
 	}
 	job = f.wait(job.ID)
 	if job.Status != entjob.StatusCanceled || job.Error != nil || job.Added != 9 || f.live() != 9 {
