@@ -128,3 +128,31 @@ type faulty struct {
 func (f faulty) Allow(context.Context, string, int) (ratelimit.Result, error) {
 	return ratelimit.Result{}, f.fault()
 }
+
+func TestRowsReadTheSameWhenMadeAndLater(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.tenant(t, "ada")
+	made := h.ask(t, ada.viewer, `mutation { createCollection(input: {name: "New"}) { id createdAt updatedAt } }`, nil)
+	read := h.ask(t, ada.viewer, "query($i: ID!) { collection(id: $i) { createdAt updatedAt } }", map[string]any{"i": made.at("createCollection.id")})
+	for _, name := range []string{"createdAt", "updatedAt"} {
+		if a, b := made.at("createCollection."+name), read.at("collection."+name); a != b || a == nil {
+			t.Errorf("%s: %v when made, %v later", name, a, b)
+		}
+	}
+	if got := h.ask(t, ada.viewer, "query($i: ID!) { document(id: $i) { tags } }", map[string]any{"i": ada.document}); !strings.Contains(got.body, `"tags":[]`) {
+		t.Errorf("a document without tags: %s", got.body)
+	}
+}
+
+func TestALanguageIsFoundHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.tenant(t, "ada")
+	for language, want := range map[string]any{"en": 1.0, "EN": 1.0, "en-US": 1.0, "de": 0.0, "e": 0.0} {
+		got := h.ask(t, ada.viewer, `query($l: String) { search(input: {query: "xylophone", minScore: 0, filters: {language: $l}}) { total } }`, map[string]any{"l": language})
+		if got.at("search.total") != want {
+			t.Errorf("%s: %s", language, got.body)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func (r *Resolver) searchQuery(in model.SearchInput) (search.Query, error) {
 
 func searchFilters(in model.SearchFilters) (search.Filters, error) {
 	f := search.Filters{
-		Section: orEmpty(in.Section), Version: orEmpty(in.Version), Language: orEmpty(in.Language),
+		Section: orEmpty(in.Section), Version: orEmpty(in.Version), Language: languageCode(orEmpty(in.Language)),
 		Tags: in.Tags, DocTypes: in.DocTypes,
 	}
 	var err error
@@ -86,6 +86,15 @@ func searchFilters(in model.SearchFilters) (search.Filters, error) {
 	}
 	f.Before, err = date("filters.date_before", in.DateBefore)
 	return f, err
+}
+
+// languageCode is a language tag as documents have it: en for EN and en-US.
+func languageCode(tag string) string {
+	tag = strings.ToLower(strings.TrimSpace(tag))
+	if end := strings.IndexAny(tag, "-_"); end > 0 {
+		tag = tag[:end]
+	}
+	return tag
 }
 
 func orEmpty(s *string) string {

@@ -16,7 +16,7 @@ import (
 	"magpie/internal/viewer"
 )
 
-func timeNow() time.Time { return time.Now() }
+func timeNow() time.Time { return now() }
 
 // SyncItem is a line of a connector's ledger: one item of the source, what the
 // last job that saw it did with it, and why.

@@ -175,10 +175,9 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 		p.summary = &summary
 	}
 	var err error
-	if len(r.Tags) > 0 {
-		if p.tags, err = json.Marshal(cleanJSON(r.Tags)); err != nil {
-			return nil, fmt.Errorf("%w: tags: %w", ErrRecord, err)
-		}
+	// No tags are an empty list, which is what a document's tags always are.
+	if p.tags, err = json.Marshal(cleanJSON(append([]string{}, r.Tags...))); err != nil {
+		return nil, fmt.Errorf("%w: tags: %w", ErrRecord, err)
 	}
 	if len(r.Metadata) > 0 {
 		if p.metadata, err = json.Marshal(cleanJSON(r.Metadata)); err != nil {

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -115,7 +115,7 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 
 // graphqlGuard says who asks and lets only well-formed operations on: the
 // transports behind it would log a body that they cannot read.
-func graphqlGuard(accounts Accounts, proxies []netip.Prefix, next http.Handler) http.Handler {
+func graphqlGuard(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
 		if r.Header.Get(keyHeader) != "" {
@@ -124,12 +124,15 @@ func graphqlGuard(accounts Accounts, proxies []netip.Prefix, next http.Handler) 
 		}
 		if authorization := r.Header.Get("Authorization"); authorization != "" {
 			var err error
-			if who, err = bearer(r.Context(), accounts, authorization); err != nil {
+			if who, err = bearer(r.Context(), o.Accounts, authorization); err != nil {
+				if apierr.From(err).Code.Status() >= http.StatusInternalServerError && r.Context().Err() == nil {
+					o.Log.ErrorContext(r.Context(), "request failed", slog.Any("error", err))
+				}
 				writeGraphQLError(w, err)
 				return
 			}
 		}
-		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), ratelimit.Client(r, proxies)))
+		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), ratelimit.Client(r, o.TrustedProxies)))
 		if upgrades(r) {
 			next.ServeHTTP(w, r)
 			return

@@ -45,7 +45,7 @@ type Options struct {
 
 // New makes the handler of everything that Magpie serves.
 func New(o Options) http.Handler {
-	graphql := o.CrossOrigin(graphqlGuard(o.Accounts, o.TrustedProxies, o.GraphQL))
+	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
 	metrics := onlyFrom(o.MetricsNetworks, promhttp.HandlerFor(o.Metrics.registry, promhttp.HandlerOpts{}))
 	ready := readiness(o.Ready, o.Log)
 	root := entrance(o)

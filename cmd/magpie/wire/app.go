@@ -100,13 +100,13 @@ func (a *App) open(ctx context.Context) error {
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
-	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, time.Now, syncjob.WithLog(a.Log))
+	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: time.Now,
+		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
@@ -127,6 +127,9 @@ func (a *App) stores(ctx context.Context) (err error) {
 	return nil
 }
 
+// now is the clock, as exact as the database keeps times.
+func now() time.Time { return time.Now().Truncate(time.Microsecond) }
+
 // access builds what recognises people and keys and keeps secrets.
 func (a *App) access() (err error) {
 	key := a.Config.SigningKey()
@@ -135,10 +138,10 @@ func (a *App) access() (err error) {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, time.Now); err != nil {
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, now); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
-	a.Keys = authn.NewKeys(a.DB.Ent, time.Now)
+	a.Keys = authn.NewKeys(a.DB.Ent, now)
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
 		return fmt.Errorf("SECRET_KEYS: %w", err)

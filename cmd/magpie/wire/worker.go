@@ -30,7 +30,7 @@ func (a *App) Worker() *worker.Worker {
 		window = -1 // to the engine 0 is its default
 	}
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, syncer.Options{
-		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log,
+		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now,
 	})
 	return worker.New(a.Redis, a.Jobs, engine, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
