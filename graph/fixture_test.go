@@ -117,11 +117,10 @@ func addTransports(server *handler.Server) {
 
 // tenant is a workspace with one of everything, and its owner.
 type tenant struct {
-	viewer                    viewer.Viewer
-	collection, connector, s3 uuid.UUID
-	document, job, key, talk  uuid.UUID
-	email                     string
-	ids                       map[string]uuid.UUID
+	viewer                   viewer.Viewer
+	collection, connector    uuid.UUID
+	document, job, key, talk uuid.UUID
+	email                    string
 }
 
 const password = "correct horse battery"

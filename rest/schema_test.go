@@ -140,7 +140,8 @@ func (f *fake) fits(t *ast.Type, value any) error {
 		}
 		return nil
 	}
-	definition, ok := f.schema.Types[t.NamedType], true
+	definition := f.schema.Types[t.NamedType]
+	var ok bool
 	switch {
 	case definition.Kind == ast.InputObject:
 		var fields map[string]any

@@ -136,7 +136,7 @@ func TestAQuietStreamIsKeptOpen(t *testing.T) {
 }
 
 // open asks a real server and reads the answer's head.
-func open(t *testing.T, ctx context.Context, url string) *http.Response {
+func open(ctx context.Context, t *testing.T, url string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/stream", strings.NewReader(chatBody))
 	if err != nil {
@@ -144,7 +144,7 @@ func open(t *testing.T, ctx context.Context, url string) *http.Response {
 	}
 	r.Header.Set("X-Service-Key", secretKey)
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := new(http.Client).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestEventsArriveOneByOneAndLeavingCancelsTheWork(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	go func() { events <- answerEvents()[0] }()
-	answer := open(t, ctx, server.URL)
+	answer := open(ctx, t, server.URL)
 	defer func() { _ = answer.Body.Close() }()
 	if got := answer.Header.Get("X-Conversation-Id"); got != conversationID {
 		t.Errorf("X-Conversation-Id = %q", got)
@@ -203,7 +203,7 @@ func TestAClientThatStopsReadingIsLetGo(t *testing.T) {
 	}
 	server := httptest.NewServer(h.http)
 	defer server.Close()
-	answer := open(t, t.Context(), server.URL)
+	answer := open(t.Context(), t, server.URL)
 	<-ended
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()

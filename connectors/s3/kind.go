@@ -53,7 +53,7 @@ func Kind(dial Dial) connectors.Kind {
 		},
 		Credentials: []connectors.Option{
 			{
-				Name: credentialID, Title: "Access key id", Type: connectors.TypeString, Example: "AKIAIOSFODNN7EXAMPLE",
+				Name: credentialID, Title: "Access key id", Type: connectors.TypeString, Example: "magpie-reader",
 				Help: "Leave both out for a public bucket.",
 			},
 			{

@@ -15,7 +15,7 @@ type Code string
 const (
 	InvalidRequest       Code = "invalid_request"
 	Unauthorized         Code = "unauthorized"
-	InvalidCredentials   Code = "invalid_credentials"
+	InvalidCredentials   Code = "invalid_credentials" //nolint:gosec // a code, no credential
 	InvalidKey           Code = "invalid_key"
 	KeyExpired           Code = "key_expired"
 	InvalidSignature     Code = "invalid_signature"

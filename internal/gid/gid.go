@@ -35,7 +35,7 @@ const (
 // bits of Unix milliseconds, 12 bits of kind and 62 random bits.
 func New(k Kind) uuid.UUID {
 	var u uuid.UUID
-	ms := uint64(time.Now().UnixMilli()) //nolint:gosec // milliseconds since 1970 are positive
+	ms := uint64(time.Now().UnixMilli())
 	binary.BigEndian.PutUint64(u[:8], ms<<16|8<<12|uint64(k)&0xfff)
 	_, _ = rand.Read(u[8:]) // documented never to fail
 	u[8] = u[8]&0x3f | 0x80

@@ -26,7 +26,7 @@ func BenchmarkPut(b *testing.B) {
 	var pages []*ingest.Result
 	passages := 0
 	for _, name := range names[:200] {
-		content, err := os.ReadFile(name) //nolint:gosec // the corpora's folder
+		content, err := os.ReadFile(name)
 		if err != nil {
 			b.Fatal(err)
 		}

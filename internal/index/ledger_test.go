@@ -23,7 +23,7 @@ func TestTheLedgerMovesWithTheDocument(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
-	first, second := f.job(id), index.Fence{}
+	first := f.job(id)
 	expect := func(what, status string, added bool) {
 		t.Helper()
 		if s, a := f.ledger(id, "a"); s != status || a != added {
@@ -51,7 +51,7 @@ func TestTheLedgerMovesWithTheDocument(t *testing.T) {
 	write(first, true)
 	expect("unchanged, but indexed by this very job", "INDEXED", true)
 	f.exec("update sync_jobs set status = 'COMPLETED' where id = $1", first.Job)
-	second = f.job(id)
+	second := f.job(id)
 	write(second, true)
 	expect("unchanged in the next job", "UNCHANGED", false)
 	write(second, false)

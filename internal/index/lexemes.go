@@ -128,7 +128,7 @@ func (b *termBuilder) add(field Field, text string) int32 {
 		b.found = append(b.found, occurrence{t.Term, uint16(min(low+t.Position, high))}) //nolint:gosec // at most maxPosition
 		words = max(words, t.Position+1)
 	}
-	return int32(min(words, 1<<30)) //nolint:gosec // bounded
+	return int32(min(words, 1<<30))
 }
 
 // contentWords counts the words of a heading that a query for it would have.

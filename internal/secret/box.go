@@ -74,7 +74,7 @@ func AAD(table, id string) []byte { return []byte(table + ":" + id) }
 
 // Seal encrypts plain with the current key. The same aad is needed to open it.
 func (b *Box) Seal(plain, aad []byte) ([]byte, error) {
-	header := append([]byte{envelopeVersion, byte(len(b.current))}, b.current...)
+	header := append([]byte{envelopeVersion, byte(len(b.current))}, b.current...) //nolint:gosec // NewBox bounds its length
 	sealed := make([]byte, len(header), len(header)+len(plain)+overheadBytes)
 	copy(sealed, header)
 	return b.sealers[b.current].Seal(sealed, nil, plain, bind(header, aad)), nil

@@ -34,7 +34,7 @@ func writeCorpus(docs, folder string, passages int) error {
 			if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 				return fmt.Errorf("write the documents: %w", err)
 			}
-			if err := os.WriteFile(target, []byte(vary(string(content), variant, dice)), 0o600); err != nil {
+			if err := os.WriteFile(target, []byte(vary(string(content), variant, dice)), 0o600); err != nil { //nolint:gosec // paths of the demo below a folder of our own
 				return fmt.Errorf("write the documents: %w", err)
 			}
 			written += float64(len(content)) / 1024 * passagesPerKiB

@@ -28,7 +28,7 @@ func (f *Folder) Background(ctx context.Context, program string, arguments ...st
 	}
 	defer func() { _ = log.Close() }() // the process has its own
 	// The process outlives this one, and its context with it.
-	command := exec.CommandContext(context.WithoutCancel(ctx), program, arguments...)
+	command := exec.CommandContext(context.WithoutCancel(ctx), program, arguments...) //nolint:gosec // this very program
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {

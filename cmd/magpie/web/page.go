@@ -43,5 +43,5 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-cache")
-	_, _ = w.Write(content) // nothing can be done when the client has left
+	_, _ = w.Write(content) //nolint:gosec // a page of the program; nothing can be done when the client has left
 }
