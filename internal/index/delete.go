@@ -91,7 +91,7 @@ func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what stri
 				order = append(order, id)
 				return nil
 			})
-			return err //nolint:wrapcheck // run says what failed
+			return err
 		})
 		if err := run(ctx, conn, b, what); err != nil {
 			return err

@@ -80,7 +80,7 @@ func (s *Store) Recount(ctx context.Context, scope viewer.Scope, collection uuid
 			Query(func(rows pgx.Rows) error {
 				_, err := pgx.ForEachRow(rows, []any{&v.Documents, &v.Embeddings, &v.StorageBytes, &v.ChangeNumber},
 					func() error { return nil })
-				return err //nolint:wrapcheck // run says what failed
+				return err
 			})
 		b.Queue("commit")
 		return run(ctx, conn, b, "recount a collection")

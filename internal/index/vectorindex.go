@@ -138,7 +138,7 @@ func (b *build) create(ctx context.Context, owner *pgx.Conn) error {
 			select from pg_indexes where indexname = $1 and strpos(indexdef, format('halfvec(%s)', $2::int)) > 0)`,
 		b.name, b.dimensions).Scan(&current)
 	if err != nil || current {
-		return err //nolint:wrapcheck // wrapped by the caller
+		return err
 	}
 	// DDL takes no parameters: the database quotes the values itself.
 	var create string
@@ -146,13 +146,13 @@ func (b *build) create(ctx context.Context, owner *pgx.Conn) error {
 			'create index concurrently %I on passage_index using hnsw ((embedding::halfvec(%s)) halfvec_cosine_ops) where collection_id = %L and model = %L',
 			$1::text, $2::int, $3::uuid, $4::text)`, b.name, b.dimensions, b.collection, b.model).Scan(&create)
 	if err != nil {
-		return err //nolint:wrapcheck // wrapped by the caller
+		return err
 	}
 	if err := drop(ctx, owner, b.name); err != nil {
 		return err
 	}
 	if _, err := owner.Exec(ctx, "set maintenance_work_mem = '"+buildMemory+"'"); err != nil {
-		return err //nolint:wrapcheck // wrapped by the caller
+		return err
 	}
 	_, err = owner.Exec(ctx, create)
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)

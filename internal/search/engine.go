@@ -111,15 +111,20 @@ func (e *Engine) rank(p *pool, plan *plan, asked *question, least float64) []*ca
 		}
 		asked.words[i].idf = rarity(p.passages, matching)
 	}
-	ranked := make([]*candidate, len(p.found))
+	ranked := make([]*candidate, 0, len(p.found))
 	for i := range p.found {
 		c := &p.found[i]
 		part := &plan.parts[c.part]
 		c.score = score(asked.rate(c, plan.averageBody), part.dense(c.similarity), len(asked.words), c.ordinal)
-		ranked[i] = c
+		if c.score >= least {
+			ranked = append(ranked, c)
+		}
 	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), slices.Compare(a.passage[:], b.passage[:]))
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return slices.Compare(a.passage[:], b.passage[:])
 	})
 	ranked = ranked[:min(len(ranked), PoolSize)]
 	if least <= 0 {
@@ -128,9 +133,6 @@ func (e *Engine) rank(p *pool, plan *plan, asked *question, least float64) []*ca
 	kept := ranked[:0]
 	count := make(map[uuid.UUID]int)
 	for _, c := range ranked {
-		if c.score < least {
-			break
-		}
 		if count[c.document]++; count[c.document] <= perDocument {
 			kept = append(kept, c)
 		}

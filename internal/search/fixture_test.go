@@ -163,3 +163,40 @@ func (f *fixture) search(id tenant, q search.Query) *search.Results {
 	}
 	return results
 }
+
+// strings reads one column as the owner, set to no workspace's text but to all:
+// it looks each workspace of the database up in turn.
+func (f *fixture) strings(sql string) []string {
+	f.Helper()
+	rows, err := f.owner.Query(f.Context(), "select id from workspaces")
+	if err != nil {
+		f.Fatal(err)
+	}
+	workspaces, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		f.Fatal(err)
+	}
+	var all []string
+	for _, w := range workspaces {
+		tx, err := f.owner.Begin(f.Context())
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, err := tx.Exec(f.Context(), "select set_config('magpie.workspace', $1, true)", w.String()); err != nil {
+			f.Fatal(err)
+		}
+		rows, err := tx.Query(f.Context(), sql)
+		if err != nil {
+			f.Fatal(err)
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, found...)
+		if err := tx.Commit(f.Context()); err != nil {
+			f.Fatal(err)
+		}
+	}
+	return all
+}

@@ -44,7 +44,7 @@ func (e *Engine) hits(ctx context.Context, conn *pgx.Conn, page []*candidate, as
 			h.URL = joinURL(h.URL, anchor)
 			read[h.Passage] = h
 		}
-		return rows.Err() //nolint:wrapcheck // wrapped below
+		return rows.Err()
 	})
 	b.Queue("commit")
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {

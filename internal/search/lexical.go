@@ -86,5 +86,8 @@ func sameness(matched, share float64, words int32) float64 {
 	if matched == 0 || words == 0 {
 		return 0
 	}
+	if share > 1-1e-9 { // sums of shares are not exact
+		share = 1
+	}
 	return share * min(matched/float64(words), 1)
 }

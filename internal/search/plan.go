@@ -77,14 +77,14 @@ func (e *Engine) plan(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 				words += count
 				return nil
 			})
-			return err //nolint:wrapcheck // wrapped below
+			return err
 		})
 		b.Queue(readTerms, workspace, all, ids, asked.terms).Query(func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&term, &count}, func() error {
 				p.frequency[term] += count
 				return nil
 			})
-			return err //nolint:wrapcheck // wrapped below
+			return err
 		})
 		b.Queue("commit")
 		if err := conn.SendBatch(ctx, b).Close(); err != nil {

@@ -27,6 +27,7 @@ const (
 	weightCoverage = 2.0
 	weightTitle    = 6.0
 	weightHeading  = 3.0
+	weightExact    = 3.0 // question and title, or heading, are the same: the passage is what was asked for
 	weightStart    = 0.3 // with the title: the page's beginning before its other passages
 )
 
@@ -52,6 +53,12 @@ func score(l lexical, dense float64, words int, ordinal int32) float64 {
 	x := weightNone + dense + weightCoverage*l.coverage + weightTitle*l.title + weightHeading*l.heading
 	if l.bm25 > 0 {
 		x += weightBM25 * math.Pow(l.bm25, 1/math.Sqrt(float64(words)))
+	}
+	if l.title == 1 {
+		x += weightExact
+	}
+	if l.heading == 1 {
+		x += weightExact
 	}
 	if ordinal == 0 {
 		x += weightStart * l.title

@@ -1,0 +1,119 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"math"
+	"testing"
+
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/search"
+	"magpie/internal/search/analysis"
+)
+
+// meanings is an embedder that knows what some words mean. Every text is
+// somewhat like every other to it, as models often have it.
+type meanings struct {
+	name string
+	fail error
+}
+
+func (m meanings) Model() string   { return m.name }
+func (m meanings) Dimensions() int { return 256 }
+
+func (m meanings) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+	if m.fail != nil {
+		return nil, m.fail
+	}
+	a := analysis.New()
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, 256)
+		for _, token := range a.Tokens(text, "en") {
+			switch token.Term {
+			case "car", "automobil", "vehicl":
+				v[0] += 20
+			case "cat", "kitten", "felin":
+				v[1] += 20
+			default:
+				h := fnv.New32a()
+				_, _ = h.Write([]byte(token.Term))
+				v[2+h.Sum32()%254]++
+			}
+		}
+		sum := 0.0
+		for j := range v {
+			v[j] += 0.1
+			sum += float64(v[j]) * float64(v[j])
+		}
+		for j := range v {
+			v[j] /= float32(math.Sqrt(sum))
+		}
+		vectors[i] = v
+	}
+	return vectors, nil
+}
+
+// addBy stores a text with the vectors of another embedder.
+func (f *fixture) addBy(id tenant, m embed.Embedder, path, text string) {
+	f.Helper()
+	f.add(id, path, text, func(r *index.Record) {
+		texts := make([]string, len(r.Passages))
+		for i := range texts {
+			texts[i] = r.Passages[i].Text
+		}
+		vectors, err := m.Embed(f.Context(), texts, embed.Passage)
+		if err != nil {
+			f.Fatal(err)
+		}
+		r.Vectors, r.Model = vectors, m.Model()
+	})
+}
+
+func TestCollectionsOfSeveralModelsAreSearchedTogether(t *testing.T) {
+	t.Parallel()
+	model := meanings{name: "meanings"}
+	f := newFixture(t, model)
+	builtin := f.tenant()
+	other := f.collection(builtin, "Other", model.name)
+	f.add(builtin, "wheels", "The automobile has four wheels.", nil)
+	f.addBy(other, model, "engine", "Check the vehicle before the journey.")
+	f.addBy(other, model, "paws", "A kitten has four paws.")
+	f.addBy(other, model, "weather", "Rain is expected on Sunday.")
+	r := f.search(builtin, search.Query{Text: "car", MinScore: 0.5})
+	if r.LexicalOnly || len(r.Hits) != 1 || r.Hits[0].Title != "engine" && r.Hits[0].CollectionName != "Other" {
+		t.Errorf("a model that knows the meaning finds %+v", r.Hits)
+	}
+	r = f.search(builtin, search.Query{Text: "four", MinScore: 0.5})
+	if r.Total != 2 {
+		t.Errorf("a word of both collections finds %d passages", r.Total)
+	}
+}
+
+func TestWithoutItsModelACollectionIsSearchedByWords(t *testing.T) {
+	t.Parallel()
+	broken := meanings{name: "broken", fail: errors.New("no answer")}
+	f := newFixture(t, broken)
+	id := f.tenant()
+	gone, silent := f.collection(id, "Gone", "unheard-of"), f.collection(id, "Silent", broken.name)
+	f.add(id, "a", "Otters here", nil)
+	f.addBy(gone, meanings{name: "unheard-of"}, "b", "Otters there")
+	f.addBy(silent, meanings{name: "broken"}, "c", "Otters elsewhere")
+	r := f.search(id, search.Query{Text: "otters", MinScore: 0.5})
+	if !r.LexicalOnly || r.Total != 3 {
+		t.Errorf("found %d, lexical only: %v", r.Total, r.LexicalOnly)
+	}
+}
+
+func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "a", "Otters here", nil)
+	f.add(id, "b", "Otters there", func(r *index.Record) { r.Vectors[0] = r.Vectors[0][:100] })
+	if r := f.search(id, search.Query{Text: "otters", MinScore: 0.5}); r.Total != 2 {
+		t.Errorf("found %d", r.Total)
+	}
+}
