@@ -24,6 +24,7 @@ func Redis(address string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, fmt.Errorf("REDIS_URL: cannot be read as the address of one server (%s)", scheme)
 		}
+		options.ContextTimeoutEnabled = true // a Redis that has stopped answering must not outlast a request's patience
 		return redis.NewClient(options), nil
 	case found && known && (form == "sentinel" || form == "cluster"):
 		options, err := many(rest, scheme == "rediss", form == "sentinel")
@@ -38,7 +39,7 @@ func Redis(address string) (redis.UniversalClient, error) {
 
 // many reads the address of several servers.
 func many(rest string, secure, sentinel bool) (*redis.UniversalOptions, error) {
-	o := &redis.UniversalOptions{IsClusterMode: !sentinel}
+	o := &redis.UniversalOptions{IsClusterMode: !sentinel, ContextTimeoutEnabled: true}
 	// A URL has one host: the list is taken out before the rest is read as one.
 	authority := rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
