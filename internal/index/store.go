@@ -110,9 +110,12 @@ func lostRace(err error) bool {
 
 // readable turns the database's refusals into errors that callers can act on.
 func readable(err error) error {
+	var unreachable *pgconn.ConnectError
 	switch code := state(err); {
 	case err == nil:
 		return nil
+	case errors.As(err, &unreachable):
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The database cannot be reached; try again.", Cause: err}
 	case code == stateFenced:
 		return ErrFenced
 	case code == stateForeignKey:

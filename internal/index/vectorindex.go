@@ -9,35 +9,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"magpie/internal/viewer"
 )
 
 // ErrBuilding is returned while a vector index is being built, by this process
 // or another one: builds take all the memory and both cores, so one runs at a time.
 var ErrBuilding = errors.New("a vector index is being built already")
-
-// WantsVectorIndex tells that a collection has outgrown exact search and has no
-// vector index yet, or has doubled since its words were counted. A worker then
-// calls BuildVectorIndex.
-func (s *Store) WantsVectorIndex(ctx context.Context, scope viewer.Scope, collection uuid.UUID) (bool, error) {
-	narrow, err := scope.Narrow(collection)
-	if err != nil {
-		return false, fmt.Errorf("look for a vector index: %w", err)
-	}
-	workspace, err := narrow.Workspace()
-	if err != nil {
-		return false, fmt.Errorf("look for a vector index: %w", err)
-	}
-	wanted := false
-	err = s.pool.QueryRow(ctx, `select s.passages > e.exact_passages and (v.collection_id is null or s.passages > 2 * v.passages)
-		from search_settings e cross join collection_state s left join vector_indexes v on v.collection_id = s.collection_id
-		where s.collection_id = $1 and s.workspace_id = $2`, collection, workspace).Scan(&wanted)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return false, fmt.Errorf("look for a vector index: %w", readable(err))
-	}
-	return wanted, nil
-}
 
 // vectorIndexes begins the names of all vector indexes; the collection's id
 // without dashes follows.

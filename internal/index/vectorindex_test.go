@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"magpie/internal/index"
@@ -33,21 +34,16 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 	for i := range 30 {
 		f.put(id, id.record(fmt.Sprint(i), fmt.Sprint("common text ", i), "common other text"))
 	}
-	wants := func(c tenant) bool {
+	wants := func(want uuid.UUID) {
 		t.Helper()
-		w, err := f.store.WantsVectorIndex(t.Context(), c.scope, c.collection)
-		if err != nil {
-			t.Fatal(err)
+		got, ok, err := f.store.NextVectorIndex(t.Context())
+		if err != nil || got != want || ok != (want != uuid.Nil) {
+			t.Errorf("the next index to build is for %s, %v, %v; want %s", got, ok, err, want)
 		}
-		return w
 	}
-	if wants(id) || wants(small) {
-		t.Error("collections below the limit want an index")
-	}
+	wants(uuid.Nil) // below the limit
 	f.exec("update search_settings set exact_passages = 50")
-	if !wants(id) || wants(small) {
-		t.Error("not just the large collection wants an index")
-	}
+	wants(id.collection)
 	if err := index.BuildVectorIndex(t.Context(), f.owner, small.collection); err != nil {
 		t.Errorf("a build for an empty collection: %v", err)
 	}
@@ -59,9 +55,7 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 	if got := f.vectorIndexes(); len(got) != 1 {
 		t.Errorf("the indexes are %q", got)
 	}
-	if wants(id) {
-		t.Error("the collection wants an index that it has")
-	}
+	wants(uuid.Nil) // it has its index
 	if n := f.count(id, "select count(*) from collection_terms where collection_id = $1 and term = 'common' and passages = 60", id.collection); n != 1 {
 		t.Error("the common words are not listed")
 	}
@@ -71,9 +65,7 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 	for i := range 70 {
 		f.put(id, id.record(fmt.Sprint("more", i), "common text"))
 	}
-	if !wants(id) {
-		t.Error("a collection that has doubled does not want its words counted again")
-	}
+	wants(id.collection) // it has doubled, and its words are to be counted again
 }
 
 func TestOneVectorIndexIsBuiltAtATime(t *testing.T) {

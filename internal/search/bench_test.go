@@ -129,7 +129,7 @@ func BenchmarkSearch(b *testing.B) {
 			f := newFixture(b)
 			id := f.tenant()
 			questions := f.fill(id, files, passages)
-			if wanted, err := f.index.WantsVectorIndex(b.Context(), id.scope, id.collection); err != nil {
+			if _, wanted, err := f.index.NextVectorIndex(b.Context()); err != nil {
 				b.Fatal(err)
 			} else if wanted {
 				start := time.Now()

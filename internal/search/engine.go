@@ -26,6 +26,10 @@ type Options struct {
 	Timeout time.Duration
 	// SnippetRunes is the length of snippets, 320 by default.
 	SnippetRunes int
+	// LookUps is about how many passages of large collections the words of a
+	// question may look up, 8000 by default. The commonest words beyond it add
+	// to scores only.
+	LookUps int
 }
 
 // PoolSize is how many candidates are ranked: what is beyond is not counted and
@@ -56,6 +60,9 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 	}
 	if opt.SnippetRunes <= 0 {
 		opt.SnippetRunes = 320
+	}
+	if opt.LookUps <= 0 {
+		opt.LookUps = 8000
 	}
 	return &Engine{pool: pool, analyzer: a, models: models, opt: opt}
 }

@@ -138,7 +138,7 @@ func (f *fixture) addFolder(id tenant, base, folder string) map[uuid.UUID]string
 		if err != nil || d.IsDir() {
 			return err
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // a folder of the project
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
@@ -164,8 +164,8 @@ func (f *fixture) search(id tenant, q search.Query) *search.Results {
 	return results
 }
 
-// strings reads one column as the owner, set to no workspace's text but to all:
-// it looks each workspace of the database up in turn.
+// strings reads one column of every workspace in turn: row-level security binds
+// the owner too.
 func (f *fixture) strings(sql string) []string {
 	f.Helper()
 	rows, err := f.owner.Query(f.Context(), "select id from workspaces")

@@ -98,7 +98,7 @@ func (e *Engine) plan(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	if p.passages > 0 {
 		p.averageBody = float64(words) / float64(p.passages)
 	}
-	p.query = p.lookUp(reach, asked)
+	p.query = p.lookUp(reach, asked, e.opt.LookUps)
 	return p, nil
 }
 
@@ -112,14 +112,14 @@ func (p *plan) add(model string, id uuid.UUID) {
 	p.parts = append(p.parts, part{model: model, collections: []uuid.UUID{id}})
 }
 
-// lookUpBudget is about how many passages of large collections the words of a
-// question may look up; the commonest words beyond it only add to scores.
-const lookUpBudget = 8000
+// maxNamed is how many collections the query over the lexemes names. Beyond it,
+// naming them costs more than looking at rows of other collections.
+const maxNamed = 64
 
 // lookUp writes the query over the lexemes: any of the words, within the
 // collections. Where words are known to be common, the rarest of them are taken
 // until the budget is spent, but always one.
-func (p *plan) lookUp(reach []uuid.UUID, asked *question) string {
+func (p *plan) lookUp(reach []uuid.UUID, asked *question, budget int) string {
 	if len(reach) == 0 || len(asked.words) == 0 {
 		return ""
 	}
@@ -135,11 +135,14 @@ func (p *plan) lookUp(reach []uuid.UUID, asked *question) string {
 	var terms []string
 	spent := 0
 	for n, i := range order {
-		if spent += cost[i]; n > 0 && spent > lookUpBudget {
+		if spent += cost[i]; n > 0 && spent > budget {
 			p.pruned = true
 			break
 		}
 		terms = append(terms, asked.words[i].terms...)
+	}
+	if len(reach) > maxNamed {
+		return anyOf(terms)
 	}
 	within := make([]string, len(reach))
 	for i, id := range reach {
@@ -259,6 +262,10 @@ func some(s []string) []string {
 
 // readable turns the database's refusals into errors that callers can act on.
 func readable(err error) error {
+	var unreachable *pgconn.ConnectError
+	if errors.As(err, &unreachable) {
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The database cannot be reached; try again.", Cause: err}
+	}
 	var p *pgconn.PgError
 	if !errors.As(err, &p) {
 		return err

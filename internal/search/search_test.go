@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -108,20 +110,62 @@ func TestQueriesOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnyTextMayBeAsked(t *testing.T) {
+func FuzzAnyTextMayBeAsked(f *testing.F) {
+	x := newFixture(f)
+	id := x.tenant()
+	x.add(id, "a.md", "Some text about c++ and it's 'quotes' in back\\slashes: /etc/app.conf, kv.rangefeed.enabled & more.", nil)
+	for _, text := range []string{
+		"'", "\\", "''", "a\x00b", "\xff\xfe", "!", "& | !", "(", ":*", "#", "'); drop table documents; --", "…", "👍🏽", "数据库", "ß", "the",
+		"what is the", "it's", `back\slashes`, strings.Repeat("word ", 5000), strings.Repeat("x", 100_000), strings.Repeat("ab-", 3000),
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q := search.Query{Text: text, Limit: 5, Highlight: true, Filters: search.Filters{Language: "en"}}
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		for range 2 {
+			r, err := x.engine.Search(t.Context(), id.scope, q)
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			for _, h := range r.Hits {
+				if !utf8.ValidString(h.Snippet) || !(h.Score >= 0 && h.Score <= 1) {
+					t.Errorf("%q: snippet %q, score %v", text, h.Snippet, h.Score)
+				}
+			}
+			q.Filters = search.Filters{}
+		}
+	})
+}
+
+func TestSignsAndIdentifiersAreFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
 	f.add(id, "a.md", "Some text about c++ and it's 'quotes' in back\\slashes: /etc/app.conf, kv.rangefeed.enabled & more.", nil)
-	for _, text := range []string{
-		"'", "\\", "''", "a\x00b", "\xff\xfe", "!", "& | !", "(", ":*", "#", "'); drop table documents; --", "…", "👍🏽", "数据库", "ß", "the", "what is the",
-		"it's", "c++", "/etc/app.conf", "kv.rangefeed.enabled", `back\slashes`, strings.Repeat("word ", 5000), strings.Repeat("x", 100_000), strings.Repeat("ab-", 3000),
-	} {
-		f.search(id, search.Query{Text: text, Highlight: true})
-	}
-	for _, text := range []string{"c++", "/etc/app.conf", "kv.rangefeed.enabled", "quotes"} {
+	for _, text := range []string{"c++", "/etc/app.conf", "kv.rangefeed.enabled", "rangefeed", "quotes"} {
 		if r := f.search(id, search.Query{Text: text, MinScore: 0.5}); r.Total != 1 {
 			t.Errorf("%q finds %d passages", text, r.Total)
+		}
+	}
+}
+
+func TestASearchWhoseCallerLeftHarmsNoLaterOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "a.md", "Otters here", nil)
+	for i := range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+		_, err := f.engine.Search(ctx, id.scope, search.Query{Text: "otters", Limit: 1})
+		cancel()
+		if err != nil && apierr.From(err).Code != apierr.Unavailable {
+			t.Errorf("the error is %v", err)
+		}
+		if r := f.search(id, search.Query{Text: "otters"}); r.Total != 1 {
+			t.Errorf("the next search finds %d", r.Total)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/search"
+	"magpie/internal/search/analysis"
 )
 
 // crowd stores documents of made-up words, no two of which are alike, so that
@@ -139,5 +141,40 @@ func (f *fixture) uses(t *testing.T, id tenant, version string, want bool) {
 	}
 	if (scans > 0) != want {
 		t.Errorf("the vector index is walked %d times; walking it is expected: %v", scans, want)
+	}
+}
+
+func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	for i := range 600 {
+		text := fmt.Sprintf("Otters and water, passage %d.", i)
+		if i%100 == 0 {
+			text += " The walrus comes too."
+		}
+		f.add(id, fmt.Sprint(i), text, nil)
+	}
+	ask := func(e *search.Engine) (found []string) {
+		t.Helper()
+		for _, q := range []string{"otters walrus", "water and otters with a walrus", "otters water", "walrus", "seals"} {
+			r, err := e.Search(t.Context(), id.scope, search.Query{Text: q, Limit: 6, MinScore: 0.3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range r.Hits {
+				found = append(found, fmt.Sprintf("%s: %s %.1f", q, h.Title, h.Score))
+			}
+		}
+		return found
+	}
+	want := ask(f.engine)
+	f.exec("update search_settings set exact_passages = 100")
+	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil {
+		t.Fatal(err)
+	}
+	frugal := search.New(f.db.Pool, analysis.New(), f.models, search.Options{LookUps: 50})
+	if diff := cmp.Diff(want, ask(frugal)); diff != "" {
+		t.Errorf("with few look-ups other passages come first (-all +few):\n%s", diff)
 	}
 }
