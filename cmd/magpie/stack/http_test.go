@@ -35,6 +35,7 @@ const (
 // service is a whole Magpie that serves and works in the test.
 type service struct {
 	t     *testing.T
+	app   *wire.App
 	url   string
 	token string
 	http  *http.Client
@@ -79,14 +80,20 @@ func start(t *testing.T) *service {
 			t.Error(err)
 		}
 	})
-	s := &service{t: t, url: "http://" + listener.Addr().String(), http: &http.Client{Transport: transport}}
+	s := &service{t: t, app: app, url: "http://" + listener.Addr().String(), http: &http.Client{Transport: transport}}
+	s.token = s.signIn(email)
+	return s
+}
+
+// signIn opens a session of a person.
+func (s *service) signIn(email string) (token string) {
+	s.t.Helper()
 	var in struct {
 		SignIn struct{ AccessToken string }
 	}
 	s.graphql(&in, `mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }`,
 		map[string]any{"input": map[string]any{"email": email, "password": password}})
-	s.token = in.SignIn.AccessToken
-	return s
+	return in.SignIn.AccessToken
 }
 
 func (s *service) request(method, path, kind string, body io.Reader, headers ...string) *http.Response {

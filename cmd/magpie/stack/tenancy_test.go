@@ -1,0 +1,209 @@
+package stack_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"magpie/rest"
+)
+
+// belongings are the ids of somebody's things.
+type belongings struct {
+	collection, connector, document, job, conversation string
+	secretKey                                          string
+}
+
+const (
+	canary  = "xylophone"
+	theFile = "canary.md"
+)
+
+// furnish fills the workspace of the session with one of everything.
+func (s *service) furnish(name string) belongings {
+	s.t.Helper()
+	b := belongings{connector: s.connector()}
+	var rows struct {
+		Connector struct{ Collection struct{ ID string } }
+		Documents struct {
+			Edges []struct{ Node struct{ ID string } }
+		}
+		CreateAPIKey  struct{ SecretKey string }
+		Conversations struct {
+			Edges []struct{ Node struct{ ID string } }
+		}
+	}
+	s.graphql(&rows, `query($c: ID!) { connector(id: $c) { collection { id } } }`, map[string]any{"c": b.connector})
+	b.collection = rows.Connector.Collection.ID
+	var uploaded struct{ UploadFiles []struct{ Path string } }
+	s.decode(&uploaded, s.upload(b.connector, map[string]string{theFile: "# The " + canary + " of " + name + "\n\nThe " + canary + " of " + name + " is kept under the bed.\n"}))
+	b.job = s.startSync(b.connector)
+	s.watchOverSSE(b.job)
+	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
+	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey } }`,
+		map[string]any{"c": []string{b.collection}})
+	talk := s.request(http.MethodPost, "/graphql", "application/json", encode(s.t, map[string]any{
+		"query": `subscription { chat(input: {message: "Where is the ` + canary + `?"}) { __typename } }`,
+	}), "Accept", "text/event-stream")
+	if _, err := io.ReadAll(talk.Body); err != nil {
+		s.t.Fatal(err)
+	}
+	s.graphql(&rows, `{ conversations { edges { node { id } } } }`, nil)
+	if len(rows.Documents.Edges) != 1 || len(rows.Conversations.Edges) != 1 {
+		s.t.Fatalf("%s has %+v", name, rows)
+	}
+	b.document, b.conversation = rows.Documents.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
+	b.secretKey = rows.CreateAPIKey.SecretKey
+	return b
+}
+
+// intrusion is what a stranger sends on a route to get at somebody's things.
+type intrusion struct {
+	path   string // after the route's pattern, with the owner's ids
+	body   any
+	status int // of the refusal; 200 and 201 for answers that must hold nothing of the owner's
+}
+
+// intrusions has one case for each route.
+func intrusions(ada belongings) map[string]intrusion {
+	collection, connector := "/api/v1/collections/"+ada.collection, "/api/v1/connectors/"+ada.connector
+	ask := map[string]any{"query": canary, "collection": ada.collection, "min_score": 0}
+	return map[string]intrusion{
+		"POST /v1/docs/search":                                  {"/v1/docs/search", ask, 403},
+		"GET /v1/docs/search":                                   {"/v1/docs/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 403},
+		"POST /v1/chat/stream":                                  {"/v1/chat/stream", map[string]any{"message": canary, "conversation_id": ada.conversation}, 404},
+		"POST /api/v1/auth/login":                               {"/api/v1/auth/login", map[string]any{"email": email, "password": "a bad password"}, 401},
+		"POST /api/v1/auth/refresh":                             {"/api/v1/auth/refresh", map[string]any{"refresh_token": "guess"}, 401},
+		"GET /api/v1/collections":                               {"/api/v1/collections", nil, 200},
+		"POST /api/v1/collections":                              {"/api/v1/collections", map[string]any{"name": "Mine"}, 201},
+		"GET /api/v1/collections/{id}":                          {collection, nil, 404},
+		"PUT /api/v1/collections/{id}":                          {collection, map[string]any{"name": "Mine"}, 404},
+		"DELETE /api/v1/collections/{id}":                       {collection, nil, 404},
+		"POST /api/v1/collections/{id}/refresh-stats":           {collection + "/refresh-stats", nil, 404},
+		"GET /api/v1/documents/{id}/content":                    {"/api/v1/documents/" + ada.document + "/content", nil, 404},
+		"GET /api/v1/documents/{id}/summary":                    {"/api/v1/documents/" + ada.document + "/summary", nil, 404},
+		"GET /api/v1/connectors":                                {"/api/v1/connectors?collection=" + ada.collection, nil, 200},
+		"POST /api/v1/connectors":                               {"/api/v1/connectors", map[string]any{"name": "x", "type": "file_upload", "collection": ada.collection}, 404},
+		"POST /api/v1/connectors/test":                          {"/api/v1/connectors/test", map[string]any{"type": "file_upload"}, 200},
+		"GET /api/v1/connectors/{id}":                           {connector, nil, 404},
+		"PUT /api/v1/connectors/{id}":                           {connector, map[string]any{"name": "Mine"}, 404},
+		"PATCH /api/v1/connectors/{id}":                         {connector, map[string]any{"doc_sync": map[string]any{"sync_strategy": "scheduled"}}, 404},
+		"DELETE /api/v1/connectors/{id}":                        {connector, nil, 404},
+		"POST /api/v1/connectors/{id}/test":                     {connector + "/test", nil, 404},
+		"POST /api/v1/connectors/{id}/sync":                     {connector + "/sync", nil, 404},
+		"GET /api/v1/connectors/{id}/sync/{jobId}":              {connector + "/sync/" + ada.job, nil, 404},
+		"GET /api/v1/connectors/{id}/documents":                 {connector + "/documents", nil, 404},
+		"GET /api/v1/connectors/{id}/documents/{documentId}":    {connector + "/documents/" + ada.document, nil, 404},
+		"DELETE /api/v1/connectors/{id}/documents/{documentId}": {connector + "/documents/" + ada.document, nil, 404},
+		"GET /api/v1/connectors/{id}/files":                     {connector + "/files", nil, 404},
+		"POST /api/v1/connectors/{id}/files/upload":             {connector + "/files/upload", form{theFile: "mine"}, 404},
+		"DELETE /api/v1/connectors/{id}/files":                  {connector + "/files", map[string]any{"paths": []string{theFile}}, 404},
+		"GET /api/v1/search":                                    {"/api/v1/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 404},
+		"GET /api/v1/conversations":                             {"/api/v1/conversations", nil, 200},
+		"GET /api/v1/conversations/{id}":                        {"/api/v1/conversations/" + ada.conversation, nil, 404},
+		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
+	}
+}
+
+// form is a multipart body of files.
+type form map[string]string
+
+func (f form) encode(t *testing.T) (kind string, body io.Reader) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for name, content := range f {
+		part, err := w.CreateFormFile("files", name)
+		if err == nil {
+			_, err = io.WriteString(part, content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w.FormDataContentType(), &b
+}
+
+func (s *service) intrude(method string, try intrusion, key string) (int, string) {
+	s.t.Helper()
+	kind, body := "", io.Reader(nil)
+	switch content := try.body.(type) {
+	case nil:
+	case form:
+		kind, body = content.encode(s.t)
+	default:
+		kind, body = "application/json", encode(s.t, content)
+	}
+	response := s.request(method, try.path, kind, body, "X-Service-Key", key)
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestNoRouteGivesAStrangerAnything(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ada := s.furnish("ada")
+	owner := s.token
+	if _, err := s.app.Accounts.CreateOwner(t.Context(), "Other", "eve@example.com", "Eve", password); err != nil {
+		t.Fatal(err)
+	}
+	s.token = ""
+	s.token = s.signIn("eve@example.com")
+	eve := s.furnish("eve")
+
+	tries := intrusions(ada)
+	ran := 0
+	run := func(route rest.Route) {
+		name := route.Method + " " + route.Pattern
+		try, known := tries[name]
+		if !known {
+			t.Errorf("%s has no two-tenant case", name)
+			return
+		}
+		ran++
+		status, body := s.intrude(route.Method, try, eve.secretKey)
+		if status != try.status {
+			t.Errorf("%s: %d, not %d: %s", name, status, try.status, body)
+		}
+		for _, secret := range []string{"of ada", ada.collection, ada.connector, ada.document, ada.job, ada.conversation} {
+			if strings.Contains(body, secret) {
+				t.Errorf("%s tells %q: %s", name, secret, body)
+			}
+		}
+	}
+	routes := rest.Routes()
+	isLogout := func(r rest.Route) bool { return strings.HasSuffix(r.Pattern, "/logout") }
+	for _, route := range routes {
+		if !isLogout(route) { // it ends the session that the others need
+			run(route)
+		}
+	}
+	run(routes[slices.IndexFunc(routes, isLogout)])
+	if ran != len(routes) || len(tries) != len(routes) {
+		t.Errorf("%d cases of %d were run for %d routes", ran, len(tries), len(routes))
+	}
+
+	// Nothing of ada's was changed.
+	s.token = owner
+	var content struct{ Data struct{ Content string } }
+	response := s.request(http.MethodGet, "/api/v1/documents/"+ada.document+"/content", "", nil)
+	if err := json.NewDecoder(response.Body).Decode(&content); err != nil || !strings.Contains(content.Data.Content, canary+" of ada") {
+		t.Errorf("ada's document: %d %+v %v", response.StatusCode, content, err)
+	}
+	status, body := s.intrude(http.MethodGet, intrusion{path: fmt.Sprintf("/api/v1/connectors/%s/files", ada.connector)}, "")
+	if status != http.StatusOK || !strings.Contains(body, theFile) {
+		t.Errorf("ada's files: %d %s", status, body)
+	}
+}
