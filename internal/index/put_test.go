@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -152,28 +153,29 @@ func TestPutKeepsToTheLimitsOfATsvector(t *testing.T) {
 	}
 }
 
-func TestPutTakesAnyText(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	id := f.tenant()
-	random := rand.New(rand.NewPCG(7, 7))
-	alphabet := []rune("ab'\\ .-_/:@#<>&|!()*0\x00\x1f\n\"ßÄ数据ไทย👍\u0301\u200d")
-	for i := range 150 {
-		texts := make([]string, 1+random.IntN(3))
-		for j := range texts {
-			var b strings.Builder
-			for range random.IntN(200) {
-				b.WriteRune(alphabet[random.IntN(len(alphabet))])
-			}
-			texts[j] = b.String()
+func FuzzPutTakesAnyText(f *testing.F) {
+	x := newFixture(f)
+	id := x.tenant()
+	for _, text := range []string{
+		"", " ", "a\x00b", "\xff", "it's 'quoted' \\ back\\slash ''", "#collection", "a:1A,2B", "'); drop table documents; --", "\x1f\x1f",
+		"ab-cd_ef.gh/ij:kl@mn", "v1.2.3 C++ C#", "数据库ไทย", "ß\u0301\u200d👍🏽", strings.Repeat("{}[]\"", 50),
+	} {
+		f.Add(text, "en", text)
+		f.Add("Title", "", text)
+	}
+	f.Fuzz(func(t *testing.T, title, language, text string) {
+		r := id.record("fuzzed", text, text+" again")
+		r.Title, r.Language, r.Section, r.Tags = title, language, title, []string{title, text}
+		r.Passages[1].Headings, r.Metadata = []string{title, text}, map[string]any{text: title}
+		out, err := x.store.Put(t.Context(), id.scope, index.Fence{}, r)
+		if err != nil {
+			t.Fatal(err)
 		}
-		r := id.record(fmt.Sprint("random", i), texts...)
-		r.Title, r.Language = texts[0], []string{"", "en", "de", "xx-invalid"}[random.IntN(4)]
-		f.put(id, r)
-	}
-	if got := f.stats(id); got.Documents != 150 {
-		t.Errorf("%d documents", got.Documents)
-	}
+		stored, err := x.store.Content(t.Context(), id.scope, out.Document)
+		if err != nil || len(stored) != len(r.Text) || utf8.ValidString(r.Text) && stored != strings.ReplaceAll(r.Text, "\x00", " ") {
+			t.Errorf("%q came back as %q, %v", r.Text, stored, err)
+		}
+	})
 }
 
 func TestPutStoresVeryLongDocuments(t *testing.T) {
