@@ -16,10 +16,12 @@ import (
 	"magpie/graph/model"
 	"magpie/internal/apierr"
 	"magpie/internal/gid"
+	"magpie/internal/secret"
 )
 
-// credentialsAAD binds sealed credentials to their connector.
-func credentialsAAD(id uuid.UUID) []byte { return []byte("connectors:" + id.String()) }
+// credentialsAAD binds sealed credentials to their connector; the sync engine
+// opens them with the same.
+func credentialsAAD(id uuid.UUID) []byte { return secret.AAD("connectors", id.String()) }
 
 func (r *Resolver) kind(name string) (connectors.Kind, error) {
 	k, ok := r.Kinds.Lookup(name)
