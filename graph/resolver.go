@@ -19,6 +19,7 @@ import (
 	"magpie/internal/sourcefile"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 
@@ -45,35 +46,16 @@ type Resolver struct {
 
 // client is the surrounding mutation's transaction, else the plain client.
 func (r *Resolver) client(ctx context.Context) *ent.Client {
-	if c := ent.FromContext(ctx); c != nil {
-		return c
-	}
-	return r.Ent
+	return transaction.Client(ctx, r.Ent)
 }
 
-// afterCommit runs do once the surrounding transaction has committed, or at
-// once where there is none. do gets a context without the transaction, and its
-// failure is logged: the mutation itself has succeeded by then.
+// afterCommit runs do once the surrounding mutation has committed. Its failure
+// is logged: the mutation itself has succeeded by then.
 func (r *Resolver) afterCommit(ctx context.Context, what string, do func(context.Context) error) {
-	run := func() {
-		outside := ent.NewTxContext(ent.NewContext(ctx, nil), nil)
-		if err := do(outside); err != nil {
+	transaction.AfterCommit(ctx, func(ctx context.Context) {
+		if err := do(ctx); err != nil {
 			r.Log.ErrorContext(ctx, "after commit", slog.String("step", what), slog.Any("error", err))
 		}
-	}
-	tx := ent.TxFromContext(ctx)
-	if tx == nil {
-		run()
-		return
-	}
-	tx.OnCommit(func(next ent.Committer) ent.Committer {
-		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
-			err := next.Commit(ctx, tx)
-			if err == nil {
-				run()
-			}
-			return err
-		})
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"magpie/ent/user"
 	"magpie/internal/apierr"
 	"magpie/internal/gid"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 
@@ -202,7 +203,7 @@ func (a *Accounts) SignOut(ctx context.Context) error {
 	if !ok || v.Kind != viewer.KindSession {
 		return apierr.New(apierr.Unauthorized, "Session required")
 	}
-	err := clientOf(ctx, a.ent).Session.Update().Where(session.ID(v.Session)).SetRevokedAt(a.now()).Exec(ctx)
+	err := transaction.Client(ctx, a.ent).Session.Update().Where(session.ID(v.Session)).SetRevokedAt(a.now()).Exec(ctx)
 	return apierr.Wrap("end the session", err)
 }
 

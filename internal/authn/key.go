@@ -16,6 +16,7 @@ import (
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/internal/apierr"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 
@@ -78,7 +79,7 @@ func NewKeys(client *ent.Client, now func() time.Time) *Keys {
 // must name the hosts it works from; "*" is any. Collections that the viewer
 // cannot see are not found.
 func (k *Keys) Create(ctx context.Context, in NewKey) (*CreatedKey, error) {
-	client := clientOf(ctx, k.ent)
+	client := transaction.Client(ctx, k.ent)
 	if err := in.validate(k.now()); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func trimmed(in []string) []string {
 
 // Revoke ends both keys of a pair.
 func (k *Keys) Revoke(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
-	client := clientOf(ctx, k.ent)
+	client := transaction.Client(ctx, k.ent)
 	row, err := client.APIKey.Get(ctx, id)
 	if ent.IsNotFound(err) {
 		return nil, apierr.NotFound("API key")
@@ -247,12 +248,4 @@ func Fingerprint(text string) string { return base64.RawURLEncoding.EncodeToStri
 func hash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
-}
-
-// clientOf is the surrounding transaction's client, where there is one.
-func clientOf(ctx context.Context, fallback *ent.Client) *ent.Client {
-	if c := ent.FromContext(ctx); c != nil {
-		return c
-	}
-	return fallback
 }

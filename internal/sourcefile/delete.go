@@ -13,6 +13,7 @@ import (
 	entfile "magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/internal/apierr"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 
@@ -122,10 +123,7 @@ func (f *Files) BlobKeys(ctx context.Context, connectorIDs ...uuid.UUID) ([]stri
 	if len(connectorIDs) == 0 {
 		return nil, nil
 	}
-	client := f.client
-	if tx := ent.TxFromContext(ctx); tx != nil {
-		client = tx.Client()
-	}
+	client := transaction.Client(ctx, f.client)
 	var keys []string
 	err := client.SourceFile.Query().
 		Where(entfile.ConnectorIDIn(connectorIDs...)).

@@ -12,6 +12,7 @@ import (
 	"magpie/ent"
 	"magpie/internal/apierr"
 	"magpie/internal/blob"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 
@@ -53,10 +54,7 @@ func New(client *ent.Client, blobs blob.Store, documents DocumentDeleter, o Opti
 
 // connector returns a connector that the viewer may see.
 func (f *Files) connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
-	client := f.client
-	if tx := ent.TxFromContext(ctx); tx != nil {
-		client = tx.Client()
-	}
+	client := transaction.Client(ctx, f.client)
 	row, err := client.Connector.Get(ctx, id)
 	switch {
 	case ent.IsNotFound(err):

@@ -8,13 +8,14 @@ import (
 	"magpie/ent"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/apierr"
+	"magpie/internal/transaction"
 )
 
 // Cancel stops a job that the viewer may change. A queued one is canceled at
 // once; a running one is asked to stop, which its worker does at the next item;
 // one that is over is answered as it is. What was stored stays.
 func (j *Jobs) Cancel(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
-	client := j.clientOf(ctx)
+	client := transaction.Client(ctx, j.client)
 	now := j.now()
 	canceled, err := client.SyncJob.Update().
 		Where(entjob.ID(jobID), entjob.StatusEQ(entjob.StatusQueued)).
@@ -41,7 +42,7 @@ func (j *Jobs) Cancel(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error
 		return nil, err
 	}
 	if canceled > 0 || row.CancelRequested && Open(row.Status) {
-		j.afterCommit(ctx, func(ctx context.Context) { j.publish(ctx, Event{Snapshot: SnapshotOf(row)}) })
+		transaction.AfterCommit(ctx, func(ctx context.Context) { j.publish(ctx, Event{Snapshot: SnapshotOf(row)}) })
 	}
 	return row, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"magpie/ent"
 	"magpie/internal/apierr"
+	"magpie/internal/transaction"
 	"magpie/worker/tasks"
 )
 
@@ -107,7 +108,7 @@ func (j *Jobs) Close() {
 
 // Get returns a job that the viewer may see.
 func (j *Jobs) Get(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
-	return get(ctx, j.clientOf(ctx), jobID)
+	return get(ctx, transaction.Client(ctx, j.client), jobID)
 }
 
 // Snapshot returns the stored state of a job that the viewer may see. The
@@ -133,33 +134,6 @@ func rowError(err error) error {
 		return apierr.NotFound("Sync job")
 	}
 	return apierr.Wrap("read the sync job", err)
-}
-
-// clientOf returns the client of the transaction that ctx carries, if any.
-func (j *Jobs) clientOf(ctx context.Context) *ent.Client {
-	if tx := ent.TxFromContext(ctx); tx != nil {
-		return tx.Client()
-	}
-	return j.client
-}
-
-// afterCommit runs do when the transaction in ctx has been committed, or at
-// once when there is none.
-func (j *Jobs) afterCommit(ctx context.Context, do func(context.Context)) {
-	tx := ent.TxFromContext(ctx)
-	if tx == nil {
-		do(ctx)
-		return
-	}
-	tx.OnCommit(func(next ent.Committer) ent.Committer {
-		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
-			if err := next.Commit(ctx, tx); err != nil {
-				return err
-			}
-			do(ctx)
-			return nil
-		})
-	})
 }
 
 // publish tells the bus. Its failure is only logged: watchers read the row too.

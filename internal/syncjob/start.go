@@ -16,6 +16,7 @@ import (
 	"magpie/ent"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/apierr"
+	"magpie/internal/transaction"
 	"magpie/worker/tasks"
 )
 
@@ -116,7 +117,7 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 	if err != nil {
 		return nil, err
 	}
-	client := j.clientOf(ctx)
+	client := transaction.Client(ctx, j.client)
 	connector, err := client.Connector.Get(ctx, connectorID)
 	switch {
 	case ent.IsNotFound(err):
@@ -136,7 +137,7 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 			return nil, err
 		}
 		if created != nil {
-			j.afterCommit(ctx, func(ctx context.Context) {
+			transaction.AfterCommit(ctx, func(ctx context.Context) {
 				j.enqueue(ctx, created)
 				j.publish(ctx, Event{Snapshot: SnapshotOf(created)})
 			})
