@@ -3,5 +3,5 @@
 // what connectors/fileupload walks.
 //
 // Allowed imports: ent, connectors (for its errors), connectors/fileupload,
-// internal/blob, internal/apierr and internal/viewer.
+// internal/blob, internal/apierr, internal/transaction and internal/viewer.
 package sourcefile
