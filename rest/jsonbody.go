@@ -105,13 +105,9 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			continue
 		}
 		read, wrong := f.fromJSON(value)
-		if wrong == "" {
-			wrong = f.examine(read)
+		if err := f.accept(name, read, wrong, into); err != nil {
+			return err
 		}
-		if wrong != "" {
-			return apierr.Invalid(name, wrong)
-		}
-		into.set(f.variable, f.finish(read))
 	}
 	return nil
 }
@@ -224,6 +220,19 @@ func (f *field) numberWanted() string {
 		return "must be a whole number"
 	}
 	return "must be a number"
+}
+
+// accept puts a value that was read into the variables, unless something is
+// wrong with it.
+func (f *field) accept(name string, read any, wrong string, into variables) error {
+	if wrong == "" {
+		wrong = f.examine(read)
+	}
+	if wrong != "" {
+		return apierr.Invalid(name, wrong)
+	}
+	into.set(f.variable, f.finish(read))
+	return nil
 }
 
 // examine checks a value of the right kind against the field's own rules.

@@ -47,13 +47,9 @@ func readParameters(values url.Values, fields []field, prefix string, into varia
 			continue
 		}
 		read, wrong := f.fromParameters(given)
-		if wrong == "" {
-			wrong = f.examine(read)
+		if err := f.accept(name, read, wrong, into); err != nil {
+			return err
 		}
-		if wrong != "" {
-			return apierr.Invalid(name, wrong)
-		}
-		into.set(f.variable, f.finish(read))
 	}
 	return nil
 }

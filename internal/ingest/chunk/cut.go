@@ -38,17 +38,18 @@ func cutProse(text string, span parse.Span, list bool, opt Options) []parse.Span
 	for line := range strings.Lines(text[span.Start:span.End]) {
 		opens := !list || line[0] != ' ' && line[0] != '\n'
 		if opens && at > start {
-			c.lines(start, at)
+			c.lines(start, at, c.sentences)
 			start = at
 		}
 		at += len(line)
 	}
-	c.lines(start, at)
+	c.lines(start, at, c.sentences)
 	return c.pieces
 }
 
-// lines takes an item of several lines whole, or line by line where it is long.
-func (c *cutter) lines(start, end int) {
+// lines takes a run of lines whole, or line by line where it is long; a line
+// that is too long for itself is cut by split.
+func (c *cutter) lines(start, end int, split func(start, end int)) {
 	if c.fits(start, end, c.opt.Max/2) {
 		c.add(start, end)
 		return
@@ -58,7 +59,7 @@ func (c *cutter) lines(start, end int) {
 		if c.fits(at, at+len(line), c.opt.Max/2) {
 			c.add(at, at+len(line))
 		} else {
-			c.sentences(at, at+len(line))
+			split(at, at+len(line))
 		}
 		at += len(line)
 	}
@@ -168,26 +169,10 @@ func cutCode(text string, span parse.Span, opt Options) []parse.Span {
 	for line := range strings.Lines(text[span.Start:span.End]) {
 		at += len(line)
 		if strings.TrimSpace(line) == "" {
-			c.stanza(start, at)
+			c.lines(start, at, c.words)
 			start = at
 		}
 	}
-	c.stanza(start, at)
+	c.lines(start, at, c.words)
 	return c.pieces
-}
-
-func (c *cutter) stanza(start, end int) {
-	if c.fits(start, end, c.opt.Max/2) {
-		c.add(start, end)
-		return
-	}
-	at := start
-	for line := range strings.Lines(c.text[start:end]) {
-		if c.fits(at, at+len(line), c.opt.Max/2) {
-			c.add(at, at+len(line))
-		} else {
-			c.words(at, at+len(line))
-		}
-		at += len(line)
-	}
 }
