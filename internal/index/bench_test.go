@@ -22,7 +22,7 @@ func BenchmarkPut(b *testing.B) {
 	if err != nil || len(names) == 0 {
 		b.Skipf("the documentation corpus is not at %s, so there is nothing to measure with: %v", corpus, err)
 	}
-	pipeline := ingest.New(embed.NewBuiltin(), ingest.Options{})
+	pipeline := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{})
 	var pages []*ingest.Result
 	passages := 0
 	for _, name := range names[:200] {

@@ -13,6 +13,7 @@ import (
 
 	"magpie/internal/embed"
 	"magpie/internal/ingest"
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
@@ -51,7 +52,7 @@ func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, input := range inputs {
-			if _, err := parse.Parse(b.Context(), input); err != nil && !isUnsupported(err) {
+			if _, err := parse.New(parse.Options{}).Parse(b.Context(), input); err != nil && !isUnsupported(err) {
 				b.Fatal(err)
 			}
 		}
@@ -60,7 +61,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func isUnsupported(err error) bool {
-	var unsupported *parse.UnsupportedError
+	var unsupported *document.UnsupportedError
 	return errors.As(err, &unsupported)
 }
 
@@ -68,7 +69,7 @@ func isUnsupported(err error) bool {
 // many workers as there are processors (set them with -cpu).
 func BenchmarkPipeline(b *testing.B) {
 	inputs := corpus(b)
-	pipeline := ingest.New(embed.NewBuiltin(), ingest.Options{})
+	pipeline := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{})
 	var passages atomic.Int64
 	b.ReportAllocs()
 	for b.Loop() {

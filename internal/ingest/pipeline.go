@@ -12,6 +12,7 @@ import (
 
 	"magpie/internal/embed"
 	"magpie/internal/ingest/chunk"
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
@@ -22,13 +23,13 @@ const Version = 1
 type Options struct {
 	// Timeout is how long one document may take, embedding included; 2 minutes by default.
 	Timeout time.Duration
-	// MaxPassages is the most passages a document may have, 5,000 by default.
+	// MaxPassages is the most passages a document may have, 50,000 by default.
 	MaxPassages int
 	// Batch is how many passages are embedded in one call, 64 by default.
 	Batch int
 	// Chunk sets the length of passages, Limits what a file may cost to parse (unless the input sets its own).
 	Chunk  chunk.Options
-	Limits parse.Limits
+	Limits document.Limits
 }
 
 func (o Options) withDefaults() Options {
@@ -36,7 +37,7 @@ func (o Options) withDefaults() Options {
 		o.Timeout = 2 * time.Minute
 	}
 	if o.MaxPassages <= 0 {
-		o.MaxPassages = 5000
+		o.MaxPassages = 50_000
 	}
 	if o.Batch <= 0 {
 		o.Batch = 64
@@ -44,20 +45,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Pipeline processes documents. It is safe for concurrent use, keeps nothing between documents and starts no goroutines.
+// Pipeline processes documents. It is safe for concurrent use and keeps nothing between documents.
 type Pipeline struct {
+	parser   *parse.Parser
 	embedder embed.Embedder
 	opt      Options
 }
 
 // New makes a pipeline for one embedding model.
-func New(embedder embed.Embedder, opt Options) *Pipeline {
-	return &Pipeline{embedder: embedder, opt: opt.withDefaults()}
+func New(parser *parse.Parser, embedder embed.Embedder, opt Options) *Pipeline {
+	return &Pipeline{parser: parser, embedder: embedder, opt: opt.withDefaults()}
 }
 
 // Result is a processed document.
 type Result struct {
-	Document *parse.Document
+	Document *document.Document
 	// Text is the document as Markdown; the ranges of passages are offsets in it.
 	Text string
 	// Hash is Hash of the content.
@@ -75,26 +77,8 @@ func Hash(content []byte) [32]byte {
 	return [32]byte(hash.Sum(nil))
 }
 
-// PanicError says that a fault in Magpie was met while a document was processed; the document is not to blame.
-type PanicError struct {
-	// Value is what was panicked with, Stack where. They may quote the document: keep them out of logs.
-	Value any
-	Stack []byte
-}
-
-// Error says no more than the kind of the fault, since the value may quote the document.
-func (e *PanicError) Error() string {
-	if cause, ok := e.Value.(error); ok {
-		var runtime interface{ RuntimeError() }
-		if errors.As(cause, &runtime) {
-			return "internal fault while the document was processed: " + cause.Error()
-		}
-	}
-	return "internal fault while the document was processed"
-}
-
-// Process parses, cuts and embeds one file. The error is a *parse.UnsupportedError for a file that is to be skipped, a
-// *parse.LimitError for one that is too large, and wraps the context's error when its time is up or the caller's context
+// Process parses, cuts and embeds one file. The error is a *document.UnsupportedError for a file that is to be skipped, a
+// *document.LimitError for one that is too large, and wraps the context's error when its time is up or the caller's context
 // ended; errors of the embedder keep their type. Everything else says what is wrong with the file.
 func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result, err error) {
 	if err := ctx.Err(); err != nil {
@@ -105,32 +89,32 @@ func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result,
 	defer cancel()
 	defer func() {
 		if value := recover(); value != nil {
-			result, err = nil, &PanicError{Value: value, Stack: debug.Stack()}
+			result, err = nil, &parse.PanicError{Value: value, Stack: debug.Stack()}
 		}
 		if err != nil && parent.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("took longer than %s: %w", p.opt.Timeout, err)
 		}
 	}()
-	if in.Limits == (parse.Limits{}) {
+	if in.Limits == (document.Limits{}) {
 		in.Limits = p.opt.Limits
 	}
-	document, err := parse.Parse(ctx, in)
+	found, err := p.parser.Parse(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	text, spans := document.Render()
-	passages := chunk.SplitText(document, text, spans, p.opt.Chunk)
+	text, spans := found.Render()
+	passages := chunk.SplitText(found, text, spans, p.opt.Chunk)
 	if len(passages) > p.opt.MaxPassages {
-		return nil, &parse.LimitError{Detail: fmt.Sprintf("text has %d passages, the limit is %d", len(passages), p.opt.MaxPassages)}
+		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d passages, the limit is %d", len(passages), p.opt.MaxPassages)}
 	}
 	if len(passages) == 0 {
-		return nil, &parse.UnsupportedError{Reason: "no text"}
+		return nil, &document.UnsupportedError{Reason: "no text"}
 	}
-	vectors, err := p.embed(ctx, document.Title, passages)
+	vectors, err := p.embed(ctx, found.Title, passages)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Document: document, Text: text, Hash: Hash(in.Content), Passages: passages, Vectors: vectors}, nil
+	return &Result{Document: found, Text: text, Hash: Hash(in.Content), Passages: passages, Vectors: vectors}, nil
 }
 
 func (p *Pipeline) embed(ctx context.Context, title string, passages []chunk.Passage) ([][]float32, error) {

@@ -10,6 +10,7 @@ import (
 
 	"magpie/internal/embed"
 	"magpie/internal/ingest"
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
@@ -39,7 +40,7 @@ func TestProcessGivesPassagesWithVectors(t *testing.T) {
 	t.Parallel()
 	embedder := &scripted{}
 	content := []byte("---\ntitle: Manual\n---\nIntro.\n\n## Backups\n\n### Full\n\nRun it.\n")
-	result, err := ingest.New(embedder, ingest.Options{Batch: 1}).Process(t.Context(), parse.Input{Name: "v1.2/guides/backup.md", Content: content})
+	result, err := ingest.New(parse.New(parse.Options{}), embedder, ingest.Options{Batch: 1}).Process(t.Context(), parse.Input{Name: "v1.2/guides/backup.md", Content: content})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,21 +68,21 @@ func TestProcessErrors(t *testing.T) {
 	t.Parallel()
 	process := func(t *testing.T, opt ingest.Options, name, content string) error {
 		t.Helper()
-		_, err := ingest.New(&scripted{}, opt).Process(t.Context(), parse.Input{Name: name, Content: []byte(content)})
+		_, err := ingest.New(parse.New(parse.Options{}), &scripted{}, opt).Process(t.Context(), parse.Input{Name: name, Content: []byte(content)})
 		return err
 	}
-	var unsupported *parse.UnsupportedError
+	var unsupported *document.UnsupportedError
 	if err := process(t, ingest.Options{}, "a.pdf", "%PDF-1.4"); !errors.As(err, &unsupported) {
 		t.Errorf("a PDF gives %v", err)
 	}
 	if err := process(t, ingest.Options{}, "a.json", `{"a": `); err == nil || errors.As(err, &unsupported) || !strings.Contains(err.Error(), "invalid JSON at byte 6") {
 		t.Errorf("broken JSON gives %v", err)
 	}
-	var limit *parse.LimitError
+	var limit *document.LimitError
 	if err := process(t, ingest.Options{MaxPassages: 1}, "a.md", "# A\n\nx\n\n# B\n\ny\n"); !errors.As(err, &limit) || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("too many passages give %v", err)
 	}
-	if err := process(t, ingest.Options{Limits: parse.Limits{MaxBytes: 3}}, "a.md", "long"); !errors.As(err, &limit) {
+	if err := process(t, ingest.Options{Limits: document.Limits{MaxBytes: 3}}, "a.md", "long"); !errors.As(err, &limit) {
 		t.Errorf("too many bytes give %v", err)
 	}
 }
@@ -96,7 +97,7 @@ func TestProcessRecoversAndKeepsErrorsOfTheEmbedder(t *testing.T) {
 		"panic": {
 			func(context.Context, []string) ([][]float32, error) { panic("about the text") },
 			func(err error) bool {
-				var fault *ingest.PanicError
+				var fault *parse.PanicError
 				return errors.As(err, &fault) && !strings.Contains(err.Error(), "about the text") && len(fault.Stack) > 0
 			},
 		},
@@ -111,7 +112,7 @@ func TestProcessRecoversAndKeepsErrorsOfTheEmbedder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := ingest.New(&scripted{embed: c.embed}, ingest.Options{}).Process(t.Context(), parse.Input{Name: "a.md", Content: []byte("text")})
+			_, err := ingest.New(parse.New(parse.Options{}), &scripted{embed: c.embed}, ingest.Options{}).Process(t.Context(), parse.Input{Name: "a.md", Content: []byte("text")})
 			if !c.check(err) {
 				t.Errorf("got %v", err)
 			}
@@ -126,14 +127,14 @@ func TestProcessStopsWhenTimeIsUp(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}
-		_, err := ingest.New(embedder, ingest.Options{Timeout: time.Second}).Process(t.Context(), parse.Input{Name: "a.md", Content: []byte("text")})
+		_, err := ingest.New(parse.New(parse.Options{}), embedder, ingest.Options{Timeout: time.Second}).Process(t.Context(), parse.Input{Name: "a.md", Content: []byte("text")})
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "took longer than 1s") {
 			t.Errorf("got %v", err)
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ingest.New(&scripted{}, ingest.Options{}).Process(ctx, parse.Input{Name: "a.md", Content: []byte("text")}); !errors.Is(err, context.Canceled) {
+	if _, err := ingest.New(parse.New(parse.Options{}), &scripted{}, ingest.Options{}).Process(ctx, parse.Input{Name: "a.md", Content: []byte("text")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended context gives %v", err)
 	}
 }

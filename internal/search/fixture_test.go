@@ -61,7 +61,7 @@ func newFixture(t testing.TB, more ...embed.Embedder) *fixture {
 	a := analysis.New()
 	return &fixture{
 		TB: t, urls: urls, db: db, owner: owner, index: index.New(db.Pool, a), models: models,
-		engine: search.New(db.Pool, a, models, search.Options{}), parser: ingest.New(builtin, ingest.Options{}),
+		engine: search.New(db.Pool, a, models, search.Options{}), parser: ingest.New(parse.New(parse.Options{}), builtin, ingest.Options{}),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
+	"magpie/internal/ingest/parse"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -96,12 +97,13 @@ type Engine struct {
 	secrets *secret.Box
 	models  *embed.Registry
 	index   Index
+	parser  *parse.Parser
 	opt     Options
 }
 
 // New makes an engine. Credentials of connectors are opened with secrets.
-func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, secrets *secret.Box, models *embed.Registry, idx Index, o Options) *Engine {
-	return &Engine{client: client, jobs: jobs, kinds: kinds, secrets: secrets, models: models, index: idx, opt: o.withDefaults()}
+func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, secrets *secret.Box, models *embed.Registry, idx Index, parser *parse.Parser, o Options) *Engine {
+	return &Engine{client: client, jobs: jobs, kinds: kinds, secrets: secrets, models: models, index: idx, parser: parser, opt: o.withDefaults()}
 }
 
 // Sync does the next slice of the job that t names, and ends the job or queues

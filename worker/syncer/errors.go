@@ -9,7 +9,7 @@ import (
 	"magpie/connectors"
 	"magpie/internal/apierr"
 	"magpie/internal/index"
-	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/document"
 	"magpie/internal/syncjob"
 )
 
@@ -117,5 +117,5 @@ func unstorable(err error) bool {
 
 // tooLarge is the reason why an item beyond the limit failed.
 func tooLarge(limit int64) string {
-	return (&parse.LimitError{Detail: fmt.Sprintf("the content is larger than %d MiB", limit>>20)}).Error()
+	return (&document.LimitError{Detail: fmt.Sprintf("the content is larger than %d MiB", limit>>20)}).Error()
 }

@@ -18,6 +18,7 @@ import (
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/embed"
 	"magpie/internal/index"
+	"magpie/internal/ingest/parse"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
 	"magpie/internal/store"
@@ -210,7 +211,7 @@ func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	if f.substitute != nil {
 		idx = f.substitute
 	}
-	return syncer.New(f.db.Ent, jobs, kinds, f.box, models, idx, f.options)
+	return syncer.New(f.db.Ent, jobs, kinds, f.box, models, idx, parse.New(parse.Options{}), f.options)
 }
 
 // work runs a worker until stop is called, and at the longest until the test ends.

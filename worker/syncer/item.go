@@ -18,6 +18,7 @@ import (
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/syncjob"
 )
@@ -165,7 +166,7 @@ func (s *slice) processFailed(ctx context.Context, t task, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // the end of the slice
 	}
-	if unsupported, ok := errors.AsType[*parse.UnsupportedError](err); ok {
+	if unsupported, ok := errors.AsType[*document.UnsupportedError](err); ok {
 		return s.settle(ctx, t, syncitem.StatusSkipped, unsupported.Reason, false)
 	}
 	if service, ok := errors.AsType[serviceError](err); ok {

@@ -16,7 +16,6 @@ import (
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
-	"magpie/internal/ingest/parse"
 	"magpie/internal/syncjob"
 )
 
@@ -92,7 +91,7 @@ func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e 
 		e.Reason = reason
 		return e, false
 	}
-	if reason, ok := parse.Supported(item.Path, item.MediaType); !ok {
+	if reason, ok := s.engine.parser.Supported(item.Path, item.MediaType); !ok {
 		e.Reason = reason
 		return e, false
 	}

@@ -115,7 +115,7 @@ func (s *slice) open(ctx context.Context) error {
 	if s.embedder, known = e.models.Lookup(collection.EmbeddingModel); !known {
 		return &stopError{message: fmt.Sprintf("The collection's embedding model %q is not set up here.", collection.EmbeddingModel)}
 	}
-	s.pipeline = ingest.New(s.embedder, e.opt.Ingest)
+	s.pipeline = ingest.New(e.parser, s.embedder, e.opt.Ingest)
 	if s.filters, err = connectors.ParseFilters(row.Config); err != nil {
 		return &stopError{message: err.Error(), cause: err}
 	}

@@ -24,6 +24,7 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
+	"magpie/internal/ingest/parse"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
@@ -49,6 +50,7 @@ type App struct {
 	Kinds    *connectors.Registry
 	Files    *sourcefile.Files
 	Index    *index.Store
+	Parser   *parse.Parser
 	Models   *embed.Registry
 	Search   *search.Engine
 	Chat     *chat.Chat
@@ -81,6 +83,8 @@ func (a *App) open(ctx context.Context) error {
 	}
 	analyzer := analysis.New()
 	a.Index = index.New(a.DB.Pool, analyzer)
+	a.Parser = parse.New(parse.Options{})
+	a.closers = append(a.closers, a.Parser.Close)
 	blobs, err := a.blobs(ctx)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (a *App) Worker() *worker.Worker {
 	if window == 0 {
 		window = -1 // to the engine 0 is its default
 	}
-	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, syncer.Options{
+	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now,
 	})
 	return worker.New(a.Redis, a.Jobs, engine, worker.Options{

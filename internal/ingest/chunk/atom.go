@@ -4,12 +4,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/document"
 )
 
 // atom is a stretch of the text that is never cut.
 type atom struct {
-	span    parse.Span
+	span    document.Span
 	runes   int
 	gap     int // runes between the atom before it and this one
 	page    int
@@ -31,32 +31,32 @@ func (s *splitter) atoms(i int) []atom {
 		return []atom{{span: span, runes: runes, page: block.Page, section: s.current()}}
 	}
 	switch block.Kind {
-	case parse.Table:
+	case document.Table:
 		return s.table(span, block)
-	case parse.Code:
+	case document.Code:
 		return s.code(span, block)
-	case parse.Paragraph, parse.List, parse.Quote, parse.Heading:
+	case document.Paragraph, document.List, document.Quote, document.Heading:
 	}
 	return s.prose(span, block)
 }
 
-func (s *splitter) atom(start, end int, block *parse.Block) atom {
+func (s *splitter) atom(start, end int, block *document.Block) atom {
 	return atom{
-		span: parse.Span{Start: start, End: end}, runes: utf8.RuneCountInString(s.text[start:end]), page: block.Page, section: s.current(),
+		span: document.Span{Start: start, End: end}, runes: utf8.RuneCountInString(s.text[start:end]), page: block.Page, section: s.current(),
 	}
 }
 
-func (s *splitter) prose(span parse.Span, block *parse.Block) []atom {
+func (s *splitter) prose(span document.Span, block *document.Block) []atom {
 	var atoms []atom
-	for _, piece := range cutProse(s.text, span, block.Kind == parse.List, s.opt) {
+	for _, piece := range cutProse(s.text, span, block.Kind == document.List, s.opt) {
 		atoms = append(atoms, s.atom(piece.Start, piece.End, block))
 	}
 	return atoms
 }
 
 // table gives an atom for each row, the first with the header, the others with the header before them.
-func (s *splitter) table(span parse.Span, block *parse.Block) []atom {
-	head := parse.TableHead(block.Header)
+func (s *splitter) table(span document.Span, block *document.Block) []atom {
+	head := document.TableHead(block.Header)
 	headEnd := span.Start + len(head)
 	headRunes := utf8.RuneCountInString(head)
 	if headEnd > span.End || s.text[span.Start:headEnd] != head || headRunes > s.opt.Max/2 {
@@ -87,10 +87,10 @@ func (s *splitter) table(span parse.Span, block *parse.Block) []atom {
 }
 
 // code gives an atom for each stretch between empty lines, or for each line where a stretch is long.
-func (s *splitter) code(span parse.Span, block *parse.Block) []atom {
-	fence := parse.Fence(block.Text)
+func (s *splitter) code(span document.Span, block *document.Block) []atom {
+	fence := document.Fence(block.Text)
 	before, after := fence+block.Language+"\n", "\n"+fence
-	inner := parse.Span{Start: span.Start + len(before), End: span.End - len(after)}
+	inner := document.Span{Start: span.Start + len(before), End: span.End - len(after)}
 	if len(before) > s.opt.Max/4 || inner.Start >= inner.End {
 		return s.prose(span, block) // a fence so long that repeating it would drown the code
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/document"
 )
 
 // Passage is one stretch of a document.
@@ -52,13 +52,13 @@ func (o Options) withDefaults() Options {
 
 // Split cuts a document into passages. The same document and options give the same passages. A document that has only
 // headings gives one passage of them.
-func Split(d *parse.Document, opt Options) []Passage {
+func Split(d *document.Document, opt Options) []Passage {
 	text, spans := d.Render()
 	return SplitText(d, text, spans, opt)
 }
 
 // SplitText is Split for a caller that has rendered the document.
-func SplitText(d *parse.Document, text string, spans []parse.Span, opt Options) []Passage {
+func SplitText(d *document.Document, text string, spans []document.Span, opt Options) []Passage {
 	s := splitter{document: d, text: text, spans: spans, opt: opt.withDefaults(), border: borderLevel(d.Blocks)}
 	for i := range d.Blocks {
 		s.block(i)
@@ -71,10 +71,10 @@ func SplitText(d *parse.Document, text string, spans []parse.Span, opt Options) 
 }
 
 // borderLevel is the lowest level of heading that passages do not reach over.
-func borderLevel(blocks []parse.Block) int {
+func borderLevel(blocks []document.Block) int {
 	highest := 7
 	for i := range blocks {
-		if blocks[i].Kind == parse.Heading {
+		if blocks[i].Kind == document.Heading {
 			highest = min(highest, blocks[i].Level)
 		}
 	}
@@ -83,9 +83,9 @@ func borderLevel(blocks []parse.Block) int {
 
 // splitter walks the blocks of a document, collects those between two borders and packs them.
 type splitter struct {
-	document *parse.Document
+	document *document.Document
 	text     string
-	spans    []parse.Span
+	spans    []document.Span
 	opt      Options
 	border   int
 	path     []*section
@@ -102,7 +102,7 @@ type section struct {
 
 func (s *splitter) block(i int) {
 	block := &s.document.Blocks[i]
-	if block.Kind != parse.Heading {
+	if block.Kind != document.Heading {
 		s.group = append(s.group, s.atoms(i)...)
 		return
 	}
@@ -138,7 +138,7 @@ func (s *splitter) current() *section {
 func (s *splitter) headingsOnly() {
 	s.path = nil
 	for i := range s.document.Blocks {
-		if s.document.Blocks[i].Kind == parse.Heading {
+		if s.document.Blocks[i].Kind == document.Heading {
 			s.group = append(s.group, s.prose(s.spans[i], &s.document.Blocks[i])...)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/document"
 )
 
 func words(n int) string {
@@ -19,19 +19,21 @@ func words(n int) string {
 	return strings.TrimSpace(b.String())
 }
 
-func heading(level int, text string) parse.Block {
-	return parse.Block{Kind: parse.Heading, Level: level, Text: text, Anchor: strings.ToLower(text)}
+func heading(level int, text string) document.Block {
+	return document.Block{Kind: document.Heading, Level: level, Text: text, Anchor: strings.ToLower(text)}
 }
 
-func paragraph(text string) parse.Block { return parse.Block{Kind: parse.Paragraph, Text: text} }
+func paragraph(text string) document.Block {
+	return document.Block{Kind: document.Paragraph, Text: text}
+}
 
 func TestPassagesNeverReachOverTheTopTwoLevels(t *testing.T) {
 	t.Parallel()
-	document := &parse.Document{Title: "Manual", Blocks: []parse.Block{
+	doc := &document.Document{Title: "Manual", Blocks: []document.Block{
 		heading(1, "Manual"), paragraph("Intro."), heading(2, "One"), paragraph("First."), heading(3, "Detail"),
 		paragraph("Second."), heading(3, "More"), paragraph("Third."), heading(2, "Two"), paragraph("Fourth."),
 	}}
-	passages := chunk.Split(document, chunk.Options{})
+	passages := chunk.Split(doc, chunk.Options{})
 	want := []struct{ headings, text, anchor string }{
 		{"", "Intro.", "manual"},
 		{"One", "First.\n\n### Detail\n\nSecond.\n\n### More\n\nThird.", "one"},
@@ -49,12 +51,12 @@ func TestPassagesNeverReachOverTheTopTwoLevels(t *testing.T) {
 
 func TestHeadingsOfPassages(t *testing.T) {
 	t.Parallel()
-	document := &parse.Document{Title: "T", Blocks: []parse.Block{
+	doc := &document.Document{Title: "T", Blocks: []document.Block{
 		heading(2, "A"), heading(3, "a"), heading(4, "x"), paragraph(words(40)), heading(4, "y"), paragraph(words(40)),
 		heading(3, "b"), paragraph(words(15)), heading(3, "c"), paragraph("Short too."), heading(3, "empty"),
 	}}
 	var got []string
-	for _, passage := range chunk.Split(document, chunk.Options{}) {
+	for _, passage := range chunk.Split(doc, chunk.Options{}) {
 		first, _, _ := strings.Cut(passage.Text, "\n")
 		got = append(got, strings.Join(passage.Headings, "/")+": "+first[:min(len(first), 12)])
 	}
@@ -66,11 +68,11 @@ func TestHeadingsOfPassages(t *testing.T) {
 
 func TestLongTablesRepeatTheirHeaderAndKeepRowsWhole(t *testing.T) {
 	t.Parallel()
-	table := parse.Block{Kind: parse.Table, Header: []string{"Key", "Value"}}
+	table := document.Block{Kind: document.Table, Header: []string{"Key", "Value"}}
 	for i := range 200 {
 		table.Rows = append(table.Rows, []string{fmt.Sprintf("key %d", i), words(2)})
 	}
-	passages := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{table}}, chunk.Options{})
+	passages := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{table}}, chunk.Options{})
 	seen := 0
 	for _, passage := range passages {
 		lines := strings.Split(passage.Text, "\n")
@@ -95,12 +97,12 @@ func TestLongTablesRepeatTheirHeaderAndKeepRowsWhole(t *testing.T) {
 func TestCodeThatFitsIsNotCutAndLongCodeKeepsItsFence(t *testing.T) {
 	t.Parallel()
 	code := strings.TrimSpace(strings.Repeat("line of code();\n", 60))
-	document := &parse.Document{Title: "T", Blocks: []parse.Block{
-		paragraph(words(20)), {Kind: parse.Code, Language: "go", Text: code}, paragraph("After."),
-		{Kind: parse.Code, Language: "sql", Text: strings.TrimSpace(strings.Repeat("SELECT 1;\nSELECT 2;\n\n", 200))},
+	doc := &document.Document{Title: "T", Blocks: []document.Block{
+		paragraph(words(20)), {Kind: document.Code, Language: "go", Text: code}, paragraph("After."),
+		{Kind: document.Code, Language: "sql", Text: strings.TrimSpace(strings.Repeat("SELECT 1;\nSELECT 2;\n\n", 200))},
 	}}
 	whole := 0
-	for _, passage := range chunk.Split(document, chunk.Options{}) {
+	for _, passage := range chunk.Split(doc, chunk.Options{}) {
 		if strings.Contains(passage.Text, code) {
 			whole++
 		}
@@ -115,19 +117,19 @@ func TestCodeThatFitsIsNotCutAndLongCodeKeepsItsFence(t *testing.T) {
 
 func TestOddDocuments(t *testing.T) {
 	t.Parallel()
-	if got := chunk.Split(&parse.Document{Title: "T"}, chunk.Options{}); len(got) != 0 {
+	if got := chunk.Split(&document.Document{Title: "T"}, chunk.Options{}); len(got) != 0 {
 		t.Errorf("an empty document has %d passages", len(got))
 	}
-	onlyHeadings := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{heading(1, "One"), heading(2, "Two")}}, chunk.Options{})
+	onlyHeadings := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{heading(1, "One"), heading(2, "Two")}}, chunk.Options{})
 	if len(onlyHeadings) == 0 || !strings.Contains(onlyHeadings[0].Text, "One") {
 		t.Errorf("headings alone give %+v", onlyHeadings)
 	}
-	unbroken := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{paragraph(strings.Repeat("x", 5000))}}, chunk.Options{})
+	unbroken := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{paragraph(strings.Repeat("x", 5000))}}, chunk.Options{})
 	if len(unbroken) != 5 {
 		t.Errorf("5000 letters give %d passages", len(unbroken))
 	}
-	row := parse.Block{Kind: parse.Table, Header: []string{"A"}, Rows: [][]string{{words(100)}, {"b"}}}
-	if got := chunk.Split(&parse.Document{Title: "T", Blocks: []parse.Block{row}}, chunk.Options{}); len(got) != 2 {
+	row := document.Block{Kind: document.Table, Header: []string{"A"}, Rows: [][]string{{words(100)}, {"b"}}}
+	if got := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{row}}, chunk.Options{}); len(got) != 2 {
 		t.Errorf("a long row gives %d passages", len(got))
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/clipperhouse/uax29/v2/sentences"
 
-	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/document"
 )
 
 // cutter collects the pieces of a stretch of text. Pieces follow each other and leave out only blanks.
 type cutter struct {
 	text   string
 	opt    Options
-	pieces []parse.Span
+	pieces []document.Span
 }
 
 func (c *cutter) add(start, end int) {
@@ -27,12 +27,12 @@ func (c *cutter) add(start, end int) {
 		start += size
 	}
 	if end = trimEnd(c.text, start, end); start < end {
-		c.pieces = append(c.pieces, parse.Span{Start: start, End: end})
+		c.pieces = append(c.pieces, document.Span{Start: start, End: end})
 	}
 }
 
 // cutProse cuts text into items of a list or lines, long ones into sentences, words and runes.
-func cutProse(text string, span parse.Span, list bool, opt Options) []parse.Span {
+func cutProse(text string, span document.Span, list bool, opt Options) []document.Span {
 	c := cutter{text: text, opt: opt}
 	start, at := span.Start, span.Start
 	for line := range strings.Lines(text[span.Start:span.End]) {
@@ -163,7 +163,7 @@ func (c *cutter) characters(start, end int) {
 }
 
 // cutCode cuts code into stretches between empty lines, long ones into lines, very long lines anywhere.
-func cutCode(text string, span parse.Span, opt Options) []parse.Span {
+func cutCode(text string, span document.Span, opt Options) []document.Span {
 	c := cutter{text: text, opt: opt}
 	start, at := span.Start, span.Start
 	for line := range strings.Lines(text[span.Start:span.End]) {

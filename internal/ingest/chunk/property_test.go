@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"magpie/internal/ingest/chunk"
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
@@ -23,13 +24,13 @@ func drawText(t *rapid.T, name string) string {
 	return text
 }
 
-func drawBlock(t *rapid.T) parse.Block {
-	switch kind := parse.BlockKind(rapid.IntRange(0, 5).Draw(t, "kind")); kind {
-	case parse.Heading:
-		return parse.Block{Kind: kind, Level: rapid.IntRange(1, 6).Draw(t, "level"), Text: strings.Join(strings.Fields(drawText(t, "heading")), " ")}
-	case parse.Table:
+func drawBlock(t *rapid.T) document.Block {
+	switch kind := document.BlockKind(rapid.IntRange(0, 5).Draw(t, "kind")); kind {
+	case document.Heading:
+		return document.Block{Kind: kind, Level: rapid.IntRange(1, 6).Draw(t, "level"), Text: strings.Join(strings.Fields(drawText(t, "heading")), " ")}
+	case document.Table:
 		cell := rapid.StringMatching(`[a-z数 ]{0,30}`)
-		table := parse.Block{Kind: kind}
+		table := document.Block{Kind: kind}
 		width := rapid.IntRange(1, 4).Draw(t, "width")
 		table.Header = rapid.SliceOfN(cell, width, width).Draw(t, "header")
 		for range rapid.IntRange(0, 12).Draw(t, "rows") {
@@ -37,28 +38,28 @@ func drawBlock(t *rapid.T) parse.Block {
 		}
 		return table
 	default:
-		return parse.Block{Kind: kind, Text: drawText(t, "text"), Language: rapid.SampledFrom([]string{"", "go"}).Draw(t, "language")}
+		return document.Block{Kind: kind, Text: drawText(t, "text"), Language: rapid.SampledFrom([]string{"", "go"}).Draw(t, "language")}
 	}
 }
 
 func TestPassagesCoverTheTextWithinTheLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		document := &parse.Document{Title: "T"}
+		doc := &document.Document{Title: "T"}
 		for range rapid.IntRange(1, 12).Draw(t, "blocks") {
-			document.Blocks = append(document.Blocks, drawBlock(t))
+			doc.Blocks = append(doc.Blocks, drawBlock(t))
 		}
 		opt := chunk.Options{Max: rapid.IntRange(20, 300).Draw(t, "max")}
-		passages := chunk.Split(document, opt)
-		if !reflect.DeepEqual(passages, chunk.Split(document, opt)) {
+		passages := chunk.Split(doc, opt)
+		if !reflect.DeepEqual(passages, chunk.Split(doc, opt)) {
 			t.Fatal("the same document was cut in two ways")
 		}
-		checkPassages(t, document, passages, opt.Max)
+		checkPassages(t, doc, passages, opt.Max)
 	})
 }
 
-func checkPassages(t interface{ Fatalf(string, ...any) }, document *parse.Document, passages []chunk.Passage, limit int) {
-	text, spans := document.Render()
+func checkPassages(t interface{ Fatalf(string, ...any) }, doc *document.Document, passages []chunk.Passage, limit int) {
+	text, spans := doc.Render()
 	covered := make([]bool, len(text))
 	end := 0
 	for i, passage := range passages {
@@ -76,30 +77,30 @@ func checkPassages(t interface{ Fatalf(string, ...any) }, document *parse.Docume
 			t.Fatalf("passage %d has %d runes, the limit is %d: %q", i, length, limit, passage.Text)
 		}
 	}
-	for i := range document.Blocks {
-		if document.Blocks[i].Kind == parse.Heading {
+	for i := range doc.Blocks {
+		if doc.Blocks[i].Kind == document.Heading {
 			continue
 		}
 		for at, r := range text[spans[i].Start:spans[i].End] {
 			if !unicode.IsSpace(r) && !covered[spans[i].Start+at] {
-				t.Fatalf("rune %q at %d of block %d (%d) is in no passage", r, at, i, document.Blocks[i].Kind)
+				t.Fatalf("rune %q at %d of block %d (%d) is in no passage", r, at, i, doc.Blocks[i].Kind)
 			}
 		}
 	}
-	checkBorders(t, document, spans, passages)
+	checkBorders(t, doc, spans, passages)
 }
 
-func checkBorders(t interface{ Fatalf(string, ...any) }, document *parse.Document, spans []parse.Span, passages []chunk.Passage) {
+func checkBorders(t interface{ Fatalf(string, ...any) }, doc *document.Document, spans []document.Span, passages []chunk.Passage) {
 	others := false
-	for i := range document.Blocks {
-		others = others || document.Blocks[i].Kind != parse.Heading
+	for i := range doc.Blocks {
+		others = others || doc.Blocks[i].Kind != document.Heading
 	}
 	if !others {
 		return
 	}
-	for i := range document.Blocks {
-		block := &document.Blocks[i]
-		if block.Kind != parse.Heading || block.Level > 2 {
+	for i := range doc.Blocks {
+		block := &doc.Blocks[i]
+		if block.Kind != document.Heading || block.Level > 2 {
 			continue
 		}
 		for _, passage := range passages {
@@ -114,11 +115,11 @@ func FuzzSplit(f *testing.F) {
 	f.Add("# T\n\ntext\n\n## A\n\n- item\n  more\n\n```go\nx\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", 200)
 	f.Add(strings.Repeat("word ", 400)+"\n\n### x\n\n> quote\n", 60)
 	f.Fuzz(func(t *testing.T, source string, limit int) {
-		document, err := parse.Parse(context.Background(), parse.Input{Name: "a.md", Content: []byte(source)})
+		doc, err := parse.New(parse.Options{}).Parse(context.Background(), parse.Input{Name: "a.md", Content: []byte(source)})
 		if err != nil {
 			return
 		}
 		opt := chunk.Options{Max: 20 + max(limit, -limit)%2000}
-		checkPassages(t, document, chunk.Split(document, opt), opt.Max)
+		checkPassages(t, doc, chunk.Split(doc, opt), opt.Max)
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+
+	"magpie/internal/ingest/document"
 )
 
 // decode returns content as clean UTF-8 and the name of the encoding it was in.
@@ -43,7 +45,7 @@ func decode(content []byte, form format, mediaType string) (text, name string, e
 		return "", "", fmt.Errorf("decode %s text: %w", name, err)
 	}
 	if bytes.IndexByte(decoded, 0) >= 0 && bytes.Count(decoded, []byte{0})*20 > len(decoded) {
-		return "", "", &UnsupportedError{Reason: "binary content"}
+		return "", "", &document.UnsupportedError{Reason: "binary content"}
 	}
 	return clean(string(decoded)), name, nil
 }

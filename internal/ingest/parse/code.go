@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"magpie/internal/ingest/document"
 )
 
 // declarationRunes is about how much code one block holds: short declarations share a block.
@@ -12,16 +14,16 @@ const declarationRunes = 1000
 
 // readCode reads source code and configuration: blocks of whole declarations, cut where an empty line is followed by a
 // line at the left margin.
-func readCode(ctx context.Context, r request) (*draft, error) {
-	found := &draft{extra: make(map[string]any), docType: r.format.docType}
+func readCode(ctx context.Context, r request) (*document.Draft, error) {
+	found := &document.Draft{Extra: make(map[string]any), DocType: r.format.docType}
 	if r.format.language != "" {
-		found.extra["code_language"] = r.format.language
+		found.Extra["code_language"] = r.format.language
 	}
 	var b strings.Builder
 	runes := 0
 	flush := func() {
 		if text := strings.Trim(b.String(), "\n"); strings.TrimSpace(text) != "" {
-			found.blocks = append(found.blocks, Block{Kind: Code, Language: r.format.language, Text: text})
+			found.Blocks = append(found.Blocks, document.Block{Kind: document.Code, Language: r.format.language, Text: text})
 		}
 		b.Reset()
 		runes = 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
@@ -51,8 +52,8 @@ func compareWithManifest(t *testing.T, folder string, records [][]string, least 
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, err := parse.Parse(t.Context(), parse.Input{Name: record[0], Content: content})
-		if unsupported := (*parse.UnsupportedError)(nil); errors.As(err, &unsupported) {
+		doc, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: record[0], Content: content})
+		if unsupported := (*document.UnsupportedError)(nil); errors.As(err, &unsupported) {
 			t.Logf("%s: %v", record[0], err)
 			continue
 		}
@@ -72,10 +73,10 @@ func compareWithManifest(t *testing.T, folder string, records [][]string, least 
 		if strings.Contains(wantSection, ".") {
 			wantSection = "" // the manifest names the file itself where there is no folder
 		}
-		same(&title, "title", document.Title, record[1])
-		same(&language, "language", document.Language, record[2])
-		same(&version, "version", document.Version, record[3])
-		same(&section, "section", document.Section, wantSection)
+		same(&title, "title", doc.Title, record[1])
+		same(&language, "language", doc.Language, record[2])
+		same(&version, "version", doc.Version, record[3])
+		same(&section, "section", doc.Section, wantSection)
 	}
 	for _, column := range []struct {
 		name  string

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"magpie/internal/ingest/document"
 )
 
 // derive fills in what the file does not say about itself.
-func (d *Document) derive(in Input, form format, found *draft) {
+func derive(d *document.Document, in Input, form format, found *document.Draft) {
 	place := placeOf(in.Name)
 	if d.Version == "" {
 		d.Version = place.version
@@ -22,20 +24,20 @@ func (d *Document) derive(in Input, form format, found *draft) {
 	if d.Title == "" {
 		d.Title = titleOf(in, form, d.Blocks)
 	}
-	d.deriveLanguage(in, place, found)
+	deriveLanguage(d, in, place, found)
 	if _, known := d.Metadata["url"]; !known && in.URL != "" {
-		d.Metadata["url"] = truncate(in.URL, maxFactBytes)
+		d.Metadata["url"] = document.Truncate(in.URL, maxFactBytes)
 	}
 }
 
-func (d *Document) deriveLanguage(in Input, place place, found *draft) {
+func deriveLanguage(d *document.Document, in Input, place place, found *document.Draft) {
 	if d.Language == "" {
 		d.Language = place.language
 	}
 	if d.Language == "" {
 		d.Language = languageCode(in.Language)
 	}
-	if d.Language != "" || !found.prose {
+	if d.Language != "" || !found.Prose {
 		return
 	}
 	if detected, reliable := detectLanguage(d); reliable || detected != "" && detected == place.doubtful {
@@ -144,7 +146,7 @@ func isShortNumber(folder string) bool {
 }
 
 // docType is the small rule of the package documentation.
-func docType(place place, form format, found *draft) string {
+func docType(place place, form format, found *document.Draft) string {
 	if form.docType == "code" || form.docType == "config" {
 		return form.docType
 	}
@@ -157,8 +159,8 @@ func docType(place place, form format, found *draft) string {
 		}
 	}
 	switch {
-	case found.docType != "":
-		return found.docType
+	case found.DocType != "":
+		return found.DocType
 	case form.docType != "":
 		return form.docType
 	}
@@ -198,15 +200,15 @@ func typeOfWords(name string) string {
 }
 
 // titleOf is the source's title, the first heading, or the file's name made readable.
-func titleOf(in Input, form format, blocks []Block) string {
+func titleOf(in Input, form format, blocks []document.Block) string {
 	base := baseName(in.Name)
-	hint := truncate(oneLine(clean(in.Title)), 500)
+	hint := document.Truncate(oneLine(clean(in.Title)), 500)
 	if hint != "" && hint != base && hint != stemOf(base) && hint != in.Name {
 		return hint
 	}
 	for i := range blocks {
-		if blocks[i].Kind == Heading {
-			return truncate(oneLine(blocks[i].Text), 500)
+		if blocks[i].Kind == document.Heading {
+			return document.Truncate(oneLine(blocks[i].Text), 500)
 		}
 		if i > 20 {
 			break
@@ -216,7 +218,7 @@ func titleOf(in Input, form format, blocks []Block) string {
 	case base == "" || base == "." || base == "/":
 		return "Untitled"
 	case form.name == "code" || form.name == "config":
-		return truncate(clean(base), 500)
+		return document.Truncate(clean(base), 500)
 	}
 	return humanise(in.Name)
 }
@@ -240,9 +242,9 @@ func humanise(name string) string {
 	}
 	words := strings.FieldsFunc(stem, func(r rune) bool { return r == '-' || r == '_' || r == ' ' || r == '+' })
 	if len(words) == 0 {
-		return truncate(stem, 500)
+		return document.Truncate(stem, 500)
 	}
 	first, size := utf8.DecodeRuneInString(words[0])
 	words[0] = string(unicode.ToUpper(first)) + words[0][size:]
-	return truncate(strings.Join(words, " "), 500)
+	return document.Truncate(strings.Join(words, " "), 500)
 }

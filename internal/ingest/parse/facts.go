@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"magpie/internal/ingest/document"
 )
 
 // Bounds of what front matter and page heads may put into a document.
@@ -17,42 +19,42 @@ const (
 )
 
 // applyFacts moves what the file says about itself into the document. What has no field of its own goes to Metadata.
-func (d *Document) applyFacts(found *draft) {
+func applyFacts(d *document.Document, found *document.Draft) {
 	take := func(keys ...string) any {
 		for _, key := range keys {
-			if value, ok := found.meta[key]; ok && value != nil && factText(value) != "" {
+			if value, ok := found.Meta[key]; ok && value != nil && factText(value) != "" {
 				return value
 			}
 		}
 		return nil
 	}
-	d.Title = truncate(oneLine(factText(take("title"))), 500)
+	d.Title = document.Truncate(oneLine(factText(take("title"))), 500)
 	if d.Title == "" {
-		d.Title = truncate(oneLine(found.title), 500)
+		d.Title = document.Truncate(oneLine(found.Title), 500)
 	}
-	d.Author = truncate(oneLine(factText(take("author", "authors"))), maxName)
-	d.Section = truncate(oneLine(firstText(take("section", "category", "categories"))), maxName)
-	d.Version = truncate(oneLine(factText(take("version"))), maxName)
+	d.Author = document.Truncate(oneLine(factText(take("author", "authors"))), maxName)
+	d.Section = document.Truncate(oneLine(firstText(take("section", "category", "categories"))), maxName)
+	d.Version = document.Truncate(oneLine(factText(take("version"))), maxName)
 	d.Language = languageCode(factText(take("language", "lang", "locale")))
 	if d.Language == "" {
-		d.Language = languageCode(found.language)
+		d.Language = languageCode(found.Language)
 	}
 	d.DocType = typeName(factText(take("type", "doc_type", "doctype", "content_type")))
 	d.Tags = tags(take("tags"), take("keywords"))
 	d.CreatedAt = dateOf(take("date", "created", "created_at", "createdat", "publishdate", "published", "pubdate"))
 	d.UpdatedAt = dateOf(take("updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated"))
 	if description := factText(take("description", "summary", "excerpt", "abstract")); description != "" {
-		d.Metadata["description"] = truncate(oneLine(description), 2000)
+		d.Metadata["description"] = document.Truncate(oneLine(description), 2000)
 	}
-	for _, key := range slices.Sorted(maps.Keys(found.meta)) {
+	for _, key := range slices.Sorted(maps.Keys(found.Meta)) {
 		if isField(key) || len(d.Metadata) >= maxFacts || len(key) > 100 {
 			continue
 		}
-		if value := fact(found.meta[key]); value != nil {
+		if value := fact(found.Meta[key]); value != nil {
 			d.Metadata[key] = value
 		}
 	}
-	maps.Copy(d.Metadata, found.extra)
+	maps.Copy(d.Metadata, found.Extra)
 }
 
 // isField reports keys whose value is in a field of Document.
@@ -70,7 +72,7 @@ func fact(value any) any {
 	switch value := value.(type) {
 	case string:
 		if text := oneLine(value); text != "" {
-			return truncate(text, maxFactBytes)
+			return document.Truncate(text, maxFactBytes)
 		}
 	case bool, int, int64, float64, uint64:
 		return value
@@ -80,7 +82,7 @@ func fact(value any) any {
 		var list []string
 		for _, item := range value {
 			if text := factText(item); text != "" && len(list) < maxTags {
-				list = append(list, truncate(oneLine(text), maxName))
+				list = append(list, document.Truncate(oneLine(text), maxName))
 			}
 		}
 		if len(list) > 0 {
@@ -140,7 +142,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func tags(values ...any) []string {
 	var list []string
 	add := func(text string) {
-		text = truncate(oneLine(text), 100)
+		text = document.Truncate(oneLine(text), 100)
 		same := func(tag string) bool { return strings.EqualFold(tag, text) }
 		if text != "" && len(list) < maxTags && !slices.ContainsFunc(list, same) {
 			list = append(list, text)

@@ -5,6 +5,8 @@ import (
 	"mime"
 	"path"
 	"strings"
+
+	"magpie/internal/ingest/document"
 )
 
 // format is one format that is read.
@@ -14,7 +16,11 @@ type format struct {
 	language string
 	// docType the format speaks for, "" for prose.
 	docType string
-	read    func(context.Context, request) (*draft, error)
+	// read reads a text format, open a binary one; the other is nil.
+	read func(context.Context, request) (*document.Draft, error)
+	open func(context.Context, document.Source) (*document.Draft, error)
+	// strict tells of a binary format that a file which is plain text cannot be, whatever its name says.
+	strict bool
 }
 
 func baseName(name string) string { return path.Base(strings.ReplaceAll(name, "\\", "/")) }
@@ -25,7 +31,15 @@ func extensionOf(name string) string {
 }
 
 // formatByExtension returns the format of a file name.
-func formatByExtension(name string) (format, bool) {
+func (p *Parser) formatByExtension(name string) (format, bool) {
+	if form, found := textByExtension(name); found {
+		return form, true
+	}
+	return p.binary(binaryExtension(extensionOf(name)))
+}
+
+// textByExtension returns the text format of a file name.
+func textByExtension(name string) (format, bool) {
 	base := strings.ToLower(baseName(name))
 	switch base {
 	case "dockerfile", "containerfile", "makefile", "gnumakefile", "jenkinsfile", "vagrantfile", "rakefile", "gemfile":
@@ -76,7 +90,7 @@ func htmlFormat() format { return format{name: "html", read: readHTML} }
 func jsonFormat() format { return format{name: "json", docType: "data", read: readJSON} }
 
 // formatByMediaType returns the format of a media type.
-func formatByMediaType(mediaType string) (format, bool) {
+func (p *Parser) formatByMediaType(mediaType string) (format, bool) {
 	base, _, err := mime.ParseMediaType(mediaType)
 	if err != nil {
 		return format{}, false
@@ -101,6 +115,9 @@ func formatByMediaType(mediaType string) (format, bool) {
 		return format{name: "config", language: strings.TrimPrefix(kind, "x-"), docType: "config", read: readCode}, true
 	case "text/plain":
 		return textFormat(), true
+	}
+	if form, found := p.binary(binaryMediaType(base)); found {
+		return form, true
 	}
 	if strings.HasSuffix(base, "+json") {
 		return jsonFormat(), true
@@ -168,96 +185,4 @@ func codeLanguage(extension string) (string, bool) {
 		return extension, true
 	}
 	return "", false
-}
-
-// Supported tells from name and media type alone whether it is worth fetching a file: false, with the reason that Parse
-// would give, only where it is sure that the format is not read.
-func Supported(name, mediaType string) (reason string, ok bool) {
-	if _, found := formatByExtension(name); found {
-		return "", true
-	}
-	if refused := refusedExtension(extensionOf(name)); refused != "" {
-		return notSupported(refused), false
-	}
-	if _, found := formatByMediaType(mediaType); found {
-		return "", true
-	}
-	base, _, err := mime.ParseMediaType(mediaType)
-	if err == nil && refusedMediaType(base) {
-		return notSupported(base), false
-	}
-	return "", true
-}
-
-func notSupported(mediaType string) string { return "format not supported: " + mediaType }
-
-func refusedMediaType(base string) bool {
-	kind, rest, _ := strings.Cut(base, "/")
-	switch kind {
-	case "image", "audio", "video", "font":
-		return true
-	case "application":
-		for _, part := range []string{"pdf", "zip", "msword", "ms-", "vnd.openxmlformats", "vnd.oasis", "epub", "rtf", "x-tar",
-			"gzip", "x-7z", "x-rar", "java-archive", "x-executable", "wasm", "x-sqlite3", "vnd.rar"} {
-			if strings.HasPrefix(rest, part) || strings.HasPrefix(rest, "vnd."+part) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// refusedExtension returns the media type of files that are surely not read, "" for others.
-func refusedExtension(extension string) string {
-	switch extension {
-	case "pdf", "zip", "rtf", "wasm":
-		return "application/" + extension
-	case "doc", "dot":
-		return "application/msword"
-	case "xls", "xlt":
-		return "application/vnd.ms-excel"
-	case "ppt", "pps":
-		return "application/vnd.ms-powerpoint"
-	case "docx", "docm", "dotx":
-		return "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-	case "xlsx", "xlsm", "xltx":
-		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	case "pptx", "pptm", "ppsx":
-		return "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-	case "odt":
-		return "application/vnd.oasis.opendocument.text"
-	case "ods":
-		return "application/vnd.oasis.opendocument.spreadsheet"
-	case "odp":
-		return "application/vnd.oasis.opendocument.presentation"
-	case "epub":
-		return "application/epub+zip"
-	case "msg":
-		return "application/vnd.ms-outlook"
-	case "eml", "mbox":
-		return "message/rfc822"
-	case "gz", "tgz":
-		return "application/gzip"
-	case "tar", "7z", "rar", "bz2", "xz", "zst", "jar", "war", "iso", "dmg", "pkg", "deb", "rpm", "apk", "msi", "cab":
-		return "application/x-" + extension
-	case "exe", "dll", "so", "dylib", "o", "a", "class", "pyc", "bin", "elf", "obj", "lib":
-		return "application/octet-stream"
-	case "png", "gif", "webp", "bmp", "tiff", "heic", "avif", "ico", "psd":
-		return "image/" + extension
-	case "jpg", "jpeg":
-		return "image/jpeg"
-	case "tif":
-		return "image/tiff"
-	case "svg":
-		return "image/svg+xml"
-	case "mp3", "wav", "ogg", "flac", "aac", "m4a", "wma", "opus":
-		return "audio/" + extension
-	case "mp4", "avi", "mov", "mkv", "webm", "wmv", "m4v", "mpg", "mpeg":
-		return "video/" + extension
-	case "ttf", "otf", "woff", "woff2", "eot":
-		return "font/" + extension
-	case "sqlite", "db", "mdb", "parquet", "avro", "pb", "pickle", "npy":
-		return "application/x-" + extension
-	}
-	return ""
 }

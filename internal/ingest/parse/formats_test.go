@@ -10,15 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
 func TestPlainText(t *testing.T) {
 	t.Parallel()
 	got := mustParse(t, "a.txt", "Title\n=====\n\nOne\ntwo.\n\n- a\n- b\n\nTitle\n-----\nx\n").Blocks
-	want := []parse.Block{
-		{Kind: parse.Heading, Level: 1, Text: "Title", Anchor: "title"}, {Kind: parse.Paragraph, Text: "One\ntwo."},
-		{Kind: parse.List, Text: "- a\n- b"}, {Kind: parse.Heading, Level: 2, Text: "Title", Anchor: "title-1"}, {Kind: parse.Paragraph, Text: "x"},
+	want := []document.Block{
+		{Kind: document.Heading, Level: 1, Text: "Title", Anchor: "title"}, {Kind: document.Paragraph, Text: "One\ntwo."},
+		{Kind: document.List, Text: "- a\n- b"}, {Kind: document.Heading, Level: 2, Text: "Title", Anchor: "title-1"}, {Kind: document.Paragraph, Text: "x"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -28,10 +29,10 @@ func TestPlainText(t *testing.T) {
 func TestRestructuredText(t *testing.T) {
 	t.Parallel()
 	got := mustParse(t, "a.rst", "=====\nGuide\n=====\n\nPart\n----\n\nRun this::\n\n    make\n    test\n\n.. code-block:: go\n   :linenos:\n\n   x := 1\n\nEnd.\n").Blocks
-	want := []parse.Block{
-		{Kind: parse.Heading, Level: 1, Text: "Guide", Anchor: "guide"}, {Kind: parse.Heading, Level: 2, Text: "Part", Anchor: "part"},
-		{Kind: parse.Paragraph, Text: "Run this:"}, {Kind: parse.Code, Text: "make\ntest"}, {Kind: parse.Code, Language: "go", Text: "x := 1"},
-		{Kind: parse.Paragraph, Text: "End."},
+	want := []document.Block{
+		{Kind: document.Heading, Level: 1, Text: "Guide", Anchor: "guide"}, {Kind: document.Heading, Level: 2, Text: "Part", Anchor: "part"},
+		{Kind: document.Paragraph, Text: "Run this:"}, {Kind: document.Code, Text: "make\ntest"}, {Kind: document.Code, Language: "go", Text: "x := 1"},
+		{Kind: document.Paragraph, Text: "End."},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -40,44 +41,44 @@ func TestRestructuredText(t *testing.T) {
 
 func TestASCIIDoc(t *testing.T) {
 	t.Parallel()
-	document := mustParse(t, "a.adoc", "= Guide\n:keywords: a, b\n// comment\n\nText.\n\n== Part\n\n[source,sh]\n----\nmake\n----\n")
-	want := []parse.Block{
-		{Kind: parse.Heading, Level: 1, Text: "Guide", Anchor: "guide"}, {Kind: parse.Paragraph, Text: "Text."},
-		{Kind: parse.Heading, Level: 2, Text: "Part", Anchor: "part"}, {Kind: parse.Code, Language: "sh", Text: "make"},
+	doc := mustParse(t, "a.adoc", "= Guide\n:keywords: a, b\n// comment\n\nText.\n\n== Part\n\n[source,sh]\n----\nmake\n----\n")
+	want := []document.Block{
+		{Kind: document.Heading, Level: 1, Text: "Guide", Anchor: "guide"}, {Kind: document.Paragraph, Text: "Text."},
+		{Kind: document.Heading, Level: 2, Text: "Part", Anchor: "part"}, {Kind: document.Code, Language: "sh", Text: "make"},
 	}
-	if diff := cmp.Diff(want, document.Blocks); diff != "" {
+	if diff := cmp.Diff(want, doc.Blocks); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(document.Tags) != 2 {
-		t.Errorf("tags are %q", document.Tags)
+	if len(doc.Tags) != 2 {
+		t.Errorf("tags are %q", doc.Tags)
 	}
 }
 
 func TestSourceCode(t *testing.T) {
 	t.Parallel()
 	long := "func f() {\n" + strings.Repeat("\tcall()\n\n", 150) + "}\n"
-	document := mustParse(t, "cmd/main.go", "package main\n\nimport \"fmt\"\n\n"+long+"\n"+long)
-	if len(document.Blocks) != 3 || document.DocType != "code" || document.Metadata["code_language"] != "go" || document.Title != "main.go" {
-		t.Fatalf("%d blocks of type %s in %s", len(document.Blocks), document.DocType, document.Title)
+	doc := mustParse(t, "cmd/main.go", "package main\n\nimport \"fmt\"\n\n"+long+"\n"+long)
+	if len(doc.Blocks) != 3 || doc.DocType != "code" || doc.Metadata["code_language"] != "go" || doc.Title != "main.go" {
+		t.Fatalf("%d blocks of type %s in %s", len(doc.Blocks), doc.DocType, doc.Title)
 	}
-	for _, block := range document.Blocks[1:] {
-		if block.Kind != parse.Code || block.Language != "go" || !strings.HasPrefix(block.Text, "func f") || !strings.HasSuffix(block.Text, "}") {
+	for _, block := range doc.Blocks[1:] {
+		if block.Kind != document.Code || block.Language != "go" || !strings.HasPrefix(block.Text, "func f") || !strings.HasSuffix(block.Text, "}") {
 			t.Errorf("a declaration is cut: %q", block.Text)
 		}
 	}
-	if document = mustParse(t, "a.yaml", "a: 1\nb: 2\n"); document.DocType != "config" || document.Blocks[0].Language != "yaml" {
-		t.Errorf("%+v", document)
+	if doc = mustParse(t, "a.yaml", "a: 1\nb: 2\n"); doc.DocType != "config" || doc.Blocks[0].Language != "yaml" {
+		t.Errorf("%+v", doc)
 	}
 }
 
 func TestSeparatedValues(t *testing.T) {
 	t.Parallel()
-	table := func(header []string, rows ...[]string) []parse.Block {
-		return []parse.Block{{Kind: parse.Table, Header: header, Rows: rows}}
+	table := func(header []string, rows ...[]string) []document.Block {
+		return []document.Block{{Kind: document.Table, Header: header, Rows: rows}}
 	}
 	for name, c := range map[string]struct {
 		file, content string
-		want          []parse.Block
+		want          []document.Block
 	}{
 		"commas":       {"a.csv", "A,B\n\"x, \"\"y\"\"\",\"two\nlines\"\n", table([]string{"A", "B"}, []string{`x, "y"`, "two lines"})},
 		"semicolons":   {"a.csv", "A;B;C\n1,5;2;3\n", table([]string{"A", "B", "C"}, []string{"1,5", "2", "3"})},
@@ -133,8 +134,8 @@ func TestJSON(t *testing.T) {
 		`[1, 2`:               "the file ends too early",
 		`nonsense`:            "invalid JSON at byte",
 	} {
-		_, err := parse.Parse(t.Context(), parse.Input{Name: "a.json", Content: []byte(content)})
-		if unsupported := (*parse.UnsupportedError)(nil); err == nil || errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
+		_, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: "a.json", Content: []byte(content)})
+		if unsupported := (*document.UnsupportedError)(nil); err == nil || errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", content, err, want)
 		}
 	}
@@ -159,16 +160,16 @@ func TestOfficeCorpusGivesTextOrAReason(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, err := parse.Parse(t.Context(), parse.Input{Name: record[0], Content: content})
+		doc, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: record[0], Content: content})
 		switch record[1] {
 		case "txt", "csv", "html", "md":
 			if err != nil {
 				t.Errorf("%s: %v", record[0], err)
-			} else if text := document.Title + " " + strings.Join(strings.Fields(document.Markdown()), " "); !strings.Contains(text, record[3]) {
+			} else if text := doc.Title + " " + strings.Join(strings.Fields(doc.Markdown()), " "); !strings.Contains(text, record[3]) {
 				t.Errorf("%s lacks %q", record[0], record[3])
 			}
 		default:
-			var unsupported *parse.UnsupportedError
+			var unsupported *document.UnsupportedError
 			if !errors.As(err, &unsupported) || !strings.HasPrefix(unsupported.Reason, "format not supported: ") {
 				t.Errorf("%s: %v", record[0], err)
 			}

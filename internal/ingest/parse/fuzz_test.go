@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
@@ -18,27 +19,27 @@ func fuzzFormat(f *testing.F, name string, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		started := time.Now()
-		document, err := parse.Parse(context.Background(), parse.Input{Name: name, Content: content})
+		doc, err := parse.New(parse.Options{}).Parse(context.Background(), parse.Input{Name: name, Content: content})
 		if took := time.Since(started); took > 5*time.Second {
 			t.Fatalf("%d bytes took %s", len(content), took)
 		}
 		if err != nil {
-			var unsupported *parse.UnsupportedError
-			if document != nil || errors.As(err, &unsupported) && unsupported.Reason == "" || err.Error() == "" {
-				t.Fatalf("document %v with error %v", document, err)
+			var unsupported *document.UnsupportedError
+			if doc != nil || errors.As(err, &unsupported) && unsupported.Reason == "" || err.Error() == "" {
+				t.Fatalf("document %v with error %v", doc, err)
 			}
 			return
 		}
-		if document.Title == "" || document.DocType == "" || len(document.Blocks) == 0 {
-			t.Fatalf("incomplete document: %+v", document)
+		if doc.Title == "" || doc.DocType == "" || len(doc.Blocks) == 0 {
+			t.Fatalf("incomplete document: %+v", doc)
 		}
-		text, spans := document.Render()
-		if !utf8.ValidString(text) || !utf8.ValidString(document.Title) {
+		text, spans := doc.Render()
+		if !utf8.ValidString(text) || !utf8.ValidString(doc.Title) {
 			t.Fatal("the text is no UTF-8")
 		}
 		taken := make(map[string]bool)
-		for i := range document.Blocks {
-			block := &document.Blocks[i]
+		for i := range doc.Blocks {
+			block := &doc.Blocks[i]
 			if text[spans[i].Start:spans[i].End] != block.Markdown() {
 				t.Fatalf("block %d is not where it should be", i)
 			}
@@ -47,7 +48,7 @@ func fuzzFormat(f *testing.F, name string, seeds ...string) {
 					t.Fatalf("a row of %d cells under a header of %d", len(row), len(block.Header))
 				}
 			}
-			if block.Kind != parse.Heading {
+			if block.Kind != document.Heading {
 				continue
 			}
 			if block.Level < 1 || block.Level > 6 || block.Anchor == "" || taken[block.Anchor] {

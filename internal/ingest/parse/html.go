@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"magpie/internal/ingest/document"
 )
 
 // maxElements is from how many tags on no tree is built of a page.
@@ -17,9 +19,9 @@ var errTooManyElements = errors.New("the page has too many elements")
 
 // readHTML reads a web page: its main part where it marks one, else all of its body without navigation, page header and
 // footer.
-func readHTML(ctx context.Context, r request) (*draft, error) {
-	found := &draft{meta: make(map[string]any), prose: true, extra: make(map[string]any)}
-	w := htmlWalker{ctx: ctx, anchors: make(anchors)}
+func readHTML(ctx context.Context, r request) (*document.Draft, error) {
+	found := &document.Draft{Meta: make(map[string]any), Prose: true, Extra: make(map[string]any)}
+	w := htmlWalker{ctx: ctx, anchors: make(document.Anchors)}
 	var root *html.Node
 	err := errTooManyElements
 	if strings.Count(r.text, "<") <= maxElements {
@@ -27,8 +29,8 @@ func readHTML(ctx context.Context, r request) (*draft, error) {
 	}
 	if err != nil {
 		// The tree builder also refuses elements nested hundreds deep. Their text can still be read.
-		found.extra["structure_error"] = truncate(err.Error(), 200)
-		found.blocks, err = htmlTokens(ctx, r.text)
+		found.Extra["structure_error"] = document.Truncate(err.Error(), 200)
+		found.Blocks, err = htmlTokens(ctx, r.text)
 		return found, err
 	}
 	page := surveyPage(root)
@@ -38,12 +40,12 @@ func readHTML(ctx context.Context, r request) (*draft, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	found.blocks = w.blocks
+	found.Blocks = w.blocks
 	return found, nil
 }
 
 // htmlFragment reads a piece of HTML inside Markdown.
-func htmlFragment(ctx context.Context, raw string, taken anchors) []Block {
+func htmlFragment(ctx context.Context, raw string, taken document.Anchors) []document.Block {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := html.ParseFragment(strings.NewReader(raw), body)
 	if err != nil {
@@ -62,12 +64,12 @@ func htmlFragment(ctx context.Context, raw string, taken anchors) []Block {
 }
 
 // htmlTokens reads only the text of a page, one paragraph for each element that is no inline element.
-func htmlTokens(ctx context.Context, raw string) ([]Block, error) {
-	var blocks []Block
+func htmlTokens(ctx context.Context, raw string) ([]document.Block, error) {
+	var blocks []document.Block
 	var b strings.Builder
 	flush := func() {
 		if text := strings.Join(strings.Fields(b.String()), " "); text != "" {
-			blocks = append(blocks, Block{Kind: Paragraph, Text: text})
+			blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: text})
 		}
 		b.Reset()
 	}
@@ -116,9 +118,9 @@ func isInlineElement(a atom.Atom) bool {
 // htmlWalker turns elements into blocks. Text that stands between block elements is collected into paragraphs.
 type htmlWalker struct {
 	ctx      context.Context
-	anchors  anchors
+	anchors  document.Anchors
 	fragment bool // inside Markdown: nothing is left out as the page's frame
-	blocks   []Block
+	blocks   []document.Block
 	line     strings.Builder // inline text since the last block
 	pending  string          // id of an element before a heading that has none itself
 	steps    int
@@ -149,7 +151,7 @@ func (w *htmlWalker) flush() {
 	text := squeeze(w.line.String())
 	w.line.Reset()
 	if text != "" {
-		w.blocks = append(w.blocks, Block{Kind: Paragraph, Text: text})
+		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
 	}
 }
 
@@ -165,9 +167,9 @@ func squeeze(text string) string {
 	return strings.Join(kept, "\n")
 }
 
-func (w *htmlWalker) emit(block Block) {
+func (w *htmlWalker) emit(block document.Block) {
 	w.flush()
-	if !block.blank() {
+	if !block.Blank() {
 		w.blocks = append(w.blocks, block)
 	}
 }
@@ -189,7 +191,7 @@ func (w *htmlWalker) node(node *html.Node, depth int) {
 	case atom.Table:
 		w.table(node, depth)
 	case atom.Pre, atom.Textarea, atom.Listing, atom.Xmp:
-		w.emit(Block{Kind: Code, Language: codeLanguageOf(node), Text: strings.Trim(rawText(node), "\n")})
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: strings.Trim(rawText(node), "\n")})
 	case atom.Blockquote:
 		w.quote(node, depth)
 	case atom.Br:
@@ -233,10 +235,10 @@ func (w *htmlWalker) heading(node *html.Node) {
 	}
 	text = strings.ReplaceAll(text, "\n", " ")
 	if len(text) > maxHeading {
-		w.emit(Block{Kind: Paragraph, Text: text})
+		w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		return
 	}
-	w.emit(Block{Kind: Heading, Level: int(node.Data[1] - '0'), Text: text, Anchor: w.anchors.take(id, text)})
+	w.emit(document.Block{Kind: document.Heading, Level: int(node.Data[1] - '0'), Text: text, Anchor: w.anchors.Take(id, text)})
 }
 
 func (w *htmlWalker) quote(node *html.Node, depth int) {
@@ -248,13 +250,13 @@ func (w *htmlWalker) quote(node *html.Node, depth int) {
 	var parts []string
 	for i := range inner.blocks {
 		switch block := inner.blocks[i]; block.Kind {
-		case Paragraph, List, Quote:
+		case document.Paragraph, document.List, document.Quote:
 			parts = append(parts, block.Markdown())
-		case Heading, Code, Table:
-			w.emit(Block{Kind: Quote, Text: strings.Join(parts, "\n\n")})
+		case document.Heading, document.Code, document.Table:
+			w.emit(document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
 			parts = nil
 			w.emit(block)
 		}
 	}
-	w.emit(Block{Kind: Quote, Text: strings.Join(parts, "\n\n")})
+	w.emit(document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
 }

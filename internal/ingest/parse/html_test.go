@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/document"
 )
 
 const page = `<!doctype html><html lang="de-DE"><head><title>Sicherung — Handbuch</title>
@@ -24,24 +24,24 @@ const page = `<!doctype html><html lang="de-DE"><head><title>Sicherung — Handb
 
 func TestHTMLPage(t *testing.T) {
 	t.Parallel()
-	document := mustParse(t, "a.html", page)
-	if document.Title != "Sicherung" || document.Language != "de" || document.Author != "Ada" || document.CreatedAt.IsZero() ||
-		document.Metadata["description"] != "Wie man sichert." || len(document.Tags) != 2 {
-		t.Errorf("facts: %+v", document)
+	doc := mustParse(t, "a.html", page)
+	if doc.Title != "Sicherung" || doc.Language != "de" || doc.Author != "Ada" || doc.CreatedAt.IsZero() ||
+		doc.Metadata["description"] != "Wie man sichert." || len(doc.Tags) != 2 {
+		t.Errorf("facts: %+v", doc)
 	}
-	want := []parse.Block{
-		{Kind: parse.Heading, Level: 1, Text: "Sicherung", Anchor: "top"},
-		{Kind: parse.Paragraph, Text: "Ein Absatz mit [Verweis](/x%20y), `code`.\nNeue Zeile."},
-		{Kind: parse.Heading, Level: 2, Text: "Wie", Anchor: "wie"},
-		{Kind: parse.List, Text: "3. Erst\n   - innen\n4. Dann"},
-		{Kind: parse.Code, Language: "sh", Text: "run <x>\n  more"},
-		{Kind: parse.Paragraph, Text: "Werte"},
-		{Kind: parse.Table, Header: []string{"A", "B\\|C"}, Rows: [][]string{{"1", "[2](u)"}, {"3", ""}}},
-		{Kind: parse.Quote, Text: "Zitat"},
-		{Kind: parse.Paragraph, Text: "Wort"},
-		{Kind: parse.Paragraph, Text: "Sinn"},
+	want := []document.Block{
+		{Kind: document.Heading, Level: 1, Text: "Sicherung", Anchor: "top"},
+		{Kind: document.Paragraph, Text: "Ein Absatz mit [Verweis](/x%20y), `code`.\nNeue Zeile."},
+		{Kind: document.Heading, Level: 2, Text: "Wie", Anchor: "wie"},
+		{Kind: document.List, Text: "3. Erst\n   - innen\n4. Dann"},
+		{Kind: document.Code, Language: "sh", Text: "run <x>\n  more"},
+		{Kind: document.Paragraph, Text: "Werte"},
+		{Kind: document.Table, Header: []string{"A", "B\\|C"}, Rows: [][]string{{"1", "[2](u)"}, {"3", ""}}},
+		{Kind: document.Quote, Text: "Zitat"},
+		{Kind: document.Paragraph, Text: "Wort"},
+		{Kind: document.Paragraph, Text: "Sinn"},
 	}
-	if diff := cmp.Diff(want, document.Blocks); diff != "" {
+	if diff := cmp.Diff(want, doc.Blocks); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

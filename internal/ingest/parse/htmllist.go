@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"magpie/internal/ingest/document"
 )
 
 // list gives List blocks for the text of a list, parted by the code, tables and headings inside it.
@@ -25,7 +27,7 @@ func (l *htmlList) flush() {
 	if l.text.Len() > 0 {
 		text := dedent(strings.TrimRight(l.text.String(), "\n"))
 		l.text.Reset()
-		l.walker.emit(Block{Kind: List, Text: text})
+		l.walker.emit(document.Block{Kind: document.List, Text: text})
 	}
 }
 
@@ -61,9 +63,9 @@ func (l *htmlList) item(item *html.Node, marker string, depth, indent int) {
 	lead := strings.Repeat(" ", indent) + marker
 	for i := range inner.blocks {
 		switch block := &inner.blocks[i]; block.Kind {
-		case Paragraph, List, Quote:
+		case document.Paragraph, document.List, document.Quote:
 			l.lines(lead, indent+len(marker), block.Text)
-		case Heading, Code, Table:
+		case document.Heading, document.Code, document.Table:
 			l.flush()
 			w.emit(*block)
 		}
@@ -101,7 +103,7 @@ func (w *htmlWalker) table(node *html.Node, depth int) {
 	}
 	for n := range node.Descendants() {
 		if n.DataAtom == atom.Caption {
-			w.emit(Block{Kind: Paragraph, Text: squeeze(w.inline(n))})
+			w.emit(document.Block{Kind: document.Paragraph, Text: squeeze(w.inline(n))})
 			break
 		}
 	}
@@ -123,7 +125,7 @@ func (w *htmlWalker) table(node *html.Node, depth int) {
 	if header {
 		head, texts = texts[0], texts[1:]
 	}
-	w.emit(newTable(head, texts))
+	w.emit(document.NewTable(head, texts))
 }
 
 func spanOf(cell *html.Node) int {

@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"magpie/internal/ingest/document"
 )
 
 // pageSurvey is what one walk over a page finds out about it.
@@ -117,15 +119,15 @@ func visibleLength(node *html.Node) int {
 }
 
 // describe fills in what the head of the page says.
-func (p *pageSurvey) describe(found *draft) {
-	found.title = p.pageTitle()
-	found.language = p.lang
-	if found.language == "" {
-		found.language = p.first("content-language", "og:locale", "language")
+func (p *pageSurvey) describe(found *document.Draft) {
+	found.Title = p.pageTitle()
+	found.Language = p.lang
+	if found.Language == "" {
+		found.Language = p.first("content-language", "og:locale", "language")
 	}
 	set := func(key string, names ...string) {
 		if value := p.first(names...); value != "" {
-			found.meta[key] = truncate(value, 2000)
+			found.Meta[key] = document.Truncate(value, 2000)
 		}
 	}
 	set("description", "description", "og:description", "twitter:description")

@@ -4,74 +4,102 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"magpie/internal/ingest/document"
 )
 
 // headBytes is how much of a file is looked at to tell what it is.
 const headBytes = 8 << 10
 
 // identify decides the format: by what the content surely is, then by extension, media type, and content again.
-func identify(in Input) (format, error) {
-	head := in.Content[:min(len(in.Content), headBytes)]
-	if refused := signature(head); refused != "" {
-		// Office files are archives or OLE storages of one kind: the extension says which.
-		if named := refusedExtension(extensionOf(in.Name)); named != "" && (refused == "application/zip" || refused == "application/x-ole-storage") {
-			refused = named
-		}
-		return format{}, &UnsupportedError{Reason: notSupported(refused)}
+func (p *Parser) identify(name, mediaType string, content []byte) (format, error) {
+	named, isNamed := p.formatByExtension(name)
+	if kind := signature(content); kind != "" {
+		return p.signed(kind, named, isNamed, extensionOf(name))
 	}
-	if isBinary(head) {
-		if refused := refusedExtension(extensionOf(in.Name)); refused != "" {
-			return format{}, &UnsupportedError{Reason: notSupported(refused)}
-		}
-		return format{}, &UnsupportedError{Reason: "binary content"}
+	head := content[:min(len(content), headBytes)]
+	refused := refusedExtension(extensionOf(name))
+	switch {
+	case isBinary(head) && isNamed && named.open != nil:
+		return named, nil // whose reader says what is wrong with it
+	case isBinary(head) && refused != "":
+		return format{}, &document.UnsupportedError{Reason: notSupported(refused)}
+	case isBinary(head):
+		return format{}, &document.UnsupportedError{Reason: "binary content"}
+	case isNamed && named.open != nil && named.strict && !looksLikeHTML(head):
+		return named, nil
+	case isNamed && named.open == nil:
+		return named, nil
 	}
-	if form, found := formatByExtension(in.Name); found {
+	if reason, ok := p.Supported(name, mediaType); !ok {
+		return format{}, &document.UnsupportedError{Reason: reason}
+	}
+	if form, found := p.formatByMediaType(mediaType); found && form.open == nil && form.name != "text" {
 		return form, nil
 	}
-	if reason, ok := Supported(in.Name, in.MediaType); !ok {
-		return format{}, &UnsupportedError{Reason: reason}
-	}
-	if form, found := formatByMediaType(in.MediaType); found && form.name != "text" {
-		return form, nil
-	}
-	if strings.HasPrefix(http.DetectContentType(head), "text/html") {
+	if looksLikeHTML(head) {
 		return htmlFormat(), nil
+	}
+	if looksLikeMail(head) {
+		if form, found := p.binary("eml"); found {
+			return form, nil
+		}
 	}
 	return textFormat(), nil
 }
 
-// signature returns the media type of a file that begins as formats do that are not read, "" for others.
-func signature(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("{\\rtf")):
-		return "application/rtf"
-	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")):
-		return "application/x-ole-storage"
-	case bytes.HasPrefix(head, []byte("\x7FELF")):
-		return "application/x-executable"
-	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
-		return "application/x-sqlite3"
-	case bytes.HasPrefix(head, []byte("7z\xBC\xAF\x27\x1C")):
-		return "application/x-7z-compressed"
-	case bytes.HasPrefix(head, []byte("MZ")) && bytes.IndexByte(head, 0) >= 0:
-		return "application/x-msdownload"
-	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")) && !startsAsText(head):
-		return "application/pdf"
-	}
-	detected, _, _ := strings.Cut(http.DetectContentType(head), ";")
-	switch {
-	case strings.HasPrefix(detected, "text/"), detected == "application/octet-stream":
-		return ""
-	case detected != "application/postscript" && !isBinary(head):
-		return "" // some signatures are two or three letters that text may begin with
-	}
-	return detected
+func looksLikeHTML(head []byte) bool {
+	return strings.HasPrefix(http.DetectContentType(head), "text/html")
 }
 
-// startsAsText reports whether the first line is text that only speaks of the PDF signature.
-func startsAsText(head []byte) bool {
-	at := bytes.Index(head, []byte("%PDF-"))
-	return at > 0 && !isBinary(head)
+// looksLikeMail reports the header of a mail: lines of "Name: value", among them two that mails have.
+func looksLikeMail(head []byte) bool {
+	header, _, found := bytes.Cut(bytes.ReplaceAll(head, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
+	if !found {
+		return false
+	}
+	marks := 0
+	for line := range bytes.Lines(header) {
+		if line[0] == ' ' || line[0] == '\t' {
+			continue
+		}
+		name, _, found := bytes.Cut(line, []byte(":"))
+		if !found || bytes.ContainsAny(name, " \t") {
+			return false
+		}
+		switch strings.ToLower(string(name)) {
+		case "from", "received", "return-path", "message-id", "mime-version", "delivered-to":
+			marks++
+		}
+	}
+	return marks >= 2
+}
+
+// signed returns the format that the beginning of a file tells. Archives of one kind may be formats that only the
+// extension tells apart.
+func (p *Parser) signed(kind string, named format, isNamed bool, extension string) (format, error) {
+	switch kind {
+	case "encrypted":
+		return format{}, &document.EncryptedError{Format: "Office document"}
+	case "zip", "ole":
+		if isNamed && named.open != nil {
+			return named, nil
+		}
+		if refused := refusedExtension(extension); refused != "" {
+			return format{}, &document.UnsupportedError{Reason: notSupported(refused)}
+		}
+	case "gzip":
+		if isNamed && named.name == "svg" {
+			return format{}, &document.UnsupportedError{Reason: notSupported("image/svg+xml")}
+		}
+	}
+	if form, found := p.binary(kind); found {
+		return form, nil
+	}
+	if kind == "ole" {
+		kind = "application/x-ole-storage"
+	}
+	return format{}, &document.UnsupportedError{Reason: p.refusal(kind)}
 }
 
 // isBinary reports content that is no text in any encoding that is read.

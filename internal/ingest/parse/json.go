@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"magpie/internal/ingest/document"
 )
 
 // readJSON reads JSON, one value or several one after the other, as lines "path: value". Members and elements
 // near the root become paragraphs of their own. A file that is no JSON is an error that says where it breaks.
-func readJSON(ctx context.Context, r request) (*draft, error) {
+func readJSON(ctx context.Context, r request) (*document.Draft, error) {
 	w := jsonWriter{ctx: ctx, limits: r.limits, text: r.text, decoder: json.NewDecoder(strings.NewReader(r.text))}
 	w.decoder.UseNumber()
 	for values := 0; ; values++ {
@@ -29,7 +31,7 @@ func readJSON(ctx context.Context, r request) (*draft, error) {
 		}
 		w.flush()
 	}
-	return &draft{blocks: w.blocks, title: w.title, meta: w.meta}, nil
+	return &document.Draft{Blocks: w.blocks, Title: w.title, Meta: w.meta}, nil
 }
 
 // maxJSONPath is the longest path that is written out; longer ones lose their beginning.
@@ -38,10 +40,10 @@ const maxJSONPath = 200
 // jsonWriter flattens a stream of tokens.
 type jsonWriter struct {
 	ctx     context.Context
-	limits  Limits
+	limits  document.Limits
 	text    string
 	decoder *json.Decoder
-	blocks  []Block
+	blocks  []document.Block
 	lines   strings.Builder
 	written int
 	steps   int
@@ -216,17 +218,17 @@ func (w *jsonWriter) scalar(path, value string) error {
 	w.lines.WriteString(strings.TrimSpace(value))
 	w.written += w.lines.Len() - before
 	if len(w.blocks) > maxLines {
-		return &LimitError{Detail: fmt.Sprintf("JSON has more than %d parts", maxLines)}
+		return &document.LimitError{Detail: fmt.Sprintf("JSON has more than %d parts", maxLines)}
 	}
 	if w.written > w.limits.MaxText {
-		return &LimitError{Detail: fmt.Sprintf("text has more than %d bytes", w.limits.MaxText)}
+		return &document.LimitError{Detail: fmt.Sprintf("text has more than %d bytes", w.limits.MaxText)}
 	}
 	return nil
 }
 
 func (w *jsonWriter) flush() {
 	if w.lines.Len() > 0 {
-		w.blocks = append(w.blocks, Block{Kind: Paragraph, Text: w.lines.String()})
+		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: w.lines.String()})
 		w.lines.Reset()
 	}
 }

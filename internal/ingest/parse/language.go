@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
+
+	"magpie/internal/ingest/document"
 )
 
 // Statistics of letters need minDetect runes to be right more often than not, and are not better for more than maxDetect.
@@ -62,7 +64,7 @@ func isAmbiguous(folder string) bool {
 // detectLanguage guesses the language of a document from its title, description and prose. Closed-class words decide where
 // they are clear, which is nearly always in the languages whose words are known and costs little; else the statistics of
 // letters do, where they have enough text and call themselves reliable. In doubt there is no guess.
-func detectLanguage(d *Document) (code string, reliable bool) {
+func detectLanguage(d *document.Document) (code string, reliable bool) {
 	var b strings.Builder
 	runes := sample(&b, d.Title)
 	if description, ok := d.Metadata["description"].(string); ok {
@@ -70,9 +72,9 @@ func detectLanguage(d *Document) (code string, reliable bool) {
 	}
 	for i := range d.Blocks {
 		switch d.Blocks[i].Kind {
-		case Paragraph, List, Quote, Heading:
+		case document.Paragraph, document.List, document.Quote, document.Heading:
 			runes += sample(&b, d.Blocks[i].Text)
-		case Table, Code:
+		case document.Table, document.Code:
 		}
 		if runes >= maxDetect {
 			break
@@ -123,7 +125,7 @@ func languageByWords(text string) string {
 
 // sample adds the letters of a text, without link targets and code, and returns how many runes that gave.
 func sample(b *strings.Builder, text string) int {
-	text = truncate(text, 4*maxDetect)
+	text = document.Truncate(text, 4*maxDetect)
 	count := 0
 	for word := range strings.FieldsSeq(text) {
 		if strings.ContainsAny(word, "/`{}<>=_|") {

@@ -11,6 +11,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"magpie/internal/ingest/document"
 )
 
 const (
@@ -22,18 +24,18 @@ const (
 
 // readMarkdown reads Markdown (CommonMark with GitHub's tables) and MDX, with front matter. The inline structure is left
 // as it is written, but for HTML and the marks of site generators.
-func readMarkdown(ctx context.Context, r request) (*draft, error) {
+func readMarkdown(ctx context.Context, r request) (*document.Draft, error) {
 	meta, body, problem := frontMatter(r.text)
-	found := &draft{meta: meta, prose: true, extra: make(map[string]any)}
+	found := &document.Draft{Meta: meta, Prose: true, Extra: make(map[string]any)}
 	if problem != nil {
-		found.extra["front_matter_error"] = truncate(problem.Error(), 300)
+		found.Extra["front_matter_error"] = document.Truncate(problem.Error(), 300)
 	}
-	w := markdownWalker{ctx: ctx, anchors: make(anchors)}
+	w := markdownWalker{ctx: ctx, anchors: make(document.Anchors)}
 	w.parse(stripTemplates(body, r.format.name == "mdx"))
 	if w.err != nil {
 		return nil, w.err
 	}
-	found.blocks = w.blocks
+	found.Blocks = w.blocks
 	return found, nil
 }
 
@@ -43,8 +45,8 @@ type markdownWalker struct {
 	source     []byte
 	references parser.Context
 	linked     bool // whether the text defines links by name
-	anchors    anchors
-	blocks     []Block
+	anchors    document.Anchors
+	blocks     []document.Block
 	steps      int
 	err        error
 }
@@ -113,7 +115,7 @@ func breakWideTables(body string) string {
 	copied, at := 0, 0
 	columns, start, end, rows := 0, 0, 0, 0 // of the table that may be open
 	check := func() {
-		if columns > 0 && (columns > maxColumns || columns*rows > most) {
+		if columns > 0 && (columns > document.MaxColumns || columns*rows > most) {
 			out = append(append(out, body[copied:start]...), "\\\n"...)
 			copied = end
 		}
@@ -155,22 +157,22 @@ func (w *markdownWalker) children(node ast.Node, depth int) {
 	}
 }
 
-func (w *markdownWalker) emit(block Block) { w.blocks = append(w.blocks, block) }
+func (w *markdownWalker) emit(block document.Block) { w.blocks = append(w.blocks, block) }
 
 func (w *markdownWalker) block(node ast.Node, depth int) {
 	switch node := node.(type) {
 	case *ast.Heading:
 		w.heading(node)
 	case *ast.Paragraph, *ast.TextBlock:
-		w.emit(Block{Kind: Paragraph, Text: w.prose(node)})
+		w.emit(document.Block{Kind: document.Paragraph, Text: w.prose(node)})
 	case *ast.FencedCodeBlock:
 		language := ""
 		if node.Info != nil {
 			language = codeInfo(string(node.Info.Value(w.source)))
 		}
-		w.emit(Block{Kind: Code, Language: language, Text: strings.Trim(w.lines(node), "\n")})
+		w.emit(document.Block{Kind: document.Code, Language: language, Text: strings.Trim(w.lines(node), "\n")})
 	case *ast.CodeBlock:
-		w.emit(Block{Kind: Code, Text: strings.Trim(w.lines(node), "\n")})
+		w.emit(document.Block{Kind: document.Code, Text: strings.Trim(w.lines(node), "\n")})
 	case *ast.HTMLBlock:
 		raw := w.lines(node)
 		if node.HasClosure() {
@@ -218,14 +220,14 @@ func (w *markdownWalker) heading(node *ast.Heading) {
 		raw = w.resolve(raw)
 	}
 	if len(raw) > maxHeading {
-		w.emit(Block{Kind: Paragraph, Text: strings.TrimSpace(inlineHTML(raw))})
+		w.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(inlineHTML(raw))})
 		return
 	}
 	title := plainText(raw)
 	if title == "" {
 		return
 	}
-	w.emit(Block{Kind: Heading, Level: node.Level, Text: title, Anchor: w.anchors.take(id, title)})
+	w.emit(document.Block{Kind: document.Heading, Level: node.Level, Text: title, Anchor: w.anchors.Take(id, title)})
 }
 
 // headingID takes {#id} or {: #id} off the end of a heading.
@@ -271,7 +273,7 @@ func (w *markdownWalker) html(raw string) {
 // quote gives one block for the text of a quotation; code and tables in it stay blocks of their own.
 func (w *markdownWalker) quote(node ast.Node, depth int) {
 	if depth >= maxNesting {
-		w.emit(Block{Kind: Quote, Text: inlineHTML(w.deepText(node))})
+		w.emit(document.Block{Kind: document.Quote, Text: inlineHTML(w.deepText(node))})
 		return
 	}
 	inner := markdownWalker{
@@ -282,15 +284,15 @@ func (w *markdownWalker) quote(node ast.Node, depth int) {
 	var parts []string
 	flush := func() {
 		if len(parts) > 0 {
-			w.emit(Block{Kind: Quote, Text: strings.Join(parts, "\n\n")})
+			w.emit(document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
 			parts = nil
 		}
 	}
 	for i := range inner.blocks {
 		switch block := &inner.blocks[i]; block.Kind {
-		case Paragraph, List, Quote:
+		case document.Paragraph, document.List, document.Quote:
 			parts = append(parts, block.Markdown())
-		case Heading, Code, Table:
+		case document.Heading, document.Code, document.Table:
 			flush()
 			w.emit(*block)
 		}
@@ -324,7 +326,7 @@ func (w *markdownWalker) table(node *extast.Table) {
 			rows = append(rows, cells)
 		}
 	}
-	w.emit(newTable(header, rows))
+	w.emit(document.NewTable(header, rows))
 }
 
 // resolve writes links by name as links by target, since a passage does not hold the definition.

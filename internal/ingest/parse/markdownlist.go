@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"magpie/internal/ingest/document"
 )
 
 // list gives List blocks for the text of a list. Code, tables and headings inside it become blocks of their own, in their
@@ -23,7 +25,7 @@ type listWriter struct {
 
 func (l *listWriter) flush() {
 	if l.text.Len() > 0 {
-		l.walker.emit(Block{Kind: List, Text: dedent(strings.TrimRight(l.text.String(), "\n"))})
+		l.walker.emit(document.Block{Kind: document.List, Text: dedent(strings.TrimRight(l.text.String(), "\n"))})
 		l.text.Reset()
 	}
 }
@@ -109,7 +111,7 @@ func (l *listWriter) apart(node ast.Node, depth int) {
 	inner := w.blocks
 	w.blocks = before
 	for i := range inner {
-		if !inner[i].blank() {
+		if !inner[i].Blank() {
 			l.flush()
 			w.blocks = append(w.blocks, inner[i:]...)
 			return

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"magpie/internal/ingest/document"
 )
 
 // readRestructured reads reStructuredText as text with its headings and literal blocks; other directives are text.
-func readRestructured(ctx context.Context, r request) (*draft, error) {
-	w := textWriter{anchors: make(anchors)}
+func readRestructured(ctx context.Context, r request) (*document.Draft, error) {
+	w := textWriter{anchors: make(document.Anchors)}
 	var styles []string // in order of first sight, which is their level
 	special := func(lines []string) int {
 		if len(w.lines) == 0 {
@@ -26,7 +28,7 @@ func readRestructured(ctx context.Context, r request) (*draft, error) {
 	if err := w.read(ctx, r.text, special); err != nil {
 		return nil, err
 	}
-	return &draft{blocks: w.blocks, prose: true}, nil
+	return &document.Draft{Blocks: w.blocks, Prose: true}, nil
 }
 
 // restructuredHeading recognises a title with a line of punctuation below it, or also above. The style is the
@@ -82,8 +84,8 @@ func (w *textWriter) restructuredBlock(lines []string) int {
 }
 
 // readASCIIDoc reads AsciiDoc as text with its headings and listing blocks.
-func readASCIIDoc(ctx context.Context, r request) (*draft, error) {
-	w := textWriter{anchors: make(anchors)}
+func readASCIIDoc(ctx context.Context, r request) (*document.Draft, error) {
+	w := textWriter{anchors: make(document.Anchors)}
 	meta := make(map[string]any)
 	language := ""
 	special := func(lines []string) int {
@@ -120,10 +122,10 @@ func readASCIIDoc(ctx context.Context, r request) (*draft, error) {
 	if err := w.read(ctx, r.text, special); err != nil {
 		return nil, err
 	}
-	found := &draft{blocks: w.blocks, prose: true, meta: make(map[string]any)}
+	found := &document.Draft{Blocks: w.blocks, Prose: true, Meta: make(map[string]any)}
 	for from, to := range map[string]string{"description": "description", "keywords": "keywords", "revdate": "updated", "author": "author", "lang": "lang"} {
 		if value, ok := meta[from]; ok {
-			found.meta[to] = value
+			found.Meta[to] = value
 		}
 	}
 	return found, nil

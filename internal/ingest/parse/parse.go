@@ -5,136 +5,131 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"magpie/internal/ingest/document"
 )
 
-// UnsupportedError says that a file is not read, and why. It is no fault of the file: it is skipped, not failed.
-type UnsupportedError struct {
-	// Reason is for visitors to read: "format not supported: application/pdf", "binary content", "empty", "no text".
-	Reason string
+// Input is one file as a source gave it.
+type Input struct {
+	// Name is the path in the source, slash separated, or a file name.
+	Name string
+	// MediaType, URL, Title and Language are what the source says, "" when it says nothing. They are hints: what the
+	// file itself says goes before them.
+	MediaType, URL, Title, Language string
+	// Content is the whole file. Parse neither changes nor keeps it.
+	Content []byte
+	// Limits bounds the work; the zero value is the default.
+	Limits document.Limits
 }
-
-// Error returns the reason.
-func (e *UnsupportedError) Error() string { return e.Reason }
-
-// LimitError says that a file goes beyond a limit.
-type LimitError struct {
-	// What exceeds the limit, and the limit: "content is 40 MiB, the limit is 32 MiB".
-	Detail string
-}
-
-// Error says "too large" and what is.
-func (e *LimitError) Error() string { return "too large: " + e.Detail }
 
 // maxLines bounds what a reader builds in memory: a tree of millions of tiny blocks takes a hundred times their text.
 const maxLines = 500_000
 
-// request is what a format's reader gets.
+// request is what the reader of a text format gets.
 type request struct {
 	name   string // base name
 	format format
 	text   string // decoded, line ends are \n, no control characters
-	limits Limits
+	limits document.Limits
 }
 
-// draft is what a reader finds. A reader gives blocks as they come; empty ones are dropped afterwards.
-type draft struct {
-	blocks []Block
-	// meta is what the file says about itself, by lower-case key.
-	meta map[string]any
-	// title is the file's own title; language what the file says it is written in.
-	title, language string
-	// docType is set by a reader that knows better than the path.
-	docType string
-	// prose tells that the language of the text can be detected.
-	prose bool
-	// extra goes to Metadata as it is.
-	extra map[string]any
+// Parse reads one file. The error is *document.UnsupportedError for what is not read, *document.LimitError for what is too
+// large, *PanicError for a fault in Magpie, and wraps the context's error when its time is up; any other says what is wrong
+// with the file, in words that may be shown to the people who own it. Parse returns soon after the context ends even
+// where a reader does not notice that.
+func (p *Parser) Parse(ctx context.Context, in Input) (*document.Document, error) {
+	in.Limits = in.Limits.WithDefaults()
+	if len(in.Content) > in.Limits.MaxBytes {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("content has %d bytes, the limit is %d", len(in.Content), in.Limits.MaxBytes)}
+	}
+	return p.watched(ctx, func(ctx context.Context) (*document.Document, error) {
+		reading := &reading{parser: p, limits: in.Limits, budget: document.NewBudget(in.Limits)}
+		form, charset, found, err := reading.read(ctx, in.Name, in.MediaType, in.Content)
+		if err != nil {
+			return nil, err
+		}
+		return describe(in, form, charset, found)
+	})
 }
 
-// Parse reads one file. The error is *UnsupportedError for what is not read and *LimitError for what is too large; any
-// other says what is wrong with the file, in words that may be shown to the people who own it. Parse stops when the
-// context ends.
-func Parse(ctx context.Context, in Input) (*Document, error) {
-	limits := in.Limits.withDefaults()
-	if len(in.Content) > limits.MaxBytes {
-		return nil, &LimitError{Detail: fmt.Sprintf("content has %d bytes, the limit is %d", len(in.Content), limits.MaxBytes)}
-	}
-	if len(bytes.TrimSpace(in.Content)) == 0 {
-		return nil, &UnsupportedError{Reason: "empty"}
-	}
+// reading is the work on one file and on the files inside it.
+type reading struct {
+	parser *Parser
+	limits document.Limits
+	budget *document.Budget
+	depth  int // how deep the file that is read stands in others
+}
+
+// read tells what a file is and reads it.
+func (r *reading) read(ctx context.Context, name, mediaType string, content []byte) (format, string, *document.Draft, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("parse: %w", err)
+		return format{}, "", nil, fmt.Errorf("parse: %w", err)
 	}
-	form, err := identify(in)
-	if err != nil {
-		return nil, err
+	if len(bytes.TrimSpace(content)) == 0 {
+		return format{}, "", nil, &document.UnsupportedError{Reason: "empty"}
 	}
-	text, charset, err := decode(in.Content, form, in.MediaType)
+	form, err := r.parser.identify(name, mediaType, content)
 	if err != nil {
-		return nil, err
+		return format{}, "", nil, err
+	}
+	if form.open != nil {
+		found, err := form.open(ctx, document.Source{
+			Name: baseName(name), MediaType: mediaType, Content: content, Limits: r.limits, Budget: r.budget, Nested: r.nested,
+		})
+		return form, "", found, err
+	}
+	text, charset, err := decode(content, form, mediaType)
+	if err != nil {
+		return format{}, "", nil, err
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, &UnsupportedError{Reason: "empty"}
+		return format{}, "", nil, &document.UnsupportedError{Reason: "empty"}
 	}
 	if lines := strings.Count(text, "\n"); lines > maxLines {
-		return nil, &LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
+		return format{}, "", nil, &document.LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
 	}
-	found, err := form.read(ctx, request{name: baseName(in.Name), format: form, text: text, limits: limits})
-	if err != nil {
-		return nil, err
+	found, err := form.read(ctx, request{name: baseName(name), format: form, text: text, limits: r.limits})
+	return form, charset, found, err
+}
+
+// nested reads a file inside the one that is read.
+func (r *reading) nested(ctx context.Context, name, mediaType string, content []byte) (*document.Draft, error) {
+	if r.depth >= r.limits.MaxNesting {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("files stand more than %d deep in files", r.limits.MaxNesting)}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("parse: %w", err)
-	}
-	return describe(in, form, charset, found, limits)
+	inner := *r
+	inner.depth++
+	_, _, found, err := inner.read(ctx, name, mediaType, content)
+	return found, err
 }
 
 // describe turns what a reader found into a document.
-func describe(in Input, form format, charset string, found *draft, limits Limits) (*Document, error) {
+func describe(in Input, form format, charset string, found *document.Draft) (*document.Document, error) {
 	size := 0
-	blocks := found.blocks[:0]
-	for _, block := range found.blocks {
-		if !block.blank() {
+	blocks := found.Blocks[:0]
+	for _, block := range found.Blocks {
+		if !block.Blank() {
 			blocks = append(blocks, block)
-			size += block.size()
+			size += block.Size()
 		}
 	}
-	if size > limits.MaxText {
-		return nil, &LimitError{Detail: fmt.Sprintf("text has %d bytes, the limit is %d", size, limits.MaxText)}
+	if size > in.Limits.MaxText {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d bytes, the limit is %d", size, in.Limits.MaxText)}
 	}
-	found.blocks = blocks
-	d := &Document{Metadata: make(map[string]any)}
-	d.applyFacts(found)
-	if len(found.blocks) == 0 {
+	found.Blocks = blocks
+	d := &document.Document{Metadata: make(map[string]any), Pages: found.Pages}
+	applyFacts(d, found)
+	if len(found.Blocks) == 0 {
 		description, _ := d.Metadata["description"].(string)
 		if description == "" {
-			return nil, &UnsupportedError{Reason: "no text"}
+			return nil, &document.UnsupportedError{Reason: "no text"}
 		}
-		found.blocks = []Block{{Kind: Paragraph, Text: description}}
+		found.Blocks = []document.Block{{Kind: document.Paragraph, Text: description}}
 	}
-	d.Blocks = found.blocks
-	d.derive(in, form, found)
+	d.Blocks = found.Blocks
+	derive(d, in, form, found)
 	if charset != "" && charset != "utf-8" {
 		d.Metadata["charset"] = charset
 	}
 	return d, nil
-}
-
-func (k *Block) blank() bool {
-	if k.Kind != Table {
-		return strings.TrimSpace(k.Text) == ""
-	}
-	for _, cell := range k.Header {
-		if cell != "" {
-			return false
-		}
-	}
-	for _, row := range k.Rows {
-		for _, cell := range row {
-			if cell != "" {
-				return false
-			}
-		}
-	}
-	return true
 }

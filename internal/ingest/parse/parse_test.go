@@ -10,16 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
 
-func mustParse(t *testing.T, name, content string) *parse.Document {
+func mustParse(t *testing.T, name, content string) *document.Document {
 	t.Helper()
-	document, err := parse.Parse(t.Context(), parse.Input{Name: name, Content: []byte(content)})
+	doc, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: name, Content: []byte(content)})
 	if err != nil {
 		t.Fatalf("parse %s: %v", name, err)
 	}
-	return document
+	return doc
 }
 
 func TestUnsupportedFilesSayWhy(t *testing.T) {
@@ -43,8 +44,8 @@ func TestUnsupportedFilesSayWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parse.Parse(t.Context(), parse.Input{Name: c.file, MediaType: c.mediaType, Content: []byte(c.content)})
-			var unsupported *parse.UnsupportedError
+			_, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: c.file, MediaType: c.mediaType, Content: []byte(c.content)})
+			var unsupported *document.UnsupportedError
 			if !errors.As(err, &unsupported) || unsupported.Reason != c.reason {
 				t.Errorf("got %v, want %q", err, c.reason)
 			}
@@ -58,14 +59,14 @@ func TestSupportedDecidesOnlyWhatIsSure(t *testing.T) {
 		"a.md": "", "a.pdf": "format not supported: application/pdf", "a.unknown": "", "noextension": "", "Makefile": "",
 		"dir.zip/readme.md": "", "A.JPG": "format not supported: image/jpeg", "a.tar.gz": "format not supported: application/gzip", "": "",
 	} {
-		if reason, ok := parse.Supported(name, ""); reason != want || ok != (want == "") {
+		if reason, ok := parse.New(parse.Options{}).Supported(name, ""); reason != want || ok != (want == "") {
 			t.Errorf("%q: %q, %v", name, reason, ok)
 		}
 	}
-	if reason, ok := parse.Supported("download", "video/mp4"); ok || reason != "format not supported: video/mp4" {
+	if reason, ok := parse.New(parse.Options{}).Supported("download", "video/mp4"); ok || reason != "format not supported: video/mp4" {
 		t.Errorf("video: %q, %v", reason, ok)
 	}
-	if _, ok := parse.Supported("page.md", "application/octet-stream"); !ok {
+	if _, ok := parse.New(parse.Options{}).Supported("page.md", "application/octet-stream"); !ok {
 		t.Error("a vague media type hides a known extension")
 	}
 }
@@ -113,30 +114,30 @@ func TestFactsOfFrontMatter(t *testing.T) {
 	t.Parallel()
 	yaml := "---\nTitle: \"Backups: all of them\"\ndescription: How to.\ntags: [One, two, one]\nkeywords: three, Two\nversion: 2.10\nsection: Ops\n" +
 		"lang: de-DE\nauthor: [Ada, Bob]\ndate: 2024-03-01\nlastmod: 2024-05-02T10:00:00Z\ntype: reference\nweight: 5\nnested: {a: 1}\n---\nText.\n"
-	document := mustParse(t, "en/v1/guides/x.md", yaml)
-	want := &parse.Document{
+	doc := mustParse(t, "en/v1/guides/x.md", yaml)
+	want := &document.Document{
 		Title: "Backups: all of them", Language: "de", Author: "Ada, Bob", Section: "Ops", Version: "2.1", DocType: "reference",
 		Tags: []string{"One", "two", "three"}, CreatedAt: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2024, 5, 2, 10, 0, 0, 0, time.UTC),
-		Metadata: map[string]any{"description": "How to.", "weight": 5, "type": "reference"}, Blocks: []parse.Block{{Kind: parse.Paragraph, Text: "Text."}},
+		Metadata: map[string]any{"description": "How to.", "weight": 5, "type": "reference"}, Blocks: []document.Block{{Kind: document.Paragraph, Text: "Text."}},
 	}
-	if diff := cmp.Diff(want, document); diff != "" {
+	if diff := cmp.Diff(want, doc); diff != "" {
 		t.Errorf("YAML (-want +got):\n%s", diff)
 	}
-	document = mustParse(t, "x.md", "+++\ntitle = \"T\"\ntags = [\"a\"]\ndate = 2024-03-01\n+++\nText.\n")
-	if document.Title != "T" || len(document.Tags) != 1 || document.CreatedAt.IsZero() || document.Markdown() != "Text." {
-		t.Errorf("TOML: %+v", document)
+	doc = mustParse(t, "x.md", "+++\ntitle = \"T\"\ntags = [\"a\"]\ndate = 2024-03-01\n+++\nText.\n")
+	if doc.Title != "T" || len(doc.Tags) != 1 || doc.CreatedAt.IsZero() || doc.Markdown() != "Text." {
+		t.Errorf("TOML: %+v", doc)
 	}
-	document = mustParse(t, "x.md", "---\ntitle: Foo: bar\ntags: [\n---\nText.\n")
-	if document.Title != "Foo: bar" || document.Markdown() != "Text." || document.Metadata["front_matter_error"] == nil {
-		t.Errorf("broken YAML: %+v", document)
+	doc = mustParse(t, "x.md", "---\ntitle: Foo: bar\ntags: [\n---\nText.\n")
+	if doc.Title != "Foo: bar" || doc.Markdown() != "Text." || doc.Metadata["front_matter_error"] == nil {
+		t.Errorf("broken YAML: %+v", doc)
 	}
-	document = mustParse(t, "x.md", "---\n\nNo front matter, two rules.\n\n---\n\nMore.\n")
-	if !strings.Contains(document.Markdown(), "No front matter") {
-		t.Errorf("text between rules is lost: %q", document.Markdown())
+	doc = mustParse(t, "x.md", "---\n\nNo front matter, two rules.\n\n---\n\nMore.\n")
+	if !strings.Contains(doc.Markdown(), "No front matter") {
+		t.Errorf("text between rules is lost: %q", doc.Markdown())
 	}
-	document = mustParse(t, "x.md", "---\ndescription: All there is.\n---\n")
-	if document.Markdown() != "All there is." {
-		t.Errorf("a page of description alone has text %q", document.Markdown())
+	doc = mustParse(t, "x.md", "---\ndescription: All there is.\n---\n")
+	if doc.Markdown() != "All there is." {
+		t.Errorf("a page of description alone has text %q", doc.Markdown())
 	}
 }
 
@@ -160,8 +161,8 @@ func TestFactsOfPaths(t *testing.T) {
 		"config/app.yaml":                     {"", "", "config", "config"},
 	} {
 		content := "Text."
-		document := mustParse(t, name, content)
-		if got := [4]string{document.Language, document.Version, document.Section, document.DocType}; got != want {
+		doc := mustParse(t, name, content)
+		if got := [4]string{doc.Language, doc.Version, doc.Section, doc.DocType}; got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
@@ -181,13 +182,13 @@ func TestTitles(t *testing.T) {
 		"page":               {"a.html", "", "<title>Backup of all</title><h1>Backup</h1><p>x", "Backup of all"},
 		"nothing":            {"", "", "text", "Untitled"},
 	} {
-		document, err := parse.Parse(t.Context(), parse.Input{Name: c.file, Title: c.hint, Content: []byte(c.content)})
+		doc, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: c.file, Title: c.hint, Content: []byte(c.content)})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if document.Title != c.want {
-			t.Errorf("%s: got %q, want %q", name, document.Title, c.want)
+		if doc.Title != c.want {
+			t.Errorf("%s: got %q, want %q", name, doc.Title, c.want)
 		}
 	}
 }
@@ -215,18 +216,18 @@ func TestLanguageIsDetectedOnlyWhenSure(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	var limit *parse.LimitError
-	_, err := parse.Parse(t.Context(), parse.Input{Name: "a.txt", Content: make([]byte, 100), Limits: parse.Limits{MaxBytes: 99}})
+	var limit *document.LimitError
+	_, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: "a.txt", Content: make([]byte, 100), Limits: document.Limits{MaxBytes: 99}})
 	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("content beyond the limit gives %v", err)
 	}
-	_, err = parse.Parse(t.Context(), parse.Input{Name: "a.txt", Content: []byte(strings.Repeat("x\n\n", 100)), Limits: parse.Limits{MaxText: 50}})
+	_, err = parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: "a.txt", Content: []byte(strings.Repeat("x\n\n", 100)), Limits: document.Limits{MaxText: 50}})
 	if !errors.As(err, &limit) {
 		t.Errorf("text beyond the limit gives %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = parse.Parse(ctx, parse.Input{Name: "a.md", Content: []byte("x")}); !errors.Is(err, context.Canceled) {
+	if _, err = parse.New(parse.Options{}).Parse(ctx, parse.Input{Name: "a.md", Content: []byte("x")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended context gives %v", err)
 	}
 }
@@ -274,8 +275,8 @@ func TestHostileFilesTakeLittleTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			started := time.Now()
-			document, err := parse.Parse(ctx, parse.Input{Name: c.file, Content: []byte(c.content)})
-			if err == nil && !utf8.ValidString(document.Markdown()) {
+			doc, err := parse.New(parse.Options{}).Parse(ctx, parse.Input{Name: c.file, Content: []byte(c.content)})
+			if err == nil && !utf8.ValidString(doc.Markdown()) {
 				t.Error("the text is no UTF-8")
 			}
 			if took := time.Since(started); took > 10*time.Second {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"magpie/internal/ingest/document"
 )
 
 // maxField is the longest cell, in bytes, that is believed: a quote that is never closed makes the rest of the file one
@@ -14,7 +16,7 @@ import (
 const maxField = 256 << 10
 
 // readSeparated reads a table of separated values whose first row names the columns.
-func readSeparated(ctx context.Context, r request) (*draft, error) {
+func readSeparated(ctx context.Context, r request) (*document.Draft, error) {
 	comma := separator(r.name, r.text)
 	rows, err := separatedRows(ctx, r.text, comma, true)
 	if errors.Is(err, errQuotes) {
@@ -24,9 +26,9 @@ func readSeparated(ctx context.Context, r request) (*draft, error) {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return &draft{}, nil
+		return &document.Draft{}, nil
 	}
-	return &draft{blocks: []Block{newTable(rows[0], rows[1:])}, extra: map[string]any{"rows": len(rows) - 1}}, nil
+	return &document.Draft{Blocks: []document.Block{document.NewTable(rows[0], rows[1:])}, Extra: map[string]any{"rows": len(rows) - 1}}, nil
 }
 
 var errQuotes = errors.New("a quote is not closed")
@@ -80,7 +82,7 @@ func separator(name, text string) rune {
 	case "tsv", "tab":
 		return '\t'
 	}
-	head := truncate(text, 64<<10)
+	head := document.Truncate(text, 64<<10)
 	if end := strings.LastIndexByte(head, '\n'); end > 0 && len(head) < len(text) {
 		head = head[:end]
 	}

@@ -5,21 +5,23 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"magpie/internal/ingest/document"
 )
 
 // readText reads plain text: paragraphs parted by empty lines. A line underlined with = or - is a heading.
-func readText(ctx context.Context, r request) (*draft, error) {
-	w := textWriter{anchors: make(anchors)}
+func readText(ctx context.Context, r request) (*document.Draft, error) {
+	w := textWriter{anchors: make(document.Anchors)}
 	if err := w.read(ctx, r.text, nil); err != nil {
 		return nil, err
 	}
-	return &draft{blocks: w.blocks, prose: true}, nil
+	return &document.Draft{Blocks: w.blocks, Prose: true}, nil
 }
 
 // textWriter collects the lines of plain text into blocks.
 type textWriter struct {
-	anchors anchors
-	blocks  []Block
+	anchors document.Anchors
+	blocks  []document.Block
 	lines   []string
 }
 
@@ -75,10 +77,10 @@ func (w *textWriter) heading(level int, text string) {
 		return
 	}
 	if len(text) > maxHeading {
-		w.blocks = append(w.blocks, Block{Kind: Paragraph, Text: text})
+		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
 		return
 	}
-	w.blocks = append(w.blocks, Block{Kind: Heading, Level: min(level, 6), Text: text, Anchor: w.anchors.take("", text)})
+	w.blocks = append(w.blocks, document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: w.anchors.Take("", text)})
 }
 
 func (w *textWriter) paragraph() {
@@ -86,13 +88,13 @@ func (w *textWriter) paragraph() {
 		return
 	}
 	text := strings.Join(w.lines, "\n")
-	kind := Paragraph
+	kind := document.Paragraph
 	if isItem(w.lines[0]) && len(w.lines) > 1 {
-		kind = List
+		kind = document.List
 	}
 	w.lines = w.lines[:0]
 	if strings.TrimSpace(text) != "" {
-		w.blocks = append(w.blocks, Block{Kind: kind, Text: strings.Trim(text, "\n")})
+		w.blocks = append(w.blocks, document.Block{Kind: kind, Text: strings.Trim(text, "\n")})
 	}
 }
 
@@ -104,7 +106,7 @@ func isItem(line string) bool {
 func (w *textWriter) code(language string, lines []string) {
 	w.paragraph()
 	if text := strings.Trim(dedent(strings.Join(lines, "\n")), "\n"); strings.TrimSpace(text) != "" {
-		w.blocks = append(w.blocks, Block{Kind: Code, Language: language, Text: text})
+		w.blocks = append(w.blocks, document.Block{Kind: document.Code, Language: language, Text: text})
 	}
 }
 

@@ -1,4 +1,4 @@
-package parse
+package document
 
 import (
 	"strconv"
@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// anchors gives the headings of one document their fragments.
-type anchors map[string]int
+// Anchors gives the headings of one document their fragments.
+type Anchors map[string]int
 
-// take returns an explicit anchor as it is, or makes one from the text of a heading as GitHub does: lower case, letters,
+// Take returns an explicit anchor as it is, or makes one from the text of a heading as GitHub does: lower case, letters,
 // digits, - and _ only, blanks as -, and a number where an earlier heading has the same.
-func (a anchors) take(explicit, text string) string {
+func (a Anchors) Take(explicit, text string) string {
 	anchor := explicit
 	if anchor == "" {
 		anchor = slug(text)
@@ -44,5 +44,5 @@ func slug(text string) string {
 			b.WriteRune(r)
 		}
 	}
-	return truncate(b.String(), 200)
+	return Truncate(b.String(), 200)
 }

@@ -1,4 +1,4 @@
-package parse
+package document
 
 import (
 	"strconv"
@@ -6,43 +6,6 @@ import (
 	"time"
 	"unicode/utf8"
 )
-
-// Input is one file as a source gave it.
-type Input struct {
-	// Name is the path in the source, slash separated, or a file name.
-	Name string
-	// MediaType, URL, Title and Language are what the source says, "" when it says nothing. They are hints: what the
-	// file itself says goes before them.
-	MediaType, URL, Title, Language string
-	// Content is the whole file. Parse neither changes nor keeps it.
-	Content []byte
-	// Limits bounds the work; the zero value is the default.
-	Limits Limits
-}
-
-// Limits bounds what one file may cost. Zero fields take the default.
-type Limits struct {
-	// MaxBytes is the largest content, 32 MiB by default.
-	MaxBytes int
-	// MaxText is the most text a document may have, in bytes, 16 MiB by default.
-	MaxText int
-	// MaxDepth is how deep JSON may be nested, 256 by default. Deeper lists, quotes and elements lose their structure
-	// but not their text.
-	MaxDepth int
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.MaxBytes <= 0 {
-		l.MaxBytes = 32 << 20
-	}
-	if l.MaxText <= 0 {
-		l.MaxText = 16 << 20
-	}
-	if l.MaxDepth <= 0 {
-		l.MaxDepth = 256
-	}
-	return l
-}
 
 // BlockKind says what a block is.
 type BlockKind uint8
@@ -87,6 +50,8 @@ type Document struct {
 	Tags []string
 	// CreatedAt and UpdatedAt are zero when the file does not say.
 	CreatedAt, UpdatedAt time.Time
+	// Pages is how many pages, slides or sheets the file has, 0 where the format has none.
+	Pages int
 	// Metadata holds further facts: strings, numbers, booleans and lists of strings.
 	Metadata map[string]any
 	Blocks   []Block
@@ -105,7 +70,7 @@ type Span struct{ Start, End int }
 func (d *Document) Render() (string, []Span) {
 	size := 0
 	for i := range d.Blocks {
-		size += d.Blocks[i].size()
+		size += d.Blocks[i].Size()
 	}
 	var b strings.Builder
 	b.Grow(size)
@@ -128,8 +93,8 @@ func (k *Block) Markdown() string {
 	return b.String()
 }
 
-// size estimates the length of the block as Markdown.
-func (k *Block) size() int {
+// Size estimates the length of the block as Markdown.
+func (k *Block) Size() int {
 	size := len(k.Text) + 16
 	for _, cell := range k.Header {
 		size += 2*len(cell) + 8
@@ -140,6 +105,26 @@ func (k *Block) size() int {
 		}
 	}
 	return size
+}
+
+// Blank reports a block without text.
+func (k *Block) Blank() bool {
+	if k.Kind != Table {
+		return strings.TrimSpace(k.Text) == ""
+	}
+	for _, cell := range k.Header {
+		if cell != "" {
+			return false
+		}
+	}
+	for _, row := range k.Rows {
+		for _, cell := range row {
+			if cell != "" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (k *Block) write(b *strings.Builder) {
@@ -209,19 +194,19 @@ func TableRow(cells []string) string {
 	return b.String()
 }
 
-// Bounds of a table: what it has beyond them goes into its last column.
+// MaxColumns is how wide a table may be: what it has beyond that goes into its last column.
 const (
-	maxColumns = 256
+	MaxColumns = 256
 	maxCells   = 2 << 20
 )
 
-// newTable makes a table whose rows are all as long as its header, and whose cells are on one line.
-func newTable(header []string, rows [][]string) Block {
+// NewTable makes a table whose rows are all as long as its header, and whose cells are on one line.
+func NewTable(header []string, rows [][]string) Block {
 	width := len(header)
 	for _, row := range rows {
 		width = max(width, len(row))
 	}
-	width = min(width, maxColumns, max(maxCells/(len(rows)+1), 1))
+	width = min(width, MaxColumns, max(maxCells/(len(rows)+1), 1))
 	table := Block{Kind: Table, Header: fitRow(header, width), Rows: make([][]string, 0, len(rows))}
 	for i := len(header); i < width; i++ {
 		table.Header[i] = "Column " + strconv.Itoa(i+1)
@@ -262,8 +247,8 @@ func cellText(text string) string {
 	return b.String()
 }
 
-// truncate cuts text to at most n bytes on a rune border.
-func truncate(text string, n int) string {
+// Truncate cuts text to at most n bytes on a rune border.
+func Truncate(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

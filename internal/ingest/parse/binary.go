@@ -1,0 +1,93 @@
+package parse
+
+// binary returns the reader of a binary format by its short name.
+func (p *Parser) binary(name string) (format, bool) {
+	switch name {
+	default:
+		return format{}, false
+	}
+}
+
+// binaryExtension returns the short name of the binary format of a file extension, "" for others.
+func binaryExtension(extension string) string {
+	switch extension {
+	case "pdf", "rtf", "epub", "zip", "tar", "msg", "eml", "mbox":
+		return extension
+	case "docx", "docm", "dotx", "dotm":
+		return "docx"
+	case "pptx", "pptm", "ppsx", "ppsm", "potx":
+		return "pptx"
+	case "xlsx", "xlsm", "xltx", "xltm":
+		return "xlsx"
+	case "doc", "dot":
+		return "doc"
+	case "ppt", "pps", "pot":
+		return "ppt"
+	case "xls", "xlt":
+		return "xls"
+	case "odt", "ott", "fodt":
+		return "odt"
+	case "ods", "ots", "fods":
+		return "ods"
+	case "odp", "otp", "fodp":
+		return "odp"
+	case "gz", "tgz":
+		return "gzip"
+	case "bz2", "tbz2", "tbz":
+		return "bzip2"
+	case "png", "gif", "webp", "bmp":
+		return "image/" + extension
+	case "jpg", "jpeg":
+		return "image/jpeg"
+	case "tif", "tiff":
+		return "image/tiff"
+	}
+	return ""
+}
+
+// binaryMediaType returns the short name of the binary format of a media type, "" for others.
+func binaryMediaType(base string) string {
+	switch base {
+	case "application/pdf":
+		return "pdf"
+	case "application/rtf", "text/rtf":
+		return "rtf"
+	case "application/epub+zip":
+		return "epub"
+	case "application/zip", "application/x-zip-compressed":
+		return "zip"
+	case "application/x-tar":
+		return "tar"
+	case "application/gzip", "application/x-gzip":
+		return "gzip"
+	case "application/x-bzip2":
+		return "bzip2"
+	case "message/rfc822":
+		return "eml"
+	case "application/mbox":
+		return "mbox"
+	case "application/vnd.ms-outlook":
+		return "msg"
+	case "application/msword":
+		return "doc"
+	case "application/vnd.ms-excel":
+		return "xls"
+	case "application/vnd.ms-powerpoint":
+		return "ppt"
+	case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+		return "docx"
+	case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+		return "xlsx"
+	case "application/vnd.openxmlformats-officedocument.presentationml.presentation":
+		return "pptx"
+	case "application/vnd.oasis.opendocument.text":
+		return "odt"
+	case "application/vnd.oasis.opendocument.spreadsheet":
+		return "ods"
+	case "application/vnd.oasis.opendocument.presentation":
+		return "odp"
+	case "image/png", "image/jpeg", "image/tiff", "image/gif", "image/webp", "image/bmp":
+		return base
+	}
+	return ""
+}

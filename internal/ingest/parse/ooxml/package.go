@@ -1,0 +1,178 @@
+package ooxml
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/xmlscan"
+	"magpie/internal/ingest/parse/zipfile"
+)
+
+// Package is an Office Open XML file: parts and the relationships between them. It is for one goroutine.
+type Package struct {
+	// Format is what the file is called in errors: "Word document".
+	Format string
+
+	archive *zipfile.Archive
+}
+
+// Relationship is a link from one part to another, or to an address outside.
+type Relationship struct {
+	// Type is the last word of the relationship's type: "hyperlink", "styles", "notesSlide".
+	Type string
+	// Target is the path of the part, or the address of what is outside.
+	Target string
+	// External tells that the target is outside of the file.
+	External bool
+}
+
+// Open opens a package. The errors are those of zipfile.Open.
+func Open(in document.Source, format string) (*Package, error) {
+	archive, err := zipfile.Open(in.Content, format, in.Limits, in.Budget)
+	if err != nil {
+		return nil, err
+	}
+	return &Package{Format: format, archive: archive}, nil
+}
+
+// Damaged makes the error of a package that lacks something.
+func (p *Package) Damaged(detail string, cause error) error {
+	return &document.DamagedError{Format: p.Format, Detail: detail, Cause: cause}
+}
+
+// Has reports whether there is such a part.
+func (p *Package) Has(part string) bool { return p.archive.Has(part) }
+
+// Read returns a whole part; fs.ErrNotExist when it is not there.
+func (p *Package) Read(part string) ([]byte, error) { return p.archive.Read(part) }
+
+// Open opens a part to be read as a stream; fs.ErrNotExist when it is not there.
+func (p *Package) Open(part string) (io.ReadCloser, error) { return p.archive.Open(part) }
+
+// Scan reads a part as XML and hands the scanner to a function. A part that is no XML is a *document.DamagedError, one
+// that is not there fs.ErrNotExist; other errors are the function's. That the function ends with io.EOF is no error.
+func (p *Package) Scan(part string, read func(*xmlscan.Scanner) error) error {
+	r, err := p.archive.Open(part)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read from
+	err = read(xmlscan.New(r))
+	if syntax, ok := errors.AsType[*xmlscan.SyntaxError](err); ok {
+		return p.Damaged(path.Base(part)+": "+syntax.Error(), err)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// Relationships returns the relationships of a part by their ids, those of the package for "". There are none where the
+// file has no such part.
+func (p *Package) Relationships(part string) (map[string]Relationship, error) {
+	folder, base := path.Split(part)
+	found := make(map[string]Relationship)
+	err := p.Scan(folder+"_rels/"+base+".rels", func(s *xmlscan.Scanner) error {
+		for {
+			kind, err := s.Next()
+			if err != nil {
+				return err
+			}
+			if kind != xmlscan.Start || s.Name() != "Relationship" {
+				continue
+			}
+			r := Relationship{Type: path.Base(s.Attr("Type")), Target: s.Attr("Target"), External: s.Attr("TargetMode") == "External"}
+			if !r.External {
+				r.Target = resolve(folder, r.Target)
+			}
+			found[s.Attr("Id")] = r
+		}
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read relationships: %w", err)
+	}
+	return found, nil
+}
+
+// resolve makes the path of a part out of a target as it is written in a part of the folder.
+func resolve(folder, target string) string {
+	if strings.HasPrefix(target, "/") {
+		return strings.TrimPrefix(path.Clean(target), "/")
+	}
+	return strings.TrimPrefix(path.Clean("/"+folder+"/"+target), "/")
+}
+
+// MainPart returns the path of the part that the package is about. The error is a *document.DamagedError when there is none.
+func (p *Package) MainPart() (string, error) {
+	relationships, err := p.Relationships("")
+	if err != nil {
+		return "", err
+	}
+	for _, r := range relationships {
+		if r.Type == "officeDocument" && !r.External && p.Has(r.Target) {
+			return r.Target, nil
+		}
+	}
+	for _, part := range []string{"word/document.xml", "ppt/presentation.xml", "xl/workbook.xml"} {
+		if p.Has(part) {
+			return part, nil
+		}
+	}
+	return "", p.Damaged("its main part is missing", nil)
+}
+
+// Properties returns what the file says about itself, by the keys of document.Draft.Meta. Properties that cannot be read
+// are left out: a file is not lost for them.
+func (p *Package) Properties() map[string]any {
+	meta := make(map[string]any)
+	keys := map[string]string{
+		"title": "title", "creator": "author", "description": "description", "keywords": "keywords", "category": "category",
+		"created": "created", "modified": "modified", "language": "language", "version": "version", "subject": "subject",
+		"lastModifiedBy": "last_modified_by", "Company": "company", "Application": "application",
+	}
+	for _, part := range p.propertyParts() {
+		_ = p.Scan(part, func(s *xmlscan.Scanner) error { // a file is not lost for its properties
+			for {
+				kind, err := s.Next()
+				if err != nil {
+					return err
+				}
+				key, wanted := keys[s.Name()]
+				if kind != xmlscan.Start || !wanted {
+					continue
+				}
+				text, err := s.InnerText()
+				if err != nil {
+					return err
+				}
+				if text = strings.TrimSpace(text); text != "" && meta[key] == nil {
+					meta[key] = text
+				}
+			}
+		})
+	}
+	return meta
+}
+
+func (p *Package) propertyParts() []string {
+	parts := []string{"docProps/core.xml", "docProps/app.xml"}
+	relationships, err := p.Relationships("")
+	if err != nil {
+		return parts
+	}
+	for _, r := range relationships {
+		switch {
+		case r.External:
+		case r.Type == "core-properties":
+			parts[0] = r.Target
+		case r.Type == "extended-properties":
+			parts[1] = r.Target
+		}
+	}
+	return parts
+}

@@ -1,0 +1,97 @@
+package parse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"magpie/internal/ingest/document"
+)
+
+// Options sets a parser up. The zero value is useful.
+type Options struct {
+	// Grace is how long after the end of its context a reader may go on before it is left behind, 2 seconds by default.
+	Grace time.Duration
+}
+
+// Parser reads files of every format. It is safe for concurrent use.
+type Parser struct {
+	opt     Options
+	readers sync.WaitGroup
+}
+
+// New makes a parser. Close it when it is no longer used.
+func New(opt Options) *Parser {
+	if opt.Grace <= 0 {
+		opt.Grace = 2 * time.Second
+	}
+	return &Parser{opt: opt}
+}
+
+// Close waits for the readers that are still at work and gives back what they share.
+func (p *Parser) Close() error {
+	p.readers.Wait()
+	return nil
+}
+
+// PanicError says that a fault in Magpie was met while a document was read; the document is not to blame.
+type PanicError struct {
+	// Value is what was panicked with, Stack where. They may quote the document: keep them out of logs.
+	Value any
+	Stack []byte
+}
+
+// Error says no more than the kind of the fault, since the value may quote the document.
+func (e *PanicError) Error() string {
+	if cause, ok := e.Value.(error); ok {
+		var runtime interface{ RuntimeError() }
+		if errors.As(cause, &runtime) {
+			return "internal fault while the document was processed: " + cause.Error()
+		}
+	}
+	return "internal fault while the document was processed"
+}
+
+// watched runs a reader. Its panic is an error, and a reader that does not end soon after the context is left behind, so
+// that one file cannot hold a worker.
+func (p *Parser) watched(ctx context.Context, read func(context.Context) (*document.Document, error)) (*document.Document, error) {
+	type outcome struct {
+		document *document.Document
+		err      error
+	}
+	done := make(chan outcome, 1)
+	p.readers.Go(func() {
+		var out outcome
+		defer func() {
+			if value := recover(); value != nil {
+				out = outcome{err: &PanicError{Value: value, Stack: debug.Stack()}}
+			}
+			done <- out
+		}()
+		out.document, out.err = read(ctx)
+	})
+	select {
+	case out := <-done:
+		return out.document, ended(ctx, out.err)
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(p.opt.Grace)
+	defer grace.Stop()
+	select {
+	case out := <-done:
+		return out.document, ended(ctx, out.err)
+	case <-grace.C:
+		return nil, fmt.Errorf("parse: %w", ctx.Err())
+	}
+}
+
+// ended gives a reader's error the context's as a cause where that is why it ended.
+func ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("parse: %w", ctx.Err())
+	}
+	return err
+}
