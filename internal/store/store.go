@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
@@ -51,6 +52,10 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 			return fmt.Errorf("look the vector types up (has the schema been migrated?): %w", err)
 		}
 		return nil
+	}
+	// A connection that broke while it was idle is found before a query is lost on it.
+	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > time.Second || !quiet(p.Conn)
 	}
 	pool, err := open(ctx, cfg)
 	if err != nil {
