@@ -1,11 +1,17 @@
 package parse
 
-// binary returns the reader of a binary format by its short name.
+import "magpie/internal/ingest/parse/archive"
+
+// binary returns the reader of a binary format, or of a mail, by its short name.
 func (p *Parser) binary(name string) (format, bool) {
+	form := format{name: name}
 	switch name {
+	case "zip", "tar", "gzip", "bzip2":
+		form.open, form.strict = archive.Read, true
 	default:
 		return format{}, false
 	}
+	return form, true
 }
 
 // binaryExtension returns the short name of the binary format of a file extension, "" for others.

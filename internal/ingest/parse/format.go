@@ -19,7 +19,7 @@ type format struct {
 	// read reads a text format, open a binary one; the other is nil.
 	read func(context.Context, request) (*document.Draft, error)
 	open func(context.Context, document.Source) (*document.Draft, error)
-	// strict tells of a binary format that a file which is plain text cannot be, whatever its name says.
+	// strict tells of a binary format that a file named so is damaged when it is plain text; of others the content decides.
 	strict bool
 }
 

@@ -88,10 +88,6 @@ func (p *Parser) signed(kind string, named format, isNamed bool, extension strin
 		if refused := refusedExtension(extension); refused != "" {
 			return format{}, &document.UnsupportedError{Reason: notSupported(refused)}
 		}
-	case "gzip":
-		if isNamed && named.name == "svg" {
-			return format{}, &document.UnsupportedError{Reason: notSupported("image/svg+xml")}
-		}
 	}
 	if form, found := p.binary(kind); found {
 		return form, nil
@@ -99,7 +95,7 @@ func (p *Parser) signed(kind string, named format, isNamed bool, extension strin
 	if kind == "ole" {
 		kind = "application/x-ole-storage"
 	}
-	return format{}, &document.UnsupportedError{Reason: p.refusal(kind)}
+	return format{}, &document.UnsupportedError{Reason: notSupported(kind)}
 }
 
 // isBinary reports content that is no text in any encoding that is read.

@@ -12,21 +12,16 @@ func (p *Parser) Supported(name, mediaType string) (reason string, ok bool) {
 		return "", true
 	}
 	if refused := refusedExtension(extensionOf(name)); refused != "" {
-		return p.refusal(refused), false
+		return notSupported(refused), false
 	}
 	if _, found := p.formatByMediaType(mediaType); found {
 		return "", true
 	}
 	base, _, err := mime.ParseMediaType(mediaType)
 	if err == nil && refusedMediaType(base) {
-		return p.refusal(base), false
+		return notSupported(base), false
 	}
 	return "", true
-}
-
-// refusal says why a format is not read.
-func (p *Parser) refusal(mediaType string) string {
-	return notSupported(mediaType)
 }
 
 func notSupported(mediaType string) string { return "format not supported: " + mediaType }
