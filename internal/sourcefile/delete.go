@@ -13,6 +13,7 @@ import (
 	entfile "magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/internal/apierr"
+	"magpie/internal/member"
 	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
@@ -66,14 +67,14 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 				return apierr.Wrap("delete files", err)
 			}
 			found, err := client.Document.Query().
-				Where(document.ConnectorID(connector.ID), document.SourceIDIn(batch...), document.StatusNEQ(document.StatusDeleted)).
+				Where(document.ConnectorID(connector.ID), document.Or(document.SourceIDIn(batch...), member.Of(batch...)), document.StatusNEQ(document.StatusDeleted)).
 				IDs(ctx)
 			if err != nil {
 				return apierr.Wrap("look for the documents of deleted files", err)
 			}
 			documents = append(documents, found...)
 			err = client.SyncItem.Update().
-				Where(syncitem.ConnectorID(connector.ID), syncitem.SourceIDIn(batch...), syncitem.StatusNEQ(syncitem.StatusDeleted)).
+				Where(syncitem.ConnectorID(connector.ID), syncitem.Or(syncitem.SourceIDIn(batch...), member.Of(batch...)), syncitem.StatusNEQ(syncitem.StatusDeleted)).
 				SetStatus(syncitem.StatusDeleted).SetReason("the file was deleted").SetRetryable(false).
 				Exec(ctx)
 			if err != nil {

@@ -35,12 +35,22 @@ type model struct {
 	mu    sync.Mutex
 	texts int
 	err   error
+	// embedding, when set, is asked before texts are embedded; n were before.
+	embedding func(ctx context.Context, n int) error
 }
 
 func (*model) Model() string   { return "counting" }
 func (*model) Dimensions() int { return 4 }
 
-func (m *model) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+func (m *model) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+	m.mu.Lock()
+	n, ask := m.texts, m.embedding
+	m.mu.Unlock()
+	if ask != nil {
+		if err := ask(ctx, n); err != nil {
+			return nil, err
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
@@ -59,6 +69,12 @@ func (m *model) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err = err
+}
+
+func (m *model) hook(embedding func(ctx context.Context, n int) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.embedding = embedding
 }
 
 // embedded is how many texts were embedded since the last call.

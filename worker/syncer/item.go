@@ -20,6 +20,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/parse/archive"
 	"magpie/internal/syncjob"
 )
 
@@ -27,6 +28,8 @@ import (
 type task struct {
 	item  connectors.Item
 	known syncjob.Known
+	// member is set for a member of an archive, whose content is at hand.
+	member *archive.Member
 }
 
 // deferral gathers the items that have to wait, for which the slice will end.
@@ -90,6 +93,12 @@ func (s *slice) do(ctx context.Context, t task) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err // the end of the slice
 	}
+	if t.member != nil {
+		return s.doMember(ctx, t)
+	}
+	if kept, err := s.keepArchive(ctx, t); kept || err != nil {
+		return err
+	}
 	content, err := s.fetch(ctx, t.item)
 	if err != nil {
 		return s.fetchFailed(ctx, t, err)
@@ -97,6 +106,14 @@ func (s *slice) do(ctx context.Context, t task) (err error) {
 	if content == nil {
 		return s.settle(ctx, t, syncitem.StatusFailed, tooLarge(s.engine.opt.MaxBytes), false)
 	}
+	if s.engine.parser.IsArchive(t.item.Path, t.item.MediaType, content) {
+		return s.expand(ctx, t, content)
+	}
+	return s.process(ctx, t, content)
+}
+
+// process makes the document of an item's content, unless it is the stored one.
+func (s *slice) process(ctx context.Context, t task, content []byte) error {
 	hash := ingest.Hash(content)
 	if s.job.Mode != entjob.ModeFull && t.known.Live() && bytes.Equal(t.known.Hash, hash[:]) {
 		return s.refresh(ctx, t)
@@ -198,9 +215,20 @@ func (s *slice) serviceFailed(ctx context.Context, t task, err serviceError) err
 	return s.settle(ctx, t, syncitem.StatusFailed, "the embedding model is not available", true)
 }
 
-// settle writes an outcome without a document. A document that is there keeps
-// its content, and says why it is not the newest.
+// settle writes an outcome without a document. What is there of the item, a
+// document or those of an archive's members, keeps its content.
 func (s *slice) settle(ctx context.Context, t task, status syncitem.Status, reason string, retryable bool) error {
+	if t.member == nil && t.known.Listed {
+		if err := s.keepMembers(ctx, t.item.ID); err != nil {
+			return err
+		}
+	}
+	return s.conclusion(ctx, t, status, reason, retryable)
+}
+
+// conclusion writes an outcome. A document that is there says why it is not the
+// newest.
+func (s *slice) conclusion(ctx context.Context, t task, status syncitem.Status, reason string, retryable bool) error {
 	entry := syncjob.Entry{
 		SourceID: t.item.ID, Path: t.item.Path, Document: t.known.Document, Status: status, Reason: reason, Retryable: retryable,
 		SourceVersion: t.item.Version, PipelineVersion: ingest.Version,

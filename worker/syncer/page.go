@@ -16,15 +16,25 @@ import (
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
+	"magpie/internal/ingest/parse/archive"
 	"magpie/internal/syncjob"
 )
 
 const maxVersionBytes = 1024
 
-// page decides every item of a page: it looks up what is known, writes what can
-// be said at once in one statement, and works through the rest.
+// page decides every item of a page.
 func (s *slice) page(ctx context.Context, items []connectors.Item) error {
-	items = s.proper(items)
+	return s.take(ctx, s.proper(items), s.decide, nil)
+}
+
+// decision is how it is said what becomes of an item as far as that can be said
+// without its content; fetch means that it cannot, and the entry is a pending one.
+type decision func(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool)
+
+// take looks up what is known of items, writes what can be said at once in one
+// statement, and works through the rest. The members are those of an archive, by
+// source id, where the items are such.
+func (s *slice) take(ctx context.Context, items []connectors.Item, decide decision, members map[string]*archive.Member) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -39,6 +49,7 @@ func (s *slice) page(ctx context.Context, items []connectors.Item) error {
 	var entries []syncjob.Entry
 	var todo []task
 	var hidden []uuid.UUID
+	var without []string // what was listed before and has no document now
 	collected := 0
 	now := s.engine.opt.Now()
 	for _, item := range items {
@@ -49,9 +60,12 @@ func (s *slice) page(ctx context.Context, items []connectors.Item) error {
 		if !k.Seen || k.Status == syncitem.StatusDeleted {
 			collected++
 		}
-		entry, fetch := s.decide(item, k, now)
-		if fetch {
-			todo = append(todo, task{item: item, known: k})
+		entry, fetch := decide(item, k, now)
+		switch {
+		case fetch:
+			todo = append(todo, task{item: item, known: k, member: members[item.ID]})
+		case members == nil && k.Listed && k.Document == uuid.Nil:
+			without = append(without, item.ID)
 		}
 		if k.Suppressed && k.Live() {
 			// Deleted by hand while a worker was storing it.
@@ -76,11 +90,13 @@ func (s *slice) page(ctx context.Context, items []connectors.Item) error {
 	if len(entries) > len(todo) {
 		s.progress.Store(true)
 	}
+	if err := s.keepMembers(ctx, without...); err != nil {
+		return err
+	}
 	return s.workThrough(ctx, todo)
 }
 
-// decide says what becomes of an item as far as that can be said without its
-// content; fetch means that it cannot, and the entry is a pending one.
+// decide is the decision on an item of the source.
 func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool) {
 	e = syncjob.Entry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped}
 	if k.Suppressed {
@@ -105,6 +121,7 @@ func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e 
 		(k.Status == syncitem.StatusIndexed || k.Status == syncitem.StatusUnchanged):
 		e.Status, e.SourceVersion, e.PipelineVersion = syncitem.StatusUnchanged, item.Version, ingest.Version
 		return e, false
+	case k.Reason == archiveReason: // do looks at its members
 	case same && k.Status == syncitem.StatusSkipped && k.SourceVersion == item.Version && k.Reason != "":
 		// Its content showed that it is none for us, and has not changed.
 		e.Reason, e.SourceVersion, e.PipelineVersion = k.Reason, item.Version, ingest.Version

@@ -12,8 +12,10 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent/document"
+	"magpie/ent/predicate"
 	"magpie/ent/syncitem"
 	entjob "magpie/ent/syncjob"
+	"magpie/internal/member"
 	"magpie/internal/syncjob"
 )
 
@@ -137,8 +139,14 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	for i, path := range paths {
 		names[i] = strings.TrimLeft(path, "/")
 	}
+	named := []predicate.Document{document.PathIn(names...)}
+	for _, name := range names {
+		if s.engine.parser.NamesArchive(name) {
+			named = append(named, document.And(document.PathHasPrefix(name+"/"), member.Is))
+		}
+	}
 	rows, err := s.engine.client.Document.Query().
-		Where(document.ConnectorID(s.connector.ID), document.PathIn(names...), document.StatusNEQ(document.StatusDeleted)).
+		Where(document.ConnectorID(s.connector.ID), document.Or(named...), document.StatusNEQ(document.StatusDeleted)).
 		Select(document.FieldID, document.FieldSourceID, document.FieldPath).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for the documents of missing paths: %w", err)

@@ -66,6 +66,21 @@ func isTar(content []byte) bool {
 	return err == nil && header.Name != ""
 }
 
+// HoldsTar reports whether a gzip or bzip2 file has a tar archive in it, rather than a single file.
+func HoldsTar(content []byte) bool {
+	var r io.Reader = bzip2.NewReader(bytes.NewReader(content))
+	if bytes.HasPrefix(content, []byte("\x1F\x8B")) {
+		unpacked, err := gzip.NewReader(bytes.NewReader(content))
+		if err != nil {
+			return false
+		}
+		r = unpacked
+	}
+	head := make([]byte, 512)
+	_, err := io.ReadFull(r, head)
+	return err == nil && isTar(head)
+}
+
 func damaged(format string, err error) error {
 	detail := "it cannot be read"
 	switch {

@@ -120,6 +120,19 @@ func TestMembersOfEveryKindOfArchive(t *testing.T) {
 	}
 }
 
+func TestCompressedArchivesAreToldFromCompressedFiles(t *testing.T) {
+	t.Parallel()
+	tape := tarred(t, file{"a.md", "one"})
+	for name, c := range map[string]struct {
+		content []byte
+		want    bool
+	}{"tar": {gzipped(t, tape), true}, "file": {gzipped(t, bytes.Repeat([]byte("text "), 200)), false}, "short": {gzipped(t, []byte("x")), false}, "cut": {[]byte("\x1F\x8B"), false}, "other": {[]byte("BZh"), false}} {
+		if got := archive.HoldsTar(c.content); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestDamageAndLimits(t *testing.T) {
 	t.Parallel()
 	long := file{"long.md", strings.Repeat("0123456789abcdef", 1000)}
