@@ -1,7 +1,6 @@
 package document
 
 import (
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,41 +19,60 @@ const (
 	Quote
 )
 
+// String returns the kind's name: "heading", "paragraph", "list", "table", "code", "quote".
+func (k BlockKind) String() string {
+	names := [...]string{"heading", "paragraph", "list", "table", "code", "quote"}
+	if int(k) >= len(names) {
+		return "block"
+	}
+	return names[k]
+}
+
+// MarshalText returns the kind's name.
+func (k BlockKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // Block is one piece of a document.
 type Block struct {
-	Kind BlockKind
+	Kind BlockKind `json:"kind"`
 	// Level of a heading, 1 to 6.
-	Level int
+	Level int `json:"level,omitempty"`
 	// Text is the text in Markdown; plain text for a heading, the code itself for code (no fence), without the marks for
 	// a quote, empty for a table.
-	Text string
+	Text string `json:"text,omitempty"`
 	// Language of code, as the file names it; "" when unknown.
-	Language string
+	Language string `json:"language,omitempty"`
 	// Header and Rows are the cells of a table, in Markdown on one line. Every row is as long as Header.
-	Header []string
-	Rows   [][]string
+	Header []string   `json:"header,omitempty"`
+	Rows   [][]string `json:"rows,omitempty"`
 	// Page counts from 1 where the format has pages, else 0.
-	Page int
+	Page int `json:"page,omitempty"`
 	// Anchor is the fragment by which a heading is reached on the page, unique within the document.
-	Anchor string
+	Anchor string `json:"anchor,omitempty"`
 }
 
 // Document is what a file says and what is known about it.
 type Document struct {
 	// Title is never empty.
-	Title string
+	Title string `json:"title"`
+	// Format is what the file was read as, a short name: "markdown", "pdf", "docx".
+	Format string `json:"format"`
 	// Language is an ISO 639-1 code in lower case, "" when unknown. Author, Section, Version may be empty. DocType is a
 	// short lower-case name.
-	Language, Author, Section, Version, DocType string
+	Language string `json:"language,omitempty"`
+	Author   string `json:"author,omitempty"`
+	Section  string `json:"section,omitempty"`
+	Version  string `json:"version,omitempty"`
+	DocType  string `json:"doc_type"`
 	// Tags are trimmed, without repetition.
-	Tags []string
+	Tags []string `json:"tags,omitempty"`
 	// CreatedAt and UpdatedAt are zero when the file does not say.
-	CreatedAt, UpdatedAt time.Time
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 	// Pages is how many pages, slides or sheets the file has, 0 where the format has none.
-	Pages int
+	Pages int `json:"pages,omitempty"`
 	// Metadata holds further facts: strings, numbers, booleans and lists of strings.
-	Metadata map[string]any
-	Blocks   []Block
+	Metadata map[string]any `json:"metadata,omitempty"`
+	Blocks   []Block        `json:"blocks"`
 }
 
 // Markdown returns the whole text.
@@ -169,82 +187,6 @@ func Fence(code string) string {
 		}
 	}
 	return strings.Repeat("`", longest+1)
-}
-
-// TableHead returns the first two lines of a table.
-func TableHead(header []string) string {
-	var b strings.Builder
-	b.WriteString(TableRow(header))
-	b.WriteString("\n|")
-	for range header {
-		b.WriteString(" --- |")
-	}
-	return b.String()
-}
-
-// TableRow returns one line of a table.
-func TableRow(cells []string) string {
-	var b strings.Builder
-	b.WriteByte('|')
-	for _, cell := range cells {
-		b.WriteByte(' ')
-		b.WriteString(cell)
-		b.WriteString(" |")
-	}
-	return b.String()
-}
-
-// MaxColumns is how wide a table may be: what it has beyond that goes into its last column.
-const (
-	MaxColumns = 256
-	maxCells   = 2 << 20
-)
-
-// NewTable makes a table whose rows are all as long as its header, and whose cells are on one line.
-func NewTable(header []string, rows [][]string) Block {
-	width := len(header)
-	for _, row := range rows {
-		width = max(width, len(row))
-	}
-	width = min(width, MaxColumns, max(maxCells/(len(rows)+1), 1))
-	table := Block{Kind: Table, Header: fitRow(header, width), Rows: make([][]string, 0, len(rows))}
-	for i := len(header); i < width; i++ {
-		table.Header[i] = "Column " + strconv.Itoa(i+1)
-	}
-	for _, row := range rows {
-		table.Rows = append(table.Rows, fitRow(row, width))
-	}
-	return table
-}
-
-func fitRow(cells []string, width int) []string {
-	fitted := make([]string, width)
-	for i := range min(len(cells), width) {
-		fitted[i] = cellText(cells[i])
-	}
-	if len(cells) > width && width > 0 {
-		fitted[width-1] = cellText(strings.Join(cells[width-1:], ", "))
-	}
-	return fitted
-}
-
-// cellText puts a cell on one line and escapes the bars in it.
-func cellText(text string) string {
-	text = strings.TrimSpace(text)
-	if strings.ContainsAny(text, "\n\r\t") {
-		text = strings.Join(strings.Fields(text), " ")
-	}
-	if !strings.Contains(text, "|") {
-		return text
-	}
-	var b strings.Builder
-	for i := range len(text) {
-		if text[i] == '|' && (i == 0 || text[i-1] != '\\') {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
 }
 
 // Truncate cuts text to at most n bytes on a rune border.

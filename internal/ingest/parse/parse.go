@@ -117,7 +117,7 @@ func describe(in Input, form format, charset string, found *document.Draft) (*do
 		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d bytes, the limit is %d", size, in.Limits.MaxText)}
 	}
 	found.Blocks = blocks
-	d := &document.Document{Metadata: make(map[string]any), Pages: found.Pages}
+	d := &document.Document{Format: form.name, Metadata: make(map[string]any), Pages: found.Pages}
 	applyFacts(d, found)
 	if len(found.Blocks) == 0 {
 		description, _ := d.Metadata["description"].(string)
