@@ -1,13 +1,10 @@
 package cfb
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"strings"
-
-	"github.com/richardlehane/mscfb"
 
 	"magpie/internal/ingest/document"
 )
@@ -15,58 +12,104 @@ import (
 // Magic is how a compound file begins.
 const Magic = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
 
-// maxStream is the largest stream that is read; a file cannot hold more than it is long, but its chains may repeat.
-const maxStream = 128 << 20
-
-// File is an open compound file: its streams by path, storages parted by slashes, in lower case.
+// File is an open compound file: its streams by path, storages parted by slashes, in lower case. It is for one goroutine.
 type File struct {
 	format  string
-	streams map[string][]byte
+	budget  *document.Budget
+	sectors sectors
+	entries []entry
+	byPath  map[string]*stream
 	names   []string
+
+	mini *miniSectors // nil until a short stream is read
 }
 
-// Open reads a compound file. The format is what the file is called in errors. The error is a *document.DamagedError or a
-// *document.LimitError.
+// stream is where a stream begins, and its content once it was read.
+type stream struct {
+	entry   *entry
+	read    bool
+	content []byte
+	err     error
+}
+
+// Open reads the directory of a compound file; streams are read when they are asked for. The content is kept, and must not
+// change while the file is used. The format is what the file is called in errors. Small damage is read over: a last sector
+// that is cut off, a part of the allocation table or of the directory's tree that is missing. The error is a
+// *document.DamagedError or a *document.LimitError.
 func Open(content []byte, format string, budget *document.Budget) (*File, error) {
-	r, err := mscfb.New(bytes.NewReader(content))
+	f := &File{format: format, budget: budget, byPath: make(map[string]*stream)}
+	head, err := readHeader(content)
 	if err != nil {
-		return nil, &document.DamagedError{Format: format, Detail: "its storage cannot be read", Cause: err}
+		return nil, &document.DamagedError{Format: format, Detail: err.Error()}
 	}
-	f := &File{format: format, streams: make(map[string][]byte)}
-	for entry, err := r.Next(); ; entry, err = r.Next() {
-		if errors.Is(err, io.EOF) {
-			return f, nil
-		}
-		if err != nil {
-			return nil, &document.DamagedError{Format: format, Detail: "its storage cannot be read", Cause: err}
-		}
-		if entry.FileInfo().IsDir() || entry.Size <= 0 {
-			continue
-		}
-		if entry.Size > int64(len(content)) || entry.Size > maxStream {
-			return nil, &document.DamagedError{Format: format, Detail: "a stream is longer than the file"}
-		}
-		if err := budget.Spend(entry.Size); err != nil {
-			return nil, err
-		}
-		stream := make([]byte, entry.Size)
-		n, err := io.ReadFull(entry, stream)
-		if err != nil && n == 0 {
-			return nil, &document.DamagedError{Format: format, Detail: "a stream cannot be read", Cause: fmt.Errorf("read stream: %w", err)}
-		}
-		name := strings.ToLower(strings.Join(append(append([]string(nil), entry.Path...), entry.Name), "/"))
-		if _, taken := f.streams[name]; !taken {
-			f.streams[name] = stream[:n]
-			f.names = append(f.names, name)
-		}
+	f.sectors = newSectors(content, head)
+	if err := f.readDirectory(head.directory); err != nil {
+		return nil, err
 	}
+	return f, nil
 }
 
-// Stream returns a stream by its path, whatever its case; false when there is none.
-func (f *File) Stream(path string) ([]byte, bool) {
-	stream, found := f.streams[strings.ToLower(path)]
-	return stream, found
-}
-
-// Names returns the paths of the streams in lower case, in the order of the file.
+// Names returns the paths of the streams in lower case, in the order of the directory.
 func (f *File) Names() []string { return f.names }
+
+// Has reports whether there is such a stream, whatever the case of its path. It reads nothing.
+func (f *File) Has(path string) bool {
+	_, found := f.byPath[strings.ToLower(path)]
+	return found
+}
+
+// Size returns how long a stream should be by the directory, 0 when there is none. Stream returns less of one that is cut
+// off.
+func (f *File) Size(path string) int64 {
+	if s, found := f.byPath[strings.ToLower(path)]; found {
+		return s.entry.size
+	}
+	return 0
+}
+
+// Stream returns a stream by its path, whatever its case; false when there is none, or none that can be read: Read tells
+// why. What is cut off of the stream is missing at its end. The bytes must not be changed.
+func (f *File) Stream(path string) ([]byte, bool) {
+	content, err := f.Read(path)
+	return content, err == nil
+}
+
+// Read is Stream with the reason: fs.ErrNotExist when there is no such stream, a *document.DamagedError when nothing of it
+// can be read, a *document.LimitError when the budget is spent. A stream that is read twice is counted once.
+func (f *File) Read(path string) ([]byte, error) {
+	s, found := f.byPath[strings.ToLower(path)]
+	if !found {
+		return nil, fmt.Errorf("%s has no stream %q: %w", f.format, path, fs.ErrNotExist)
+	}
+	if !s.read {
+		s.content, s.err = f.load(s.entry)
+		s.read = true
+	}
+	return s.content, s.err
+}
+
+func (f *File) load(e *entry) ([]byte, error) {
+	if e.size == 0 {
+		return []byte{}, nil
+	}
+	var content []byte
+	var err error
+	if e.size < miniCutoff {
+		content, err = f.readMini(e.start, e.size)
+	} else {
+		content, err = f.sectors.read(e.start, e.size, f.budget)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(content) == 0 {
+		return nil, f.damaged("a stream cannot be found")
+	}
+	return content, nil
+}
+
+func (f *File) damaged(detail string) error {
+	return &document.DamagedError{Format: f.format, Detail: detail}
+}
+
+var errTooShort = errors.New("it is shorter than the header of its storage")
