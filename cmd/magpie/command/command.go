@@ -45,6 +45,7 @@ type grammar struct {
 	Sync        syncCommand        `cmd:"" group:"operate" help:"Syncs of a connector."`
 	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
 	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
+	Parse       parseCommand       `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
 	Bench       benchCommand       `cmd:"" group:"operate" help:"Measure."`
 	Version     versionCommand     `cmd:"" group:"operate" help:"Print the version."`
 }

@@ -83,7 +83,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	analyzer := analysis.New()
 	a.Index = index.New(a.DB.Pool, analyzer)
-	a.Parser = parse.New(parse.Options{})
+	a.Parser = Parser(a.Config)
 	a.closers = append(a.closers, a.Parser.Close)
 	blobs, err := a.blobs(ctx)
 	if err != nil {

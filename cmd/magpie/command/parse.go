@@ -1,0 +1,156 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"magpie/cmd/magpie/wire"
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse"
+)
+
+type parseCommand struct {
+	Files    []string      `arg:"" name:"file" help:"Files to read; - is the standard input."`
+	Name     string        `help:"What the standard input is called, for its extension."`
+	Passages bool          `help:"Print the passages that the index would get instead of the text."`
+	Timeout  time.Duration `default:"2m" help:"How long one file may take."`
+}
+
+// Run prints what Magpie reads in files.
+func (c *parseCommand) Run(r *runtime) (err error) {
+	settings, err := r.settings(nil)
+	if err != nil {
+		return err
+	}
+	parser := wire.Parser(settings)
+	defer func() { err = errors.Join(err, parser.Close()) }()
+	failed := 0
+	for i, name := range c.Files {
+		if r.Err() != nil {
+			return r.Err()
+		}
+		if err := c.one(r, parser, name, i); err != nil {
+			if len(c.Files) == 1 {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			failed++
+			_, _ = fmt.Fprintf(r.streams.Err, "magpie: %s: %s\n", name, err)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d files could not be read", failed, len(c.Files))
+	}
+	return nil
+}
+
+func (c *parseCommand) one(r *runtime, parser *parse.Parser, name string, at int) error {
+	content, err := c.content(r, name)
+	if err != nil {
+		return err
+	}
+	if name == "-" {
+		name = c.Name
+	}
+	ctx, cancel := context.WithTimeout(r, c.Timeout)
+	defer cancel()
+	found, err := parser.Parse(ctx, parse.Input{Name: name, Content: content})
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("took longer than %s", c.Timeout)
+		}
+		return err //nolint:wrapcheck // made to be shown
+	}
+	return c.print(r, name, found, at)
+}
+
+func (c *parseCommand) content(r *runtime, name string) ([]byte, error) {
+	if name != "-" {
+		content, err := os.ReadFile(name)
+		if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
+			return nil, pathError.Err //nolint:wrapcheck // the caller names the file
+		}
+		return content, err
+	}
+	content, err := io.ReadAll(r.streams.In)
+	if err != nil {
+		return nil, fmt.Errorf("read the standard input: %w", err)
+	}
+	return content, nil
+}
+
+// parsed is the structure of a file as --json prints it.
+type parsed struct {
+	Name string `json:"name"`
+	*document.Document
+	Links    []document.Link `json:"links,omitempty"`
+	Passages []passage       `json:"passages,omitempty"`
+}
+
+type passage struct {
+	Ordinal  int      `json:"ordinal"`
+	Headings []string `json:"headings,omitempty"`
+	Text     string   `json:"text"`
+	Anchor   string   `json:"anchor,omitempty"`
+	Page     int      `json:"page,omitempty"`
+	Start    int      `json:"start"`
+	End      int      `json:"end"`
+}
+
+func (c *parseCommand) print(r *runtime, name string, found *document.Document, at int) error {
+	var passages []passage
+	if c.Passages {
+		for _, p := range chunk.Split(found, chunk.Options{}) {
+			passages = append(passages, passage(p))
+		}
+	}
+	if r.JSON {
+		encoder := json.NewEncoder(r.streams.Out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(parsed{Name: name, Document: found, Links: found.Links(), Passages: passages}); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return nil
+	}
+	if len(c.Files) > 1 {
+		if at > 0 {
+			r.console.Printf("\n")
+		}
+		r.console.Printf("<!-- %s -->\n\n", name)
+	}
+	if !c.Passages {
+		r.console.Printf("%s\n", found.Markdown())
+		return nil
+	}
+	for _, p := range passages {
+		r.console.Printf("<!-- passage %d, bytes %d to %d%s%s -->\n\n%s\n\n", p.Ordinal, p.Start, p.End, where(p), under(p.Headings), p.Text)
+	}
+	return nil
+}
+
+func where(p passage) string {
+	switch {
+	case p.Page > 0:
+		return fmt.Sprintf(", #page=%d", p.Page)
+	case p.Anchor != "":
+		return ", #" + p.Anchor
+	}
+	return ""
+}
+
+func under(headings []string) string {
+	text := ""
+	for _, heading := range headings {
+		text += " > " + heading
+	}
+	if text != "" {
+		text = ", under" + text[2:]
+	}
+	return text
+}
