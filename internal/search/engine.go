@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -171,8 +172,12 @@ func (e *Engine) snapshot(ctx context.Context, workspace uuid.UUID, do func(*pgx
 	return err
 }
 
-// joinURL adds a passage's anchor to its document's address.
-func joinURL(address, anchor string) string {
+// joinURL adds the place of a passage to its document's address: its page where the format has pages, as viewers of PDF
+// understand it (RFC 8118), else the anchor of its heading.
+func joinURL(address, anchor string, page int) string {
+	if page > 0 {
+		anchor = "page=" + strconv.Itoa(page)
+	}
 	if address == "" || anchor == "" || strings.Contains(address, "#") {
 		return address
 	}

@@ -41,7 +41,7 @@ func (e *Engine) hits(ctx context.Context, conn *pgx.Conn, page []*candidate, as
 			if updated != nil {
 				h.UpdatedAt = updated.UTC()
 			}
-			h.URL = joinURL(h.URL, anchor)
+			h.URL = joinURL(h.URL, anchor, h.Page)
 			read[h.Passage] = h
 		}
 		return rows.Err()

@@ -42,7 +42,7 @@ func TestAPassageIsFoundAsSoonAsItIsStored(t *testing.T) {
 	if h.Document != document || h.Collection != id.collection || h.Passage == uuid.Nil || h.Title != "Tides" || h.Section != "sea" ||
 		h.Version != "v1" || h.Language != "en" || h.DocType != "guide" || !slices.Equal(h.Tags, []string{"moon", "water"}) ||
 		!slices.Equal(h.Headings, []string{"Reading tide tables"}) || h.CollectionName != "Docs" || h.Source != "file_upload" ||
-		h.URL != "https://docs.example/sea/tides.md#reading-tide-tables" || h.Text != "High water comes twice a day." ||
+		h.URL != "https://docs.example/sea/tides.md#page=2" || h.Text != "High water comes twice a day." ||
 		h.Snippet != h.Text || h.Page != 2 || h.Metadata["depth"] != 7.5 ||
 		!h.UpdatedAt.Equal(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)) || h.Score < 0.5 || h.Score > 1 {
 		t.Errorf("the hit is %+v", h)
@@ -198,13 +198,17 @@ func TestAnchorsJoinAddresses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
-	for name, c := range map[string]struct{ address, anchor, want string }{
-		"anchorone":   {"https://x.example/p", "part", "https://x.example/p#part"},
-		"anchortwo":   {"https://x.example/p#top", "part", "https://x.example/p#top"},
-		"anchorthree": {"https://x.example/p", "", "https://x.example/p"},
-		"anchorfour":  {"", "part", ""},
+	for name, c := range map[string]struct {
+		address, anchor, want string
+		page                  int
+	}{
+		"anchorone":   {"https://x.example/p", "part", "https://x.example/p#part", 0},
+		"anchortwo":   {"https://x.example/p#top", "part", "https://x.example/p#top", 0},
+		"anchorthree": {"https://x.example/p", "", "https://x.example/p", 0},
+		"anchorfour":  {"", "part", "", 0},
+		"anchorfive":  {"https://x.example/p.pdf", "part", "https://x.example/p.pdf#page=7", 7},
 	} {
-		f.add(id, name, "Text about "+name, func(r *index.Record) { r.URL, r.Passages[0].Anchor = c.address, c.anchor })
+		f.add(id, name, "Text about "+name, func(r *index.Record) { r.URL, r.Passages[0].Anchor, r.Passages[0].Page = c.address, c.anchor, c.page })
 		if got := f.search(id, search.Query{Text: name}).Hits[0].URL; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -270,13 +270,11 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 	found := result.Document
 	record.Title, record.Section, record.Version, record.DocType, record.Language = found.Title, found.Section, found.Version, found.DocType, found.Language
 	record.Author, record.Tags = cmp.Or(found.Author, t.item.Author), found.Tags
+	record.Pages = found.Pages
 	record.CreatedAt, record.UpdatedAt = firstKnown(found.CreatedAt, t.item.CreatedAt), firstKnown(found.UpdatedAt, t.item.ModifiedAt)
 	record.Metadata = metadata(t.item.Metadata, found.Metadata)
 	record.Bytes, record.Hash, record.Text = size, result.Hash[:], result.Text
 	record.Passages, record.Vectors, record.Model = result.Passages, result.Vectors, s.embedder.Model()
-	for i := range result.Passages {
-		record.Pages = max(record.Pages, result.Passages[i].Page)
-	}
 	outcome, err := s.engine.index.Put(ctx, s.run.Scope(), s.fence, record)
 	if err != nil {
 		return s.storeFailed(ctx, t, err)
