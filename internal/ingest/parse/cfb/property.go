@@ -149,8 +149,8 @@ func (p properties) value(id uint32) any {
 // where no document can be from then.
 func FileTime(ticks uint64) time.Time {
 	const toUnix, perSecond = 11_644_473_600, 10_000_000
-	seconds := int64(ticks/perSecond) - toUnix                 //nolint:gosec // at most 2^64/10^7
-	at := time.Unix(seconds, int64(ticks%perSecond)*100).UTC() //nolint:gosec // below 10^9
+	seconds := int64(ticks/perSecond) - toUnix //nolint:gosec // at most 2^64/10^7
+	at := time.Unix(seconds, int64(ticks%perSecond)*100).UTC()
 	if at.Year() < 1970 || at.Year() > 2200 {
 		return time.Time{}
 	}

@@ -153,7 +153,7 @@ func (s *sectors) read(start uint32, size int64, budget *document.Budget) ([]byt
 	}
 	together := true
 	for i, sector := range chain {
-		together = together && sector == chain[0]+uint32(i) //nolint:gosec // at most count
+		together = together && sector == chain[0]+uint32(i)
 	}
 	if together {
 		first := int(chain[0]) << s.header.shift
