@@ -17,6 +17,11 @@ import (
 )
 
 type benchCommand struct {
+	Service benchServiceCommand `cmd:"" default:"withargs" help:"The whole service: sync, search, answers."`
+	Parse   benchParseCommand   `cmd:"" help:"How fast files of each format are read, and what memory large ones take."`
+}
+
+type benchServiceCommand struct {
 	Passages int    `default:"5000" help:"Passages to search, about; made from the demo documents."`
 	Queries  int    `default:"500" help:"Searches to time."`
 	DemoDocs string `hidden:"" type:"path" help:"Folder of the demo documents."`
@@ -46,7 +51,7 @@ type benchResult struct {
 }
 
 // Run measures with a Magpie of its own, whose data it deletes at the end.
-func (c benchCommand) Run(r *runtime) error {
+func (c benchServiceCommand) Run(r *runtime) error {
 	if c.Passages < 1 || c.Queries < 1 {
 		return errors.New("--passages and --queries must be 1 or more")
 	}
@@ -71,7 +76,7 @@ func (c benchCommand) Run(r *runtime) error {
 	return r.console.Result(result, func() { result.print(r.console) })
 }
 
-func (c benchCommand) measure(r *runtime, folder *local.Folder, docs string) (*benchResult, error) {
+func (c benchServiceCommand) measure(r *runtime, folder *local.Folder, docs string) (*benchResult, error) {
 	corpus := filepath.Join(folder.Path(), "corpus")
 	if err := r.console.Step("documents are written", func() error { return writeCorpus(docs, corpus, c.Passages) }); err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func (c benchCommand) measure(r *runtime, folder *local.Folder, docs string) (*b
 	return result, nil
 }
 
-func (c benchCommand) measureIn(r *runtime, d *stack.Dev, corpus string) (*benchResult, error) {
+func (c benchServiceCommand) measureIn(r *runtime, d *stack.Dev, corpus string) (*benchResult, error) {
 	s := newSession(d.App, d.Workspace)
 	rep, err := syncFolder(r, r.console, s, corpus, "Bench", variables{"syncMode": "full"})
 	if err != nil {
@@ -115,7 +120,7 @@ func (c benchCommand) measureIn(r *runtime, d *stack.Dev, corpus string) (*bench
 }
 
 // again syncs what is synced and says how long it took.
-func (c benchCommand) again(r *runtime, s *session, connector uuid.UUID) (time.Duration, error) {
+func (c benchServiceCommand) again(r *runtime, s *session, connector uuid.UUID) (time.Duration, error) {
 	began := time.Now()
 	job, err := startSync(r, s, connector, variables{"syncMode": "auto"})
 	if err != nil {
@@ -131,7 +136,7 @@ func (c benchCommand) again(r *runtime, s *session, connector uuid.UUID) (time.D
 }
 
 // time times searches and answers over HTTP, one after the other.
-func (c benchCommand) time(r *runtime, caller *api) ([]timing, error) {
+func (c benchServiceCommand) time(r *runtime, caller *api) ([]timing, error) {
 	var timings []timing
 	for _, kind := range []struct {
 		what    string

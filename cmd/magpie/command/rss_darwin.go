@@ -1,0 +1,4 @@
+package command
+
+// rssUnit is what the system counts a process's memory in, in bytes.
+const rssUnit = 1
