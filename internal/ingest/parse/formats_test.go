@@ -140,39 +140,3 @@ func TestJSON(t *testing.T) {
 		}
 	}
 }
-
-func TestOfficeCorpusGivesTextOrAReason(t *testing.T) {
-	t.Parallel()
-	manifest, err := os.Open(filepath.Join(corporaFolder, "office", "manifest.csv"))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the shared corpora are not beside this checkout")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = manifest.Close() }()
-	records, err := csv.NewReader(manifest).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, record := range records[1:] {
-		content, err := os.ReadFile(filepath.Join(corporaFolder, "office", record[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: record[0], Content: content})
-		switch record[1] {
-		case "txt", "csv", "html", "md":
-			if err != nil {
-				t.Errorf("%s: %v", record[0], err)
-			} else if text := doc.Title + " " + strings.Join(strings.Fields(doc.Markdown()), " "); !strings.Contains(text, record[3]) {
-				t.Errorf("%s lacks %q", record[0], record[3])
-			}
-		default:
-			var unsupported *document.UnsupportedError
-			if !errors.As(err, &unsupported) || !strings.HasPrefix(unsupported.Reason, "format not supported: ") {
-				t.Errorf("%s: %v", record[0], err)
-			}
-		}
-	}
-}
