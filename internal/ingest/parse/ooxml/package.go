@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"magpie/internal/ingest/document"
@@ -72,8 +75,11 @@ func (p *Package) Scan(part string, read func(*xmlscan.Scanner) error) error {
 	return nil
 }
 
+// maxRelationships bounds how many relationships of a part count.
+const maxRelationships = 100_000
+
 // Relationships returns the relationships of a part by their ids, those of the package for "". There are none where the
-// file has no such part.
+// file has no such part. With an error it returns those that could be read.
 func (p *Package) Relationships(part string) (map[string]Relationship, error) {
 	folder, base := path.Split(part)
 	found := make(map[string]Relationship)
@@ -88,33 +94,42 @@ func (p *Package) Relationships(part string) (map[string]Relationship, error) {
 			}
 			r := Relationship{Type: path.Base(s.Attr("Type")), Target: s.Attr("Target"), External: s.Attr("TargetMode") == "External"}
 			if !r.External {
-				r.Target = resolve(folder, r.Target)
+				r.Target = p.resolve(folder, r.Target)
 			}
-			found[s.Attr("Id")] = r
+			if len(found) < maxRelationships {
+				found[s.Attr("Id")] = r
+			}
 		}
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read relationships: %w", err)
+		return found, fmt.Errorf("read relationships: %w", err)
 	}
 	return found, nil
 }
 
 // resolve makes the path of a part out of a target as it is written in a part of the folder.
-func resolve(folder, target string) string {
-	if strings.HasPrefix(target, "/") {
-		return strings.TrimPrefix(path.Clean(target), "/")
+func (p *Package) resolve(folder, target string) string {
+	target = strings.ReplaceAll(target, "\\", "/")
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + folder + "/" + target
 	}
-	return strings.TrimPrefix(path.Clean("/"+folder+"/"+target), "/")
+	target = strings.TrimPrefix(path.Clean(target), "/")
+	if strings.Contains(target, "%") && !p.Has(target) {
+		if unescaped, err := url.PathUnescape(target); err == nil {
+			return unescaped
+		}
+	}
+	return target
 }
 
 // MainPart returns the path of the part that the package is about. The error is a *document.DamagedError when there is none.
 func (p *Package) MainPart() (string, error) {
 	relationships, err := p.Relationships("")
-	if err != nil {
-		return "", err
+	if _, isDamage := errors.AsType[*document.DamagedError](err); err != nil && !isDamage {
+		return "", err // a limit; without relationships, parts are where they are by custom
 	}
-	for _, r := range relationships {
-		if r.Type == "officeDocument" && !r.External && p.Has(r.Target) {
+	for _, id := range slices.Sorted(maps.Keys(relationships)) {
+		if r := relationships[id]; r.Type == "officeDocument" && !r.External && p.Has(r.Target) {
 			return r.Target, nil
 		}
 	}
@@ -146,17 +161,43 @@ func (p *Package) Properties() map[string]any {
 				if kind != xmlscan.Start || !wanted {
 					continue
 				}
-				text, err := s.InnerText()
+				text, err := boundedText(s, maxProperty)
 				if err != nil {
 					return err
 				}
-				if text = strings.TrimSpace(text); text != "" && meta[key] == nil {
+				if text = property(key, text); text != "" && meta[key] == nil {
 					meta[key] = text
 				}
 			}
 		})
 	}
 	return meta
+}
+
+// maxProperty is how much of a property is kept, in bytes.
+const maxProperty = 8 << 10
+
+// property returns the value of a property, "" for one that says nothing: the titles that programs put in by themselves.
+func property(key, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	switch key {
+	case "keywords":
+		if !strings.Contains(text, ",") {
+			text = strings.ReplaceAll(text, ";", ",")
+		}
+	case "title":
+		if strings.HasPrefix(text, "Microsoft Word - ") || strings.HasPrefix(text, "Microsoft PowerPoint - ") {
+			return ""
+		}
+		switch strings.ToLower(text) {
+		case "slide 1", "folie 1", "diapositive 1", "diapositiva 1", "powerpoint presentation", "powerpoint-präsentation",
+			"présentation powerpoint", "presentación de powerpoint", "presentazione standard di powerpoint",
+			"apresentação do powerpoint", "powerpoint プレゼンテーション", "powerpoint 演示文稿", "презентация powerpoint",
+			"no slide title", "untitled", "document1", "title":
+			return ""
+		}
+	}
+	return text
 }
 
 func (p *Package) propertyParts() []string {

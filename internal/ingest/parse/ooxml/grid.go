@@ -1,0 +1,218 @@
+package ooxml
+
+import (
+	"strings"
+
+	"magpie/internal/ingest/document"
+)
+
+const (
+	// maxSpan is how many columns a cell may reach over.
+	maxSpan = 64
+	// maxRepeat is how long the text of a cell may be, in bytes, to be repeated in the rows that it reaches over, so that
+	// each row can be understood by itself.
+	maxRepeat = 100
+	// maxHeaderRows is how many rows are joined into the header of a table.
+	maxHeaderRows = 4
+)
+
+// grid collects the cells of a table.
+type grid struct {
+	rows []gridRow
+}
+
+type gridRow struct {
+	cells  []gridCell
+	next   int // column of the next cell
+	header bool
+}
+
+// gridCell is a cell with what stands in it.
+type gridCell struct {
+	at, span int
+	below    bool // goes on from the cell above
+	blocks   []document.Block
+}
+
+// row begins a row whose first columns are left out.
+func (g *grid) row() { g.rows = append(g.rows, gridRow{}) }
+
+// skip leaves columns of the last row out.
+func (g *grid) skip(columns int) {
+	row := &g.rows[len(g.rows)-1]
+	row.next = min(row.next+max(columns, 0), document.MaxColumns-1)
+}
+
+// cell appends a cell to the last row and returns how many columns that row now has.
+func (g *grid) cell(c gridCell) int {
+	row := &g.rows[len(g.rows)-1]
+	c.span = min(max(c.span, 1), maxSpan)
+	c.at = min(row.next, document.MaxColumns-1)
+	row.next = c.at + c.span
+	row.cells = append(row.cells, c)
+	return row.next
+}
+
+// drop takes the last row back.
+func (g *grid) drop() { g.rows = g.rows[:len(g.rows)-1] }
+
+// blocks returns the table, or what stands in its cells where it only arranges the page.
+func (g *grid) blocks() []document.Block {
+	if g.isLayout() {
+		var blocks []document.Block
+		for i := range g.rows {
+			for j := range g.rows[i].cells {
+				blocks = append(blocks, g.rows[i].cells[j].blocks...)
+			}
+		}
+		return blocks
+	}
+	page := 0
+	rows := make([][]string, 0, len(g.rows))
+	headers := 0
+	var above []string
+	for i := range g.rows {
+		row := &g.rows[i]
+		texts, blank := row.texts(above)
+		above = texts
+		for j := range row.cells {
+			if blocks := row.cells[j].blocks; page == 0 && len(blocks) > 0 {
+				page = blocks[0].Page
+			}
+		}
+		if blank {
+			continue
+		}
+		if row.header && headers == len(rows) && headers < maxHeaderRows {
+			headers++
+			row.spread(texts)
+		}
+		rows = append(rows, texts)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	table := document.NewTable(header(rows, &headers), rows[headers:])
+	table.Page = page
+	return []document.Block{table}
+}
+
+// isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code, and rows or columns of
+// cells that hold more than a paragraph.
+func (g *grid) isLayout() bool {
+	columns, full := 0, false
+	for i := range g.rows {
+		columns = max(columns, len(g.rows[i].cells))
+		for j := range g.rows[i].cells {
+			blocks := g.rows[i].cells[j].blocks
+			for k := range blocks {
+				switch blocks[k].Kind {
+				case document.Heading, document.Code:
+					return true
+				case document.Paragraph, document.List, document.Table, document.Quote:
+				}
+			}
+			full = full || len(blocks) > 1 || len(blocks) == 1 && blocks[0].Kind != document.Paragraph
+		}
+	}
+	single := len(g.rows) == 1 || columns == 1
+	return len(g.rows) == 1 && columns == 1 || single && full
+}
+
+// texts returns the cells of a row by their columns. A cell that goes on from above repeats a short text.
+func (r *gridRow) texts(above []string) (texts []string, blank bool) {
+	blank = true
+	for i := range r.cells {
+		c := &r.cells[i]
+		for len(texts) <= c.at {
+			texts = append(texts, "")
+		}
+		text := flatText(c.blocks)
+		if c.below && text == "" && c.at < len(above) && len(above[c.at]) <= maxRepeat {
+			texts[c.at] = above[c.at]
+			continue
+		}
+		if text != "" {
+			blank = false
+			texts[c.at] = strings.TrimSpace(texts[c.at] + " " + text)
+		}
+	}
+	return texts, blank
+}
+
+// spread repeats the text of a cell of the header in all columns that it reaches over.
+func (r *gridRow) spread(texts []string) {
+	for i := range r.cells {
+		c := &r.cells[i]
+		for at := c.at + 1; at < min(c.at+c.span, len(texts)); at++ {
+			if texts[at] == "" {
+				texts[at] = texts[c.at]
+			}
+		}
+	}
+}
+
+// header joins the rows that are marked as the header; without any, the first row is the header.
+func header(rows [][]string, headers *int) []string {
+	if *headers == 0 || *headers == len(rows) {
+		*headers = 1
+	}
+	var joined []string
+	for _, row := range rows[:*headers] {
+		for at, text := range row {
+			text = withoutMarks(text)
+			switch {
+			case at >= len(joined):
+				joined = append(joined, text)
+			case text != "" && joined[at] != text && !strings.HasSuffix(joined[at], " "+text):
+				joined[at] = strings.TrimSpace(joined[at] + " " + text)
+			}
+		}
+	}
+	return joined
+}
+
+// withoutMarks takes the marks of bold text off a cell that is all bold, as headers are.
+func withoutMarks(text string) string {
+	inner, opened := strings.CutPrefix(text, "**")
+	inner, closed := strings.CutSuffix(inner, "**")
+	if opened && closed && inner != "" && !strings.Contains(inner, "*") {
+		return inner
+	}
+	return text
+}
+
+// flatText puts blocks on one line: that of a cell, a note, a comment.
+func flatText(blocks []document.Block) string {
+	if len(blocks) == 1 && blocks[0].Kind == document.Paragraph {
+		return blocks[0].Text
+	}
+	var parts []string
+	for i := range blocks {
+		block := &blocks[i]
+		if block.Kind != document.Table {
+			if text := strings.TrimSpace(block.Text); text != "" {
+				parts = append(parts, text)
+			}
+			continue
+		}
+		rows := make([]string, 0, len(block.Rows)+1)
+		for at := -1; at < len(block.Rows); at++ {
+			cells := block.Header
+			if at >= 0 {
+				cells = block.Rows[at]
+			}
+			kept := make([]string, 0, len(cells))
+			for _, cell := range cells {
+				if cell != "" {
+					kept = append(kept, cell)
+				}
+			}
+			if len(kept) > 0 {
+				rows = append(rows, strings.Join(kept, ", "))
+			}
+		}
+		parts = append(parts, strings.Join(rows, "; "))
+	}
+	return strings.Join(parts, "\n")
+}

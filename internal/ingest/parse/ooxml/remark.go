@@ -1,0 +1,112 @@
+package ooxml
+
+import (
+	"strconv"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/xmlscan"
+)
+
+// remark is a comment on a slide, or an answer to one.
+type remark struct{ author, text string }
+
+// readAuthors reads who has written comments.
+func (r *slides) readAuthors(relations map[string]Relationship) error {
+	r.authors = make(map[string]string)
+	for _, relation := range relations {
+		if relation.External || relation.Type != "commentAuthors" && relation.Type != "authors" {
+			continue
+		}
+		err := r.pkg.Scan(relation.Target, func(s *xmlscan.Scanner) error {
+			for {
+				kind, err := s.Next()
+				if err != nil {
+					return err
+				}
+				if err := r.step(); err != nil {
+					return err
+				}
+				if kind == xmlscan.Start && (s.Name() == "cmAuthor" || s.Name() == "author") && len(r.authors) < maxEntries {
+					name := strings.Join(strings.Fields(s.Attr("name")), " ")
+					r.authors[s.Attr("id")] = document.Truncate(name, maxValue)
+				}
+			}
+		})
+		if err := r.tolerate("the authors of comments", absent(err)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comments reads the comments on a slide, in the form of the standard or in the later one, where they have answers.
+func (r *slides) comments(part string) ([]document.Block, error) {
+	var found []remark
+	err := r.pkg.Scan(part, func(s *xmlscan.Scanner) error {
+		at := -1     // the comment that is read
+		answer := -1 // the answer to it that is read
+		for {
+			kind, err := s.Next()
+			if err != nil {
+				return err
+			}
+			if err := r.step(); err != nil {
+				return err
+			}
+			if kind == xmlscan.End && s.Name() == "reply" {
+				answer = -1
+			}
+			if kind != xmlscan.Start {
+				continue
+			}
+			switch s.Name() {
+			case "cm":
+				found = append(found, remark{author: r.authors[s.Attr("authorId")]})
+				at, answer = len(found)-1, -1
+			case "reply":
+				found = append(found, remark{author: r.authors[s.Attr("authorId")]})
+				answer = len(found) - 1
+			case "text", "txBody":
+				to := at
+				if answer >= 0 {
+					to = answer
+				}
+				if to < 0 {
+					continue
+				}
+				text, err := remarkText(s)
+				r.cost += len(text) + blockCost
+				found[to].text = text
+				if err != nil {
+					return err
+				}
+			}
+		}
+	})
+	if err := r.tolerate("the comments on slide "+strconv.Itoa(r.page), absent(err)); err != nil {
+		return nil, err
+	}
+	blocks := make([]document.Block, 0, len(found))
+	for _, c := range found {
+		if c.text == "" {
+			continue
+		}
+		if c.author != "" {
+			c.text = c.author + ": " + c.text
+		}
+		blocks = append(blocks, document.Block{Kind: document.Quote, Text: c.text, Page: r.page})
+	}
+	return blocks, nil
+}
+
+// remarkText returns the text of a comment on one line.
+func remarkText(s *xmlscan.Scanner) (string, error) {
+	if s.Name() == "txBody" {
+		return drawnText(s)
+	}
+	text, err := boundedText(s, maxDrawn)
+	var l line
+	l.add([]byte(text), look{}, "")
+	return l.plain(), err
+}

@@ -1,0 +1,285 @@
+package ooxml
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/xmlscan"
+)
+
+const slidesFormat = "PowerPoint presentation"
+
+// slides is a presentation that is being read.
+type slides struct {
+	effort
+	in      document.Source
+	pkg     *Package
+	layouts map[string]*layout
+	authors map[string]string
+	anchors document.Anchors
+	blocks  []document.Block
+	page    int
+	title   string
+	parts   int // how many charts and diagrams were read
+	footers []string
+	seen    map[string]bool // footers, in lower case
+}
+
+// ReadSlides reads a PowerPoint presentation (PPTX, PPTM, PPSX; PresentationML of ECMA-376 part 1, 19, in its transitional
+// and its strict form): the slides in the order they are shown, hidden ones too, each with its title as a heading of level
+// two, the texts, tables, charts and diagrams of its shapes in reading order, its notes after "Notes:" and its comments as
+// quotations. Slides are the pages. What stands in footers comes once, at the end.
+//
+// The error is *document.DamagedError when the main part is missing or no slide has text that can be read,
+// *document.EncryptedError, *document.LimitError, or the context's. Parts that are broken are named in Extra["damaged"].
+func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error) {
+	pkg, err := Open(in, slidesFormat)
+	if err != nil {
+		return nil, err
+	}
+	main, err := pkg.MainPart()
+	if err != nil {
+		return nil, err
+	}
+	r := &slides{
+		effort: effort{ctx: ctx, maxText: in.Limits.MaxText}, in: in, pkg: pkg, layouts: make(map[string]*layout),
+		anchors: make(document.Anchors), seen: make(map[string]bool),
+	}
+	relations, err := pkg.Relationships(main)
+	if err := r.tolerate("links between its parts", err); err != nil {
+		return nil, err
+	}
+	parts, broken := r.order(main, relations)
+	if err := r.tolerate("the order of its slides", broken); err != nil {
+		return nil, err
+	}
+	if len(parts) > in.Limits.MaxPages {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("presentation has %d slides, the limit is %d", len(parts), in.Limits.MaxPages)}
+	}
+	if err := r.readAuthors(relations); err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		r.page++
+		if err := r.slide(part); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.footers) > 0 {
+		r.blocks = append(r.blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.footers, "\n")})
+	}
+	if len(r.blocks) == 0 && len(r.damage) > 0 {
+		return nil, pkg.Damaged(r.damage[0], broken)
+	}
+	draft := &document.Draft{
+		Blocks: r.blocks, Meta: pkg.Properties(), Title: r.title, Prose: true, Pages: len(parts), Extra: make(map[string]any),
+	}
+	r.report(draft)
+	return draft, nil
+}
+
+// order returns the parts of the slides in the order they are shown, "" for one that is missing.
+func (r *slides) order(main string, relations map[string]Relationship) ([]string, error) {
+	var parts []string
+	err := r.pkg.Scan(main, func(s *xmlscan.Scanner) error {
+		names := newNames()
+		for {
+			kind, err := s.Next()
+			if err != nil {
+				return err
+			}
+			if err := r.step(); err != nil {
+				return err
+			}
+			if kind != xmlscan.Start || names.of(s) != spaceSlide || s.Name() != "sldId" {
+				continue
+			}
+			part := ""
+			if relation, found := relations[relationID(s, "id")]; found && !relation.External {
+				part = relation.Target
+			}
+			if parts = append(parts, part); len(parts) > r.in.Limits.MaxPages {
+				return nil
+			}
+		}
+	})
+	if len(parts) > 0 && slices.ContainsFunc(parts, func(part string) bool { return part != "" }) {
+		return parts, err
+	}
+	// Without a list, the slides are taken in the order of their numbers.
+	parts = parts[:0]
+	for _, relation := range relations {
+		if relation.Type == "slide" && !relation.External {
+			parts = append(parts, relation.Target)
+		}
+	}
+	if len(relations) == 0 {
+		for i := 1; i <= r.in.Limits.MaxPages && r.pkg.Has(slidePart(i)); i++ {
+			parts = append(parts, slidePart(i))
+		}
+	}
+	slices.SortFunc(parts, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return slices.Compact(parts), err
+}
+
+func slidePart(number int) string { return "ppt/slides/slide" + strconv.Itoa(number) + ".xml" }
+
+func (r *slides) drawing(s *xmlscan.Scanner, relations map[string]Relationship) *drawing {
+	return &drawing{effort: &r.effort, s: s, names: newNames(), relations: relations}
+}
+
+// tree reads the shapes of a part.
+func (r *slides) tree(part string, relations map[string]Relationship) (*shape, error) {
+	root := &shape{}
+	err := r.pkg.Scan(part, func(s *xmlscan.Scanner) error {
+		d := r.drawing(s, relations)
+		for {
+			kind, in, open, err := d.next(0)
+			if err != nil || !open {
+				return err
+			}
+			if kind == xmlscan.Start && in == spaceSlide && s.Name() == "spTree" {
+				if err := r.shapes(d, root, maxGroups); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	root.hidden = false // the tree is no shape
+	return root, err
+}
+
+// slide reads a slide with its notes and comments.
+func (r *slides) slide(part string) error {
+	name := "slide " + strconv.Itoa(r.page)
+	if part == "" || !r.pkg.Has(part) {
+		r.damage = append(r.damage, name+" (it is missing)")
+		return nil
+	}
+	relations, err := r.pkg.Relationships(part)
+	if err := r.tolerate("links of "+name, err); err != nil {
+		return err
+	}
+	above, err := r.layout(relations, "slideLayout")
+	if err != nil {
+		return err
+	}
+	root, err := r.tree(part, relations)
+	if err := r.tolerate(name, err); err != nil {
+		return err
+	}
+	title, blocks := r.content(root, above)
+	for _, id := range slices.Sorted(maps.Keys(relations)) {
+		relation := relations[id]
+		var more []document.Block
+		switch {
+		case relation.External:
+			continue
+		case relation.Type == "notesSlide":
+			more, err = r.notes(relation.Target)
+		case relation.Type == "comments":
+			more, err = r.comments(relation.Target)
+		}
+		if err != nil {
+			return err
+		}
+		blocks = append(blocks, more...)
+	}
+	if title == "" && len(blocks) == 0 {
+		return nil
+	}
+	if title == "" || len(title) > maxHeading {
+		if title != "" {
+			blocks = slices.Insert(blocks, 0, document.Block{Kind: document.Paragraph, Text: title, Page: r.page})
+		}
+		title = "Slide " + strconv.Itoa(r.page)
+	} else if r.title == "" {
+		r.title = title
+	}
+	r.blocks = append(r.blocks, document.Block{
+		Kind: document.Heading, Level: 2, Text: title, Anchor: r.anchors.Take("", title), Page: r.page,
+	})
+	r.blocks = append(r.blocks, blocks...)
+	return nil
+}
+
+// content returns the title of a slide and what its shapes say, in reading order.
+func (r *slides) content(root *shape, above *layout) (title string, blocks []document.Block) {
+	styles := make(map[*shape]func(int) bullet)
+	for _, s := range root.leaves(0) {
+		styles[s] = above.settle(s)
+	}
+	root.surround()
+	for _, s := range root.leaves(maxCuts) {
+		if s.holder {
+			switch s.kind {
+			case "title", "ctrTitle":
+				if text := s.text(); title == "" && text != "" {
+					title = text
+					continue
+				}
+			case "sldNum":
+				continue
+			case "dt", "ftr", "hdr":
+				if text := s.text(); !s.dated {
+					r.footer(text)
+				}
+				continue
+			}
+		}
+		found := drawnBlocks(s.paragraphs, styles[s], r.page)
+		found = append(found, s.blocks...)
+		if len(found) == 0 && s.picture != "" {
+			found = append(found, document.Block{Kind: document.Paragraph, Text: s.picture, Page: r.page})
+		}
+		blocks = append(blocks, found...)
+	}
+	return title, blocks
+}
+
+func (r *slides) footer(text string) {
+	if key := strings.ToLower(text); text != "" && !r.seen[key] {
+		r.seen[key] = true
+		r.footers = append(r.footers, text)
+	}
+}
+
+// notes reads the notes of a slide: what the speaker wrote, and what stands in the header and footer of the page of notes.
+func (r *slides) notes(part string) ([]document.Block, error) {
+	relations, err := r.pkg.Relationships(part)
+	if err != nil {
+		relations = nil // links are lost, text is not
+	}
+	root, err := r.tree(part, relations)
+	if err := r.tolerate("the notes of slide "+strconv.Itoa(r.page), absent(err)); err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, s := range root.leaves(0) {
+		if s.holder && (s.kind == "ftr" || s.kind == "hdr") {
+			r.footer(s.text())
+		}
+		if !s.holder || s.kind != "body" {
+			continue
+		}
+		blocks := drawnBlocks(s.paragraphs, func(level int) bullet { return s.own[level] }, r.page)
+		if text := flatText(blocks); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	between := " "
+	text := strings.Join(texts, "\n")
+	if strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "1. ") {
+		between = "\n"
+	}
+	return []document.Block{{Kind: document.Paragraph, Text: "Notes:" + between + text, Page: r.page}}, nil
+}
