@@ -3,7 +3,9 @@ package apierr
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -125,7 +127,29 @@ func From(err error) *Error {
 		return e
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: Unavailable, Message: "The request was not finished in time; try again.", Cause: err}
+	case away(err):
+		return &Error{Code: Unavailable, Message: "A part of the service cannot be reached just now; try again.", Cause: err}
 	default:
 		return &Error{Code: Internal, Message: "Something went wrong on our side; the log has the details under this request's id.", Cause: err}
 	}
+}
+
+// away reports errors of a database or queue that cannot be reached or is just starting or stopping, by how their drivers
+// say it.
+func away(err error) bool {
+	var network net.Error
+	if errors.As(err, &network) {
+		return true
+	}
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		switch code := state.SQLState(); code {
+		case "57P01", "57P02", "57P03", "53300": // shutting down, crashed, starting up, too many connections
+			return true
+		default:
+			return strings.HasPrefix(code, "08") // connection exceptions
+		}
+	}
+	var retry interface{ SafeToRetry() bool }
+	return errors.As(err, &retry) && retry.SafeToRetry()
 }

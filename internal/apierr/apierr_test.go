@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,5 +46,26 @@ func TestInvalidNamesItsField(t *testing.T) {
 	}
 	if apierr.Code("made up").Status() != http.StatusInternalServerError {
 		t.Fatal("an unknown code is not a 500")
+	}
+}
+
+type stateError string
+
+func (stateError) Error() string      { return "refused" }
+func (e stateError) SQLState() string { return string(e) }
+
+func TestAServerThatIsAwayIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]apierr.Code{
+		&net.OpError{Op: "dial", Err: errors.New("connection refused")}: apierr.Unavailable,
+		stateError("57P01"): apierr.Unavailable,
+		stateError("57P03"): apierr.Unavailable,
+		stateError("08006"): apierr.Unavailable,
+		stateError("23505"): apierr.Internal,
+		stateError("57014"): apierr.Internal,
+	} {
+		if got := apierr.From(fmt.Errorf("read: %w", err)); got.Code != want || strings.Contains(got.Message, "refused") {
+			t.Errorf("%v: %q %q", err, got.Code, got.Message)
+		}
 	}
 }
