@@ -27,10 +27,11 @@ const maxLines = 500_000
 
 // request is what the reader of a text format gets.
 type request struct {
-	name   string // base name
-	format format
-	text   string // decoded, line ends are \n, no control characters
-	limits document.Limits
+	name      string // base name
+	mediaType string // as the source said
+	format    format
+	text      string // decoded, line ends are \n, no control characters
+	limits    document.Limits
 }
 
 // Parse reads one file. The error is *document.UnsupportedError for what is not read, *document.LimitError for what is too
@@ -88,7 +89,7 @@ func (r *reading) read(ctx context.Context, name, mediaType string, content []by
 	if lines := strings.Count(text, "\n"); lines > maxLines {
 		return format{}, "", nil, &document.LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
 	}
-	found, err := form.read(ctx, request{name: baseName(name), format: form, text: text, limits: r.limits})
+	found, err := form.read(ctx, request{name: baseName(name), mediaType: mediaType, format: form, text: text, limits: r.limits})
 	return form, charset, found, err
 }
 
