@@ -6,48 +6,74 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/wlynxg/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+	"golang.org/x/text/unicode/norm"
 
 	"magpie/internal/ingest/document"
 )
 
 // decode returns content as clean UTF-8 and the name of the encoding it was in.
 func decode(content []byte, form format, mediaType string) (text, name string, err error) {
-	name, size := byteOrderMark(content)
+	from, name, size := encodingOf(content, form, mediaType)
 	content = content[size:]
-	if name == "" && bytes.IndexByte(content[:min(len(content), headBytes)], 0) >= 0 {
-		name = guessUTF16(content[:min(len(content), headBytes)])
+	if from == nil {
+		text = string(content)
+	} else {
+		decoded, err := from.NewDecoder().Bytes(content)
+		if err != nil {
+			return "", "", fmt.Errorf("decode %s text: %w", name, err)
+		}
+		if bytes.IndexByte(decoded, 0) >= 0 && bytes.Count(decoded, []byte{0})*20 > len(decoded) {
+			return "", "", &document.UnsupportedError{Reason: "binary content"}
+		}
+		text = string(decoded)
 	}
-	if name == "" && utf8.Valid(content) {
-		name = "utf-8"
+	if name == "windows-1258" {
+		text = norm.NFC.String(text) // tones are characters of their own in it
 	}
-	var from encoding.Encoding
+	if form.name == "text" {
+		return cleanPages(text), name, nil
+	}
+	return clean(text), name, nil
+}
+
+// encodingOf returns the encoding of a text, nil for UTF-8, with its name and the length of its byte order mark.
+func encodingOf(content []byte, form format, mediaType string) (from encoding.Encoding, name string, mark int) {
+	head := content[:min(len(content), headBytes)]
+	name, mark = byteOrderMark(head)
+	if name == "" && bytes.IndexByte(head, 0) >= 0 {
+		name = guessWide(head)
+	}
 	switch name {
 	case "utf-8":
-		return clean(string(content)), name, nil
+		return nil, name, mark
 	case "utf-16le":
-		from = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), name, mark
 	case "utf-16be":
-		from = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), name, mark
 	case "utf-32le":
-		from = utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), name, mark
 	case "utf-32be":
-		from = utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
-	default:
-		from, name = guess(content, form, mediaType)
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), name, mark
 	}
-	decoded, err := from.NewDecoder().Bytes(content)
-	if err != nil {
-		return "", "", fmt.Errorf("decode %s text: %w", name, err)
+	if isShifted(content) {
+		return japanese.ISO2022JP, "iso-2022-jp", 0
 	}
-	if bytes.IndexByte(decoded, 0) >= 0 && bytes.Count(decoded, []byte{0})*20 > len(decoded) {
-		return "", "", &document.UnsupportedError{Reason: "binary content"}
+	if utf8.Valid(content) {
+		return nil, "utf-8", 0
 	}
-	return clean(string(decoded)), name, nil
+	if from, name := declared(content, form, mediaType); from != nil {
+		return from, name, 0
+	}
+	if isNearlyUTF8(content) {
+		return nil, "utf-8", 0
+	}
+	from, name = guess(content)
+	return from, name, 0
 }
 
 func byteOrderMark(content []byte) (name string, size int) {
@@ -66,72 +92,95 @@ func byteOrderMark(content []byte) (name string, size int) {
 	return "", 0
 }
 
-// guessUTF16 recognises UTF-16 without a mark by its zero bytes, which stand in every other place where the text is
-// mostly Western, "" when it is not that.
-func guessUTF16(head []byte) string {
-	var zeros [2]int
-	for i, b := range head {
-		if b == 0 {
-			zeros[i%2]++
-		}
+// isShifted reports ISO-2022-JP, which is ASCII with escape sequences that begin and end double bytes.
+func isShifted(content []byte) bool {
+	if bytes.IndexByte(content[:min(len(content), 64<<10)], 0x1B) < 0 {
+		return false
 	}
-	half := len(head) / 2
-	switch {
-	case half < 4:
-		return ""
-	case zeros[0] == 0 && zeros[1]*10 > half*7:
-		return "utf-16le"
-	case zeros[1] == 0 && zeros[0]*10 > half*7:
-		return "utf-16be"
-	}
-	return ""
+	begins := bytes.Contains(content, []byte("\x1B$B")) || bytes.Contains(content, []byte("\x1B$@"))
+	return begins && (bytes.Contains(content, []byte("\x1B(B")) || bytes.Contains(content, []byte("\x1B(J"))) &&
+		bytes.IndexFunc(content, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
-// guess picks the encoding of text that is not UTF-8. For HTML what the page says of itself goes first.
-func guess(content []byte, form format, mediaType string) (encoding.Encoding, string) {
+// declared returns the encoding that the source, an HTML page, an XML declaration or an Emacs or Vim line names, nil when
+// none does. Servers name ISO-8859-1 of all they do not know: that counts for nothing, nor does a name whose bytes the
+// content does not have.
+func declared(content []byte, form format, mediaType string) (encoding.Encoding, string) {
+	var found encoding.Encoding
+	var name string
 	if form.name == "html" || strings.Contains(strings.ToLower(mediaType), "charset=") {
-		found, name, certain := charset.DetermineEncoding(content, mediaType)
-		if name != "utf-8" && (certain || name != "windows-1252") {
-			return found, name
+		var certain bool
+		found, name, certain = charset.DetermineEncoding(content, mediaType)
+		if !certain && name == "windows-1252" {
+			found = nil
 		}
 	}
-	sample := content[:min(len(content), 64<<10)]
-	// A file that is UTF-8 but for a few bytes is better read as that than as something else.
-	if broken := len(sample) - len(bytes.ToValidUTF8(sample, nil)); broken*200 < len(sample) && hasMultibyte(sample) {
-		return unicode.UTF8, "utf-8"
-	}
-	if detected := detect(sample); detected != "" {
-		if found, name := charset.Lookup(detected); found != nil && name != "utf-8" && name != "replacement" {
-			return found, name
+	if found == nil || form.name != "html" && name == "windows-1252" {
+		if label := labelInText(content[:min(len(content), 1024)]); label != "" {
+			found, name = charset.Lookup(label)
 		}
 	}
-	found, name := charset.Lookup("windows-1252")
+	if found == nil || name == "utf-8" || name == "replacement" || form.name != "html" && name == "windows-1252" {
+		return nil, ""
+	}
+	decoded, err := found.NewDecoder().Bytes(content[:min(len(content), 64<<10)])
+	if wrong := bytes.Count(decoded, []byte("\uFFFD")); err != nil || wrong > 1 && wrong*200 > len(decoded) {
+		return nil, ""
+	}
 	return found, name
 }
 
-func detect(sample []byte) (name string) {
-	defer func() {
-		// The detector walks state tables by input bytes; what it cannot name is decoded as Western.
-		if recover() != nil {
-			name = ""
+// labelInText returns the name of an encoding as the first lines of a file give it: encoding="…" in an XML declaration,
+// coding: … in a comment for editors.
+func labelInText(head []byte) string {
+	end := len(head)
+	for i, lines := 0, 0; i < len(head); i++ {
+		if head[i] == '\n' {
+			if lines++; lines == 2 {
+				end = i
+			}
 		}
-	}()
-	result := chardet.Detect(sample)
-	if result.Confidence < 0.5 {
+	}
+	first := strings.ToLower(string(head[:end]))
+	at := strings.Index(first, "coding")
+	if at < 0 || !strings.HasPrefix(first, "<?xml") && !strings.ContainsAny(first[:at], "#/*;-") && !strings.HasPrefix(first, "@charset") {
 		return ""
 	}
-	return result.Encoding
+	rest := strings.TrimLeft(first[at+len("coding"):], " ")
+	if rest == "" || rest[0] != ':' && rest[0] != '=' {
+		return ""
+	}
+	rest = strings.TrimLeft(rest[1:], " \"'")
+	stop := strings.IndexFunc(rest, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+	})
+	if stop < 0 {
+		stop = len(rest)
+	}
+	return strings.ReplaceAll(rest[:stop], "latin-", "latin")
 }
 
-func hasMultibyte(sample []byte) bool {
-	for i := 0; i < len(sample); {
-		r, size := utf8.DecodeRune(sample[i:])
-		if size > 1 && r != utf8.RuneError {
-			return true
+// isNearlyUTF8 reports content that is UTF-8 but for a few bytes, which is better read as that than as something else.
+func isNearlyUTF8(content []byte) bool {
+	content = content[:min(len(content), 64<<10)]
+	characters, broken := 0, 0
+	for i := 0; i < len(content); {
+		if content[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(content[i:])
+		if r == utf8.RuneError && size == 1 {
+			if !utf8.FullRune(content[i:]) {
+				break // cut at the end
+			}
+			broken++
+		} else {
+			characters++
 		}
 		i += size
 	}
-	return false
+	return characters > 0 && characters >= 5*broken
 }
 
 // clean makes valid UTF-8 with \n line ends and without control characters, which databases refuse and nobody reads.
@@ -141,6 +190,27 @@ func clean(text string) string {
 	if dirty < 0 {
 		return text
 	}
+	return cleanFrom(text, dirty, false)
+}
+
+// cleanPages is clean for plain text as it was made for printers and terminals: form feeds stay, letters that are struck
+// over themselves to make them bold stand once, and colours go.
+func cleanPages(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	dirty := strings.IndexFunc(text, func(r rune) bool { return isDirt(r) && r != '\f' })
+	if dirty < 0 {
+		return text
+	}
+	if strings.IndexByte(text, '\b') >= 0 {
+		text = unstrike(text)
+	}
+	if strings.Contains(text, "\x1b[") {
+		text = withoutColours(text)
+	}
+	return cleanFrom(text, 0, true)
+}
+
+func cleanFrom(text string, dirty int, pages bool) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	b.WriteString(text[:dirty])
@@ -150,6 +220,8 @@ func clean(text string) string {
 			if next := dirty + i + 1; next >= len(text) || text[next] != '\n' {
 				b.WriteByte('\n')
 			}
+		case r == '\f' && pages:
+			b.WriteByte('\f')
 		case r == '\f' || r == '\v' || r == 0x85 || r == 0x2028 || r == 0x2029:
 			b.WriteByte('\n')
 		case isDirt(r):
@@ -168,4 +240,39 @@ func isDirt(r rune) bool {
 		return true
 	}
 	return r == 0x2028 || r == 0x2029 || r == 0xFEFF
+}
+
+// unstrike takes away characters with a backspace after them: x\bx is a bold x, _\bx an underlined one.
+func unstrike(text string) string {
+	out := make([]rune, 0, len(text))
+	for _, r := range text {
+		switch {
+		case r != '\b':
+			out = append(out, r)
+		case len(out) > 0 && out[len(out)-1] != '\n':
+			out = out[:len(out)-1]
+		}
+	}
+	return string(out)
+}
+
+// withoutColours takes away the control sequences of terminals (ECMA-48: ESC [, parameters, a letter).
+func withoutColours(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for {
+		before, after, found := strings.Cut(text, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		end := 0
+		for end < len(after) && end < 32 && after[end] >= 0x20 && after[end] < 0x40 {
+			end++
+		}
+		if end < len(after) && after[end] >= 0x40 && after[end] < 0x7F {
+			end++
+		}
+		text = after[end:]
+	}
 }

@@ -104,7 +104,7 @@ func isBinary(head []byte) bool {
 		return false
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
-		return guessUTF16(head) == ""
+		return guessWide(head) == ""
 	}
 	controls := 0
 	for _, b := range head {

@@ -12,7 +12,7 @@ import (
 // readText reads plain text: paragraphs parted by empty lines. A line underlined with = or - is a heading.
 func readText(ctx context.Context, r request) (*document.Draft, error) {
 	w := textWriter{anchors: make(document.Anchors)}
-	if err := w.read(ctx, r.text, nil); err != nil {
+	if err := w.read(ctx, strings.ReplaceAll(r.text, "\f", "\n"), nil); err != nil {
 		return nil, err
 	}
 	return &document.Draft{Blocks: w.blocks, Prose: true}, nil
