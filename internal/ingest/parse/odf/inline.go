@@ -1,0 +1,299 @@
+package odf
+
+import (
+	"strconv"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/xmlscan"
+)
+
+// outlineLevel returns the level of the heading just begun.
+func outlineLevel(s *xmlscan.Scanner) int {
+	level, err := strconv.Atoi(s.Attr("outline-level"))
+	if err != nil || level < 1 {
+		return 1
+	}
+	return level
+}
+
+// paragraph reads a paragraph, or a heading where the level is not 0.
+func (w *walker) paragraph(s *xmlscan.Scanner, level int) error {
+	style := w.r.styles.get("paragraph", s.Attr("style-name"))
+	if style.hidden == on {
+		return w.skip(s)
+	}
+	if level == 0 {
+		level = style.outline
+	}
+	if style.breakBefore == on || style.newPage {
+		w.breakPage()
+	}
+	ln := w.openLine(style.code && level == 0, level > 0)
+	err := w.inline(s, ln)
+	text, after, hidden, page := ln.text(), ln.after, ln.hidden, ln.page
+	w.closeLine()
+	if !hidden {
+		w.emitParagraph(text, style, level, page)
+	}
+	for _, block := range after {
+		w.emit(block)
+	}
+	if style.breakAfter == on {
+		w.turnPage()
+	}
+	return err
+}
+
+func (w *walker) emitParagraph(text string, style *style, level, page int) {
+	block := document.Block{Kind: document.Paragraph, Text: text, Page: page}
+	if style.title && level == 0 && w.nested == 0 && len(w.items) == 0 {
+		text = strings.Join(strings.Fields(text), " ")
+		level = 1
+		if w.r.draft.Title == "" {
+			w.r.draft.Title = text
+		}
+	}
+	switch {
+	case text == "" && w.kind == document.List:
+		return
+	case text == "" && style.code:
+		if len(w.pending) > 0 && w.kind == document.Code {
+			w.extend(document.Code, "\n", "", page)
+		}
+		return
+	case text == "":
+		w.flush()
+		return
+	case level > 0 && len(text) <= maxHeading:
+		w.heading(text, level, page)
+		return
+	case style.code:
+		block.Kind = document.Code
+	case style.quote:
+		block.Kind = document.Quote
+	}
+	w.emit(block)
+}
+
+// heading adds a heading. The notes of what stands before it are put there.
+func (w *walker) heading(text string, level, page int) {
+	if w.nested == 0 {
+		w.flushNotes()
+	}
+	w.emit(document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: w.anchors.Take("", text), Page: page})
+}
+
+// breakPage turns the page before a paragraph, unless it is the first one.
+func (w *walker) breakPage() {
+	if w.nested == 0 && (len(w.blocks) > 0 || len(w.pending) > 0) {
+		w.turnPage()
+	}
+}
+
+// inline reads the inside of a paragraph.
+func (w *walker) inline(s *xmlscan.Scanner, ln *line) error {
+	for depth := s.Depth(); ; {
+		kind, err := w.next(s)
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case xmlscan.Text:
+			ln.write(s.Bytes())
+		case xmlscan.Start:
+			if err := w.inlineElement(s, ln); err != nil {
+				return err
+			}
+		case xmlscan.End:
+			if s.Depth() < depth {
+				return nil
+			}
+		}
+	}
+}
+
+func (w *walker) inlineElement(s *xmlscan.Scanner, ln *line) error {
+	switch s.Prefix() {
+	case "text":
+		return w.inlineText(s, ln)
+	case "draw":
+		if s.Name() == "a" {
+			break
+		}
+		text, blocks, err := w.drawing(s)
+		ln.word(text)
+		ln.after = append(ln.after, blocks...)
+		return err
+	case "table":
+		if s.Name() != "table" {
+			break
+		}
+		blocks, err := w.collect(func() error { return w.table(s) })
+		ln.after = append(ln.after, blocks...)
+		return err
+	case "office":
+		switch s.Name() {
+		case "annotation":
+			quote, err := w.annotation(s)
+			ln.after = append(ln.after, quote)
+			return err
+		case "annotation-end", "event-listeners", "binary-data":
+			return w.skip(s)
+		}
+	case "presentation", "svg", "dc", "meta", "form":
+		return w.skip(s)
+	}
+	if s.Name() == "math" {
+		text, err := w.formula(s)
+		ln.word(text)
+		return err
+	}
+	return w.inline(s, ln)
+}
+
+func (w *walker) inlineText(s *xmlscan.Scanner, ln *line) error {
+	switch s.Name() {
+	case "s":
+		count, err := strconv.Atoi(s.Attr("c"))
+		if err != nil {
+			count = 1
+		}
+		ln.blanks(count)
+	case "tab":
+		ln.tab()
+	case "line-break":
+		ln.end()
+	case "soft-page-break":
+		w.softBreak = true
+		w.turnPage()
+		if len(ln.buf) == 0 {
+			ln.page = w.page
+		}
+	case "span":
+		return w.span(s, ln)
+	case "a":
+		target, from := linkTarget(s.Attr("href")), len(ln.buf)
+		err := w.inline(s, ln)
+		ln.link(from, target)
+		return err
+	case "note":
+		return w.note(s, ln)
+	case "p", "h":
+		ln.space()
+		err := w.inline(s, ln)
+		ln.space()
+		return err
+	case "ruby-text":
+		ln.write([]byte("("))
+		err := w.inline(s, ln)
+		ln.write([]byte(")"))
+		return err
+	case "page-number", "page-count":
+		if w.margin {
+			w.numbered = true
+			return w.skip(s)
+		}
+	case "hidden-text":
+		if s.Attr("is-hidden") != "false" {
+			return w.skip(s)
+		}
+	case "hidden-paragraph":
+		ln.hidden = ln.hidden || s.Attr("is-hidden") == "true"
+		return w.skip(s)
+	case "script", "tracked-changes", "number":
+		return w.skip(s)
+	}
+	return w.inline(s, ln)
+}
+
+func (w *walker) span(s *xmlscan.Scanner, ln *line) error {
+	style := w.r.styles.get("text", s.Attr("style-name"))
+	if style.hidden == on {
+		return w.skip(s)
+	}
+	from := len(ln.buf)
+	err := w.inline(s, ln)
+	if style.code {
+		ln.codeSpan(from)
+	}
+	return err
+}
+
+// linkTarget returns an address that leads somewhere outside of the file, "" for others.
+func linkTarget(href string) string {
+	href = strings.TrimSpace(href)
+	scheme, _, found := strings.Cut(href, ":")
+	if !found || len(href) > 1000 {
+		return ""
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https", "mailto":
+		return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "\n", "", "\t", "").Replace(href)
+	}
+	return ""
+}
+
+// note is a footnote or endnote that waits for its place.
+type note struct {
+	label, text string
+	page        int
+}
+
+// note reads a footnote: its number stays in the text, the note itself follows before the next heading.
+func (w *walker) note(s *xmlscan.Scanner, ln *line) error {
+	made := note{page: w.page}
+	w.endnotes = w.endnotes || s.Attr("note-class") == "endnote"
+	err := w.each(s, func() error {
+		var err error
+		switch s.Name() {
+		case "note-citation":
+			made.label, err = w.flat(s)
+		case "note-body":
+			made.text, err = w.collectText(s, func() error { return w.flow(s) })
+		default:
+			err = w.skip(s)
+		}
+		return err
+	})
+	if made.label == "" {
+		made.label = "*"
+	}
+	if made.text != "" {
+		ln.write([]byte("[" + made.label + "]"))
+		w.notes = append(w.notes, made)
+	}
+	return err
+}
+
+func (w *walker) flushNotes() {
+	notes := w.notes
+	w.notes = nil
+	for _, note := range notes {
+		w.flush()
+		w.add(document.Block{Kind: document.Paragraph, Text: "[" + note.label + "] " + note.text, Page: note.page})
+	}
+}
+
+// annotation reads a comment.
+func (w *walker) annotation(s *xmlscan.Scanner) (document.Block, error) {
+	author := ""
+	text, err := w.collectText(s, func() error {
+		return w.each(s, func() error {
+			var err error
+			switch {
+			case s.Prefix() == "dc" && s.Name() == "creator":
+				author, err = w.flat(s)
+			case s.Prefix() == "text":
+				err = w.textElement(s)
+			default:
+				err = w.skip(s)
+			}
+			return err
+		})
+	})
+	if author != "" && text != "" {
+		text = author + ": " + text
+	}
+	return document.Block{Kind: document.Quote, Text: text, Page: w.page}, err
+}

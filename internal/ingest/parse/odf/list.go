@@ -1,0 +1,191 @@
+package odf
+
+import (
+	"strconv"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/xmlscan"
+)
+
+const (
+	// maxIndented is how many levels of a list are indented, maxItems how many are told apart.
+	maxIndented = 12
+	maxItems    = 100
+)
+
+// numbering holds the next number at each level of a list.
+type numbering [maxListLevel]int
+
+// item is an open list item.
+type item struct {
+	numbered    bool
+	used        bool // its marker is written
+	lead, inner int  // how far its marker and its text are indented
+	level       int  // from 1
+}
+
+// listing is what the lists of one place share.
+type listing struct {
+	style     string
+	numbers   *numbering
+	continues bool
+	level     int              // of the list at hand
+	inner     [maxIndented]int // how far the text of the last item at a level was indented
+}
+
+// readList reads a list. Programs cut what looks like one list into several; those that say that they go on with an
+// earlier one, and those that begin at an inner level, become part of the List block before them.
+func (w *walker) readList(s *xmlscan.Scanner) error {
+	outer := w.list
+	l := &w.list
+	l.level++
+	if name := s.Attr("style-name"); name != "" {
+		l.style = name
+	}
+	goesOn := s.Attr("continue-numbering") == "true"
+	if outer.level == 0 {
+		w.beginList(s, goesOn)
+	}
+	level := w.r.styles.listLevel(l.style, l.level)
+	next := &l.numbers[min(l.level, maxListLevel)-1]
+	structural := len(w.items) == 0 || !w.items[len(w.items)-1].used
+	if *next == 0 || !goesOn && (!structural || !l.continues) {
+		*next = level.start
+	}
+	err := w.each(s, func() error {
+		switch s.Name() {
+		case "list-item", "list-header":
+		case "soft-page-break":
+			return w.textElement(s)
+		default:
+			return w.skip(s)
+		}
+		if start, err := strconv.Atoi(s.Attr("start-value")); err == nil && start >= 0 {
+			*next = start
+		}
+		return w.listItem(s, level.numbered, s.Name() == "list-header")
+	})
+	l.level, l.style = outer.level, outer.style
+	return err
+}
+
+// beginList prepares the numbers of a list that stands in no other.
+func (w *walker) beginList(s *xmlscan.Scanner, goesOn bool) {
+	l := &w.list
+	l.numbers, l.continues = nil, false
+	if id := s.Attr("continue-list"); id != "" {
+		l.numbers = w.numbers["#"+id]
+	} else if goesOn {
+		l.numbers = w.numbers[l.style]
+	}
+	l.continues = l.numbers != nil
+	if l.numbers == nil {
+		l.numbers = new(numbering)
+	}
+	w.numbers[l.style] = l.numbers
+	if id := s.Attr("id"); id != "" {
+		w.numbers["#"+id] = l.numbers
+	}
+}
+
+func (w *walker) listItem(s *xmlscan.Scanner, numbered, header bool) error {
+	if len(w.items) >= maxItems {
+		text, err := w.flat(s)
+		w.emit(document.Block{Kind: document.Paragraph, Text: text})
+		return err
+	}
+	made := item{numbered: numbered, used: header, level: w.list.level}
+	if n := len(w.items); n > 0 {
+		above := &w.items[n-1]
+		made.lead = above.inner
+		if before := w.list.inner[min(above.level, maxIndented)-1]; !above.used && before > 0 {
+			made.lead = before
+		}
+	}
+	if n := len(w.items); made.level > maxIndented && n > 0 {
+		made.lead = w.items[n-1].lead
+	}
+	made.inner = made.lead + len(w.marker(&made))
+	w.items = append(w.items, made)
+	err := w.flow(s)
+	w.items = w.items[:len(w.items)-1]
+	return err
+}
+
+// marker returns what an item begins with.
+func (w *walker) marker(i *item) string {
+	if !i.numbered {
+		return "- "
+	}
+	return strconv.Itoa(w.list.numbers[min(i.level, maxListLevel)-1]) + ". "
+}
+
+// itemLines adds the lines of a paragraph to the list at hand.
+func (w *walker) itemLines(text string, page int) {
+	i := &w.items[len(w.items)-1]
+	if i.level == 1 && !i.used && !w.list.continues {
+		w.flush() // of another list
+	}
+	w.list.continues = true
+	indent, marker := i.inner, ""
+	if !i.used {
+		i.used = true
+		marker = w.marker(i)
+		if i.numbered {
+			w.list.numbers[min(i.level, maxListLevel)-1]++
+		}
+		indent, i.inner = i.lead, i.lead+len(marker)
+	}
+	w.list.inner[min(i.level, maxIndented)-1] = i.inner
+	for line := range strings.SplitSeq(text, "\n") {
+		w.extend(document.List, "\n", strings.Repeat(" ", indent)+marker+line, page)
+		indent, marker = i.inner, ""
+	}
+}
+
+// numberedParagraph reads a paragraph that is an item of a list without standing in one.
+func (w *walker) numberedParagraph(s *xmlscan.Scanner) error {
+	outer := w.list
+	level, err := strconv.Atoi(s.Attr("level"))
+	if err != nil {
+		level = 1
+	}
+	w.list.level = min(max(level, 1), maxListLevel)
+	if name := s.Attr("style-name"); name != "" {
+		w.list.style = name
+	}
+	w.beginList(s, true)
+	style := w.r.styles.listLevel(w.list.style, w.list.level)
+	next := &w.list.numbers[w.list.level-1]
+	if start, err := strconv.Atoi(s.Attr("start-value")); err == nil && start >= 0 {
+		*next = start
+	} else if *next == 0 {
+		*next = style.start
+	}
+	made := item{numbered: style.numbered, level: w.list.level, lead: 2 * (w.list.level - 1)}
+	made.inner = made.lead + len(w.marker(&made))
+	w.items = append(w.items, made)
+	w.list.continues = true
+	err = w.flow(s)
+	w.items = w.items[:len(w.items)-1]
+	w.list.level, w.list.style = outer.level, outer.style
+	return err
+}
+
+// dedent takes the blanks away that all lines start with: a list may begin at an inner level.
+func dedent(text string) string {
+	common := len(text)
+	for line := range strings.Lines(text) {
+		common = min(common, len(line)-len(strings.TrimLeft(line, " ")))
+	}
+	if common == 0 || common == len(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		b.WriteString(line[min(common, len(line)):])
+	}
+	return b.String()
+}
