@@ -1,43 +1,151 @@
 package sheet
 
 import (
+	"fmt"
 	"strings"
 
 	"magpie/internal/ingest/document"
 )
 
-// Tables collects the rows of sheets into the blocks of a document: a heading for each sheet, tables parted by empty rows,
-// and lines of a single cell above a table as paragraphs. It is for one goroutine.
+// Bounds of what one file may have. Cells count where they have text; a table may have up to as many again that are
+// empty. Beyond maxParts the rest of a sheet is one part.
+const (
+	maxCells  = 2 << 20
+	maxParts  = 5000
+	maxNotes  = 20_000
+	maxMerges = 500          // of one row
+	maxVisits = 4 * maxCells // how many cells are looked at for links and defined tables
+)
+
+// Tables collects the rows of sheets into the blocks of a document: a heading for each sheet that has text, its tables,
+// and lines of a single cell above or below a table as paragraphs.
+//
+// Empty rows part tables. But a table goes on after one or two empty rows when what follows stands in the same columns and
+// has numbers and dates where the table has them; where all is text, only after one empty row, when the table has several
+// rows already. A row that repeats the header begins a new table.
+//
+// The header of a table is its first row of texts above rows with numbers. A row of groups above it ("Sales" over "Q1"
+// and "Q2") is joined to it: "Sales / Q1". Years, dates and numbers in sequence are fine in a header. A table whose first
+// row is like all others has the letters of its columns as header. Columns without any text are dropped.
+//
+// It is for one goroutine.
 type Tables struct {
 	blocks  []document.Block
 	anchors document.Anchors
-	page    int
-	rows    [][]string
+	limits  document.Limits
+	err     error
+
+	sheets    int
+	name      string
+	rows      rows
+	next      int // the number of the next row
+	merged    map[int32][]merge
+	defined   []defined
+	behind    []document.Block // what comes after the tables of the sheet
+	notes     int
+	cellsLeft int
+	emptyLeft int
+	textLeft  int
+	visits    int
+	parts     int
+
+	texts   *texts
+	columns []uint16 // of the row that is being added
+	cells   []string
 }
 
+// merge is a cell that covers several columns of a row.
+type merge struct{ first, last int }
+
 // NewTables makes an empty collection.
-func NewTables() *Tables { return &Tables{anchors: make(document.Anchors)} }
+func NewTables() *Tables {
+	t := &Tables{anchors: make(document.Anchors), texts: newTexts(), cellsLeft: maxCells, emptyLeft: maxCells}
+	t.Bound(document.Limits{})
+	return t
+}
+
+// Bound sets the limits of the text and of the number of sheets. It is called before the first sheet.
+func (t *Tables) Bound(limits document.Limits) {
+	t.limits = limits.WithDefaults()
+	t.textLeft = t.limits.MaxText
+}
+
+// Err returns the *document.LimitError of a file that has too much, after which nothing more is added; nil for any other.
+func (t *Tables) Err() error { return t.err }
 
 // Begin starts a sheet. Sheets count as pages.
 func (t *Tables) Begin(name string) {
 	t.flush()
-	t.page++
-	t.blocks = append(t.blocks, document.Block{
-		Kind: document.Heading, Level: 2, Text: name, Anchor: t.anchors.Take("", name), Page: t.page,
-	})
+	t.sheets++
+	t.name = strings.Join(lines(name), " ")
+	if t.sheets > t.limits.MaxPages {
+		t.fail(fmt.Sprintf("the file has more than %d sheets", t.limits.MaxPages))
+	}
+}
+
+func (t *Tables) fail(detail string) {
+	if t.err == nil {
+		t.err = &document.LimitError{Detail: detail}
+	}
 }
 
 // Row adds a row of the sheet; the cells are text as it is shown, Markdown escaped where that matters. Empty cells at the
 // end may be left out. The row is copied.
 func (t *Tables) Row(cells []string) {
-	for len(cells) > 0 && strings.TrimSpace(cells[len(cells)-1]) == "" {
-		cells = cells[:len(cells)-1]
+	number := t.next
+	t.next++
+	t.columns, t.cells = t.columns[:0], t.cells[:0]
+	for column, cell := range cells {
+		if cell == "" {
+			continue
+		}
+		if cell = clean(cell); cell == "" {
+			continue
+		}
+		if column > maxSheetColumn {
+			t.fail(fmt.Sprintf("a row has more than %d columns", maxSheetColumn+1))
+			return
+		}
+		t.columns, t.cells = append(t.columns, uint16(column)), append(t.cells, t.texts.keepString(cell))
 	}
-	if len(cells) == 0 {
-		t.flush()
+	t.add(number, t.columns, t.cells)
+}
+
+// Merge says that the cell at a column of the row that comes next goes on over several columns: its text is that of all of
+// them, where it stands in a header.
+func (t *Tables) Merge(column, columns int) { t.merge(t.next, column, column+columns-1) }
+
+func (t *Tables) merge(number, first, last int) {
+	if last <= first || last > maxSheetColumn || t.err != nil {
 		return
 	}
-	t.rows = append(t.rows, append([]string(nil), cells...))
+	if t.merged == nil {
+		t.merged = make(map[int32][]merge)
+	}
+	line := int32(number) //nolint:gosec // the numbers of rows are bounded by their readers
+	if len(t.merged[line]) < maxMerges {
+		t.merged[line] = append(t.merged[line], merge{first, last})
+	}
+}
+
+// Note adds a comment, which stands as a quote after the tables of the sheet.
+func (t *Tables) Note(text string) { t.put(document.Quote, text) }
+
+// Paragraph adds text that stands outside of the cells, after the tables of the sheet.
+func (t *Tables) Paragraph(text string) { t.put(document.Paragraph, text) }
+
+func (t *Tables) put(kind document.BlockKind, text string) {
+	text = strings.Join(lines(text), "\n")
+	if text == "" || t.err != nil {
+		return
+	}
+	if t.notes++; t.notes > maxNotes {
+		t.fail(fmt.Sprintf("the file has more than %d comments", maxNotes))
+		return
+	}
+	if t.spend(len(text)); t.err == nil {
+		t.behind = append(t.behind, document.Block{Kind: kind, Text: text, Page: t.sheets})
+	}
 }
 
 // Blocks ends the last sheet and returns all blocks.
@@ -47,19 +155,87 @@ func (t *Tables) Blocks() []document.Block {
 }
 
 // Sheets returns how many sheets were begun.
-func (t *Tables) Sheets() int { return t.page }
+func (t *Tables) Sheets() int { return t.sheets }
 
-func (t *Tables) flush() {
-	rows := t.rows
-	t.rows = nil
-	for len(rows) > 0 && len(rows[0]) == 1 && (len(rows) == 1 || len(rows[1]) != 1) {
-		t.blocks = append(t.blocks, document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(rows[0][0]), Page: t.page})
-		rows = rows[1:]
-	}
-	if len(rows) == 0 {
+// add adds a row of clean texts: the columns ascend, and no cell is empty.
+func (t *Tables) add(number int, columns []uint16, cells []string) {
+	if len(cells) == 0 || t.err != nil {
 		return
 	}
-	table := document.NewTable(rows[0], rows[1:])
-	table.Page = t.page
-	t.blocks = append(t.blocks, table)
+	if t.cellsLeft -= len(cells); t.cellsLeft < 0 {
+		t.fail(fmt.Sprintf("the file has more than %d cells", maxCells))
+		return
+	}
+	size := 0
+	for _, cell := range cells {
+		size += len(cell) + len(" | ")
+	}
+	if t.spend(size); t.err == nil {
+		t.rows.add(number, columns, cells)
+	}
+}
+
+func (t *Tables) spend(size int) {
+	if t.textLeft -= size; t.textLeft < 0 {
+		t.fail(fmt.Sprintf("the text has more than %d MiB", t.limits.MaxText>>20))
+	}
+}
+
+// link makes the text of the cells of an area a link, unless it shows the address itself.
+func (t *Tables) link(a area, target string) {
+	target, ok := linkTarget(target)
+	if !ok {
+		return
+	}
+	for n := t.rows.find(a.top); n < len(t.rows.list) && int(t.rows.list[n].number) <= a.bottom && t.err == nil; n++ {
+		line := &t.rows.list[n]
+		if t.visits += len(line.cells) + 1; t.visits > maxVisits {
+			return
+		}
+		for i, cell := range line.cells {
+			if column := t.rows.columnOf(line, i); cell == "" || column < a.left || column > a.right || isLink(cell) || cell == target {
+				continue
+			}
+			linked := "[" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(cell) + "](" + target + ")"
+			t.spend(len(linked) - len(cell))
+			line.cells[i] = linked
+		}
+	}
+}
+
+func isLink(text string) bool {
+	return strings.HasPrefix(text, "[") && strings.HasSuffix(text, ")") && strings.Contains(text, "](")
+}
+
+// linkTarget returns an address as it can stand in a link; false for what is none to be followed.
+func linkTarget(target string) (string, bool) {
+	target = strings.TrimSpace(target)
+	lower := strings.ToLower(target[:min(len(target), 8)])
+	if !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") && !strings.HasPrefix(lower, "mailto:") || len(target) > 2000 {
+		return "", false
+	}
+	var b strings.Builder
+	for _, c := range []byte(target) {
+		if c <= ' ' || c == 0x7F || strings.IndexByte("()<>|\\[]", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), true
+}
+
+// flush ends a sheet.
+func (t *Tables) flush() {
+	if t.sheets > 0 && t.err == nil && (len(t.rows.list) > 0 || len(t.behind) > 0) {
+		if t.name != "" {
+			t.blocks = append(t.blocks, document.Block{
+				Kind: document.Heading, Level: 2, Text: t.name, Anchor: t.anchors.Take("", t.name), Page: t.sheets,
+			})
+		}
+		t.layOut()
+		t.blocks = append(t.blocks, t.behind...)
+	}
+	t.rows = rows{store: t.rows.store}
+	t.next, t.merged, t.defined, t.behind = 0, nil, nil, nil
 }

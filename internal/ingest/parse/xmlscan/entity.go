@@ -74,5 +74,5 @@ func entityRune(entity []byte) (rune, bool) {
 	if err != nil || value > utf8.MaxRune || value == 0 {
 		return 0, false
 	}
-	return rune(value), true //nolint:gosec // at most utf8.MaxRune
+	return rune(value), true
 }
