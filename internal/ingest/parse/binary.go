@@ -1,11 +1,25 @@
 package parse
 
-import "magpie/internal/ingest/parse/archive"
+import (
+	"magpie/internal/ingest/parse/archive"
+	"magpie/internal/ingest/parse/odf"
+	"magpie/internal/ingest/parse/ooxml"
+)
 
 // binary returns the reader of a binary format, or of a mail, by its short name.
 func (p *Parser) binary(name string) (format, bool) {
 	form := format{name: name}
 	switch name {
+	case "docx":
+		form.open, form.strict = ooxml.ReadWord, true
+	case "pptx":
+		form.open, form.strict = ooxml.ReadSlides, true
+	case "odt":
+		form.open, form.strict = odf.ReadText, true
+	case "ods":
+		form.open, form.strict = odf.ReadSpreadsheet, true
+	case "odp":
+		form.open, form.strict = odf.ReadPresentation, true
 	case "zip", "tar", "gzip", "bzip2":
 		form.open, form.strict = archive.Read, true
 	default:
