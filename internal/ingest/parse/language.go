@@ -5,16 +5,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/abadojack/whatlanggo"
-
 	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/letter"
 )
 
-// Statistics of letters need minDetect runes to be right more often than not, and are not better for more than maxDetect.
-const (
-	minDetect = 150
-	maxDetect = 2000
-)
+// maxDetect is how many letters are looked at: more do not make the language surer.
+const maxDetect = 2000
 
 // languageCode returns the ISO 639-1 code of a language tag such as en-US, zh_Hans or deu, "" for anything else.
 func languageCode(tag string) string {
@@ -23,7 +19,9 @@ func languageCode(tag string) string {
 		tag = tag[:end]
 	}
 	if len(tag) == 3 {
-		tag = whatlanggo.CodeToLang(tag).Iso6391()
+		if at := strings.Index(longCodes, " "+tag+" "); at >= 0 {
+			tag = longCodes[at+len(" xxx ") : at+len(" xxx xx")]
+		}
 	}
 	if len(tag) != 2 || !strings.Contains(languageCodes, " "+tag+" ") {
 		return ""
@@ -37,6 +35,14 @@ const languageCodes = " aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn
 	"ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn " +
 	"ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo " +
 	"za zh zu "
+
+// longCodes are codes of ISO 639-2 and 639-3, each with that of ISO 639-1.
+const longCodes = " eng en deu de ger de fra fr fre fr spa es ita it por pt nld nl dut nl swe sv dan da nor no nob nb nno nn fin fi isl is ice is " +
+	"pol pl ces cs cze cs slk sk slo sk slv sl hrv hr srp sr bos bs mkd mk mac mk bul bg ron ro rum ro hun hu ell el gre el tur tr rus ru ukr uk " +
+	"bel be est et lav lv lit lt gle ga cym cy wel cy cat ca glg gl eus eu baq eu sqi sq alb sq mlt mt ltz lb afr af heb he ara ar fas fa per fa " +
+	"urd ur hin hi ben bn mar mr tam ta tel te guj gu kan kn mal ml pan pa nep ne sin si tha th vie vi ind id msa ms may ms tgl tl khm km lao lo " +
+	"mya my bur my jpn ja zho zh chi zh kor ko mon mn kaz kk uzb uz aze az hye hy arm hy kat ka geo ka amh am swa sw yor yo zul zu hau ha ibo ig " +
+	"som so yid yi epo eo lat la "
 
 // languageFolder returns the code when a folder is named as documentation in several languages names its folders.
 func languageFolder(folder string) string {
@@ -61,79 +67,137 @@ func isAmbiguous(folder string) bool {
 	return len(folder) == 2
 }
 
-// detectLanguage guesses the language of a document from its title, description and prose. Closed-class words decide where
-// they are clear, which is nearly always in the languages whose words are known and costs little; else the statistics of
-// letters do, where they have enough text and call themselves reliable. In doubt there is no guess.
+// detectLanguage guesses the language of a document from its title, description and prose. It is reliable when the text
+// is long enough and much more likely in this language than in any other; in doubt it is not.
 func detectLanguage(d *document.Document) (code string, reliable bool) {
 	var b strings.Builder
 	runes := sample(&b, d.Title)
-	if description, ok := d.Metadata["description"].(string); ok {
+	if description, ok := d.Metadata["description"].(string); ok && (len(d.Blocks) > 1 || d.Blocks[0].Text != description) {
 		runes += sample(&b, description)
 	}
 	for i := range d.Blocks {
 		switch d.Blocks[i].Kind {
 		case document.Paragraph, document.List, document.Quote, document.Heading:
 			runes += sample(&b, d.Blocks[i].Text)
-		case document.Table, document.Code:
+		case document.Table:
+			runes += sampleTable(&b, &d.Blocks[i])
+		case document.Code:
 		}
 		if runes >= maxDetect {
 			break
 		}
 	}
 	text := b.String()
-	if words := languageByWords(text); words != "" || runes < minDetect {
-		return words, words != ""
-	}
-	found := whatlanggo.Detect(text)
-	return languageCode(found.Lang.Iso6391()), found.IsReliable()
+	found := letter.Language(text)
+	return found.Code, isReliable(found, text)
 }
 
-// languageByWords returns the language with at least three closed-class words in the text, and twice as many as any other.
-func languageByWords(text string) string {
-	lists := [...]struct{ code, words string }{
-		{"en", " the of and to in is for with this that are you from how on or by can when "},
-		{"de", " der die das und ist nicht mit für auf ein eine zu den von werden sie wird wie wenn "},
-		{"fr", " le la les des et est une dans pour que du avec sur sont vous comment ou "},
-		{"es", " el la los las de que en y es una por para con del se cómo cuando "},
-		{"it", " il di che e la per un una sono con non del della gli come quando "},
-		{"pt", " o que de e para uma com não os do da em são como quando "},
-		{"nl", " de het een van en is dat op te voor met zijn niet hoe wanneer "},
+// isReliable holds a guess against what texts in that language are like. The bounds are such that of single sentences in
+// thirty languages none is given a wrong language, and nearly all paragraphs are given one.
+func isReliable(found letter.Detected, text string) bool {
+	least, margin := 25, 6.0
+	switch found.Code {
+	case "":
+		return false
+	case "zh", "ja", "ko":
+		least = 6
+	case "th", "el", "he", "hi", "ka", "hy", "bn", "ta", "te":
+		least = 10
+	case "ca", "gl", "af", "eu", "ga", "cy", "sq", "id", "is", "mk", "be", "kk":
+		margin = 20 // what is in none of the languages that are known comes out as one of these
 	}
-	var counts [len(lists)]int
+	if found.Letters < least || found.Margin < margin || found.Share < 0.5 {
+		return false
+	}
+	if found.Letters < 150 {
+		return found.Surprise < 3.4 && hasCommonWord(text, found.Code)
+	}
+	return found.Surprise < 3.35
+}
+
+// hasCommonWord reports whether a text has one of the words that hardly a sentence goes without, in the languages that it
+// knows such words of.
+func hasCommonWord(text, code string) bool {
+	words := ""
+	switch code {
+	case "en":
+		words = " the of and to in is for with this that are you from how on or by can when not be if a an it as at "
+	case "de":
+		words = " der die das und ist nicht mit für auf ein eine einen zu den dem von werden sie wird wie wenn im am "
+	case "fr":
+		words = " le la les des et est une un dans pour que du avec sur sont vous comment ou de en au aux à qui ne "
+	case "es":
+		words = " el la los las de que en y es una un por para con del se cómo cuando no su al "
+	case "it":
+		words = " il di che e la le i per un una sono con non del della gli come quando in al si "
+	case "pt":
+		words = " o a que de e para uma um com não os as do da em são como quando se no na "
+	case "nl":
+		words = " de het een van en is dat op te voor met zijn niet hoe wanneer in we u als "
+	default:
+		return true
+	}
 	for word := range strings.FieldsSeq(strings.ToLower(text)) {
-		word = " " + strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) + " "
-		for i := range lists {
-			if len(word) > len("  ") && strings.Contains(lists[i].words, word) {
-				counts[i]++
-			}
+		word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+		if word != "" && strings.Contains(words, " "+word+" ") {
+			return true
 		}
 	}
-	best, most, second := "", 0, 0
-	for i, count := range counts {
-		switch {
-		case count > most:
-			best, most, second = lists[i].code, count, most
-		case count > second:
-			second = count
-		}
-	}
-	if most < 3 || most < 2*second {
-		return ""
-	}
-	return best
+	return false
 }
 
-// sample adds the letters of a text, without link targets and code, and returns how many runes that gave.
+// sample adds the words of a text, without link targets, code and names that are written like code, and returns how many
+// runes that gave.
 func sample(b *strings.Builder, text string) int {
 	text = document.Truncate(text, 4*maxDetect)
 	count := 0
 	for word := range strings.FieldsSeq(text) {
-		if strings.ContainsAny(word, "/`{}<>=_|") {
+		if strings.ContainsAny(word, "/`{}<>=_|@\\0123456789") || isName(word) {
 			continue
 		}
 		b.WriteString(word)
 		b.WriteByte(' ')
 		count += utf8.RuneCountInString(word) + 1
+	}
+	return count
+}
+
+// isName reports words that are no language: with a capital after a small letter, of capitals only, with dots inside.
+func isName(word string) bool {
+	word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+	small, capitals, letters := false, 0, 0
+	for i, r := range word {
+		switch {
+		case r >= 0x2E80:
+			return false
+		case unicode.IsUpper(r):
+			if small {
+				return true
+			}
+			capitals++
+			letters++
+		case unicode.IsLetter(r):
+			small = true
+			letters++
+		case (r == '.' || r == ':') && i+1 < len(word) && word[i+1] != ' ' && word[i+1] != '*':
+			return true
+		}
+	}
+	return letters > 1 && capitals == letters
+}
+
+// sampleTable adds cells that have several words.
+func sampleTable(b *strings.Builder, table *document.Block) int {
+	count := 0
+	for _, row := range table.Rows[:min(len(table.Rows), 50)] {
+		for _, cell := range row {
+			if strings.Count(cell, " ") >= 3 {
+				count += sample(b, cell)
+			}
+		}
+		if count >= maxDetect {
+			break
+		}
 	}
 	return count
 }
