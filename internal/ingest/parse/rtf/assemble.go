@@ -1,0 +1,96 @@
+package rtf
+
+import (
+	"strings"
+
+	"magpie/internal/ingest/document"
+)
+
+// assemble gives the blocks of the body their anchors and pages, without those that are empty or that repeat headings as
+// entries of a table of contents.
+func (r *reader) assemble() []document.Block {
+	r.root.main.flush()
+	blocks := r.root.main.blocks
+	if len(r.headers) > 0 {
+		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.headers, "\n")})
+	}
+	headings := make(map[string]bool)
+	for i := range blocks {
+		if blocks[i].Kind == document.Heading {
+			headings[withoutNumber(blocks[i].Text)] = true
+		}
+	}
+	prose := r.monoText*2 > r.allText
+	kept := make([]document.Block, 0, len(blocks))
+	anchors := make(document.Anchors)
+	entries := -1 // where the line above a table of contents may stand
+	for _, block := range blocks {
+		mark := block.Language
+		block.Language = ""
+		if !r.paged() {
+			block.Page = 0
+		}
+		switch {
+		case block.Blank():
+			continue
+		case mark == byContents && (headings[withoutNumber(block.Text)] || headings[withoutNumber(withoutPage(block.Text))]):
+			if entries >= 0 && len(kept) == entries+1 {
+				kept = kept[:entries]
+			}
+			entries = -1
+			continue
+		case mark == byContents:
+			entries = len(kept)
+		case mark == byFont && prose:
+			kept = append(kept, paragraphs(block)...)
+			continue
+		case block.Kind == document.Heading:
+			block.Anchor = anchors.Take("", block.Text)
+		}
+		kept = append(kept, block)
+	}
+	return kept
+}
+
+// longLine is from how many bytes on a line was not broken to fit a page.
+const longLine = 120
+
+// paragraphs makes prose of what was taken for code, in a file that is written in one such font.
+func paragraphs(code document.Block) []document.Block {
+	var made []document.Block
+	add := func(text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			made = append(made, document.Block{Kind: document.Paragraph, Text: text, Page: code.Page})
+		}
+	}
+	for part := range strings.SplitSeq(code.Text, "\n\n") {
+		lines := strings.Split(part, "\n")
+		long := false
+		for i := range lines {
+			lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+			long = long || len(lines[i]) > longLine
+		}
+		if !long {
+			add(strings.Join(lines, "\n"))
+			continue
+		}
+		for _, line := range lines {
+			add(line)
+		}
+	}
+	return made
+}
+
+// withoutPage takes the number of a page off the end of an entry, as in "3.2 Storage 17".
+func withoutPage(text string) string {
+	return strings.TrimRight(strings.TrimRight(text, "0123456789ivxlcIVXLC"), " .…\t")
+}
+
+// withoutNumber takes the number off the beginning of a heading, as in "3.2 Storage".
+func withoutNumber(text string) string {
+	first, rest, found := strings.Cut(text, " ")
+	if found && first != "" && strings.Trim(first, "0123456789.)") == "" {
+		text = rest
+	}
+	return strings.ToLower(strings.TrimSpace(text))
+}

@@ -1,0 +1,221 @@
+package rtf
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"magpie/internal/ingest/parse/cfb"
+)
+
+// Code pages beside those that Windows has numbers for.
+const (
+	pageWestern = 1252
+	pageUTF8    = 65001
+	// pageSymbol and pageDingbats are fonts whose characters are pictures.
+	pageSymbol   = -1
+	pageDingbats = -2
+)
+
+// Values of \fcharset that say nothing of a code page of their own.
+const (
+	charsetANSI    = 0
+	charsetDefault = 1
+	charsetSymbol  = 2
+)
+
+// pageOfCharset returns the code page of a value of \fcharset, 0 where it has none.
+func pageOfCharset(charset int) int {
+	switch charset {
+	case 77:
+		return 10000
+	case 78, 128:
+		return 932
+	case 79, 129, 130:
+		return 949
+	case 80, 134:
+		return 936
+	case 81, 136:
+		return 950
+	case 85, 161:
+		return 1253
+	case 86, 162:
+		return 1254
+	case 83, 177, 181:
+		return 1255
+	case 84, 178, 179, 180:
+		return 1256
+	case 87, 222:
+		return 874
+	case 88, 238:
+		return 1250
+	case 89:
+		return 10007
+	case 163:
+		return 1258
+	case 186:
+		return 1257
+	case 204:
+		return 1251
+	case 254:
+		return 437
+	case 255:
+		return 850
+	}
+	return 0
+}
+
+// font is an entry of the table of fonts.
+type font struct {
+	name    []byte
+	named   bool // the name has come to its end
+	charset int
+	page    int // of \cpg, 0 for none
+	mono    bool
+	// read is the code page of text in the font, once it is known.
+	read     int
+	resolved bool
+}
+
+func newFont() *font { return &font{charset: charsetDefault} }
+
+// isMonospaced recognises the names of fonts of even width.
+func isMonospaced(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"courier", "consolas", "menlo", "monaco", "monospace", "lucida console", "inconsolata", "cascadia", " mono"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// codePage returns the code page of a font of the document.
+func (r *reader) codePage(number int) int {
+	f := r.fonts[number]
+	switch {
+	case f == nil:
+		return r.page
+	case !f.resolved:
+		f.read, f.resolved = r.resolvePage(f), true
+	}
+	return f.read
+}
+
+func (r *reader) resolvePage(f *font) int {
+	switch {
+	case f.charset == charsetSymbol && f.page == 0:
+		switch name := strings.ToLower(string(f.name)); {
+		case strings.HasPrefix(name, "symbol"):
+			return pageSymbol
+		case strings.HasPrefix(name, "wingdings"), strings.HasPrefix(name, "webdings"), strings.Contains(name, "dingbats"), strings.HasPrefix(name, "marlett"):
+			return pageDingbats
+		}
+		return pageWestern
+	case f.page != 0:
+		return f.page
+	case f.charset == charsetANSI && (r.page == pageWestern || r.declares(r.page)):
+		return pageWestern
+	}
+	if page := pageOfCharset(f.charset); page != 0 {
+		return page
+	}
+	return r.page
+}
+
+// declares tells whether a font says that its text is in a code page. Where none does, fonts that say no more than ANSI are
+// taken to mean the document's page, since simple programs write all fonts that way.
+func (r *reader) declares(page int) bool {
+	if r.declared == nil {
+		r.declared = make(map[int]bool)
+		for _, f := range r.fonts {
+			r.declared[pageOfCharset(f.charset)] = true
+		}
+	}
+	return r.declared[page]
+}
+
+// decode makes text of bytes in a code page. Bytes that stand in the file as they are, which no program should write, are
+// UTF-8 where they can be.
+func decode(page int, text []byte, raw bool) string {
+	switch page {
+	case pageSymbol:
+		return symbols(text)
+	case pageDingbats:
+		var b strings.Builder
+		for _, c := range text {
+			b.WriteString(dingbat(c))
+		}
+		return b.String()
+	}
+	if isASCII(text) {
+		return string(text)
+	}
+	if raw && page != 932 && page != 936 && page != 949 && page != 950 && utf8.Valid(text) {
+		page = pageUTF8
+	}
+	return cfb.Decode(page, text)
+}
+
+func isASCII(text []byte) bool {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// The characters that the Symbol font draws at 0x21 and on, and at 0xA0 and on, by the mapping table that Unicode keeps of
+// it; a blank where Unicode has none.
+const (
+	symbolsLow  = "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
+	symbolsHigh = "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭"
+)
+
+// symbols makes text of what is written in the Symbol font.
+func symbols(text []byte) string {
+	low, high := []rune(symbolsLow), []rune(symbolsHigh)
+	var b strings.Builder
+	for _, c := range text {
+		switch {
+		case c >= 0x21 && int(c)-0x21 < len(low):
+			b.WriteRune(low[c-0x21])
+		case c >= 0xA0 && int(c)-0xA0 < len(high):
+			b.WriteRune(high[c-0xA0])
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// dingbat returns what the fonts of pictures draw, as far as it stands in prose: bullets, arrows, boxes and check marks.
+func dingbat(c byte) string {
+	switch c {
+	case ' ':
+		return " "
+	case 0x6C, 0x9F, 0xB7:
+		return "•"
+	case 0x6E, 0xA7:
+		return "▪"
+	case 0x6F, 0xA8:
+		return "☐"
+	case 0x71, 0x72:
+		return "❑"
+	case 0x75, 0x76:
+		return "◆"
+	case 0xD8, 0xE8, 0xE0:
+		return "→"
+	case 0xDF, 0xE7:
+		return "←"
+	case 0xFB:
+		return "✗"
+	case 0xFC:
+		return "✓"
+	case 0xFD:
+		return "☒"
+	case 0xFE:
+		return "☑"
+	}
+	return ""
+}

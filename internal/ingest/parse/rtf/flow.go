@@ -1,0 +1,321 @@
+package rtf
+
+import (
+	"strings"
+
+	"magpie/internal/ingest/document"
+)
+
+// flowKind says what the paragraphs of a flow are.
+type flowKind uint8
+
+const (
+	flowBody flowKind = iota
+	flowNote
+	flowComment
+	flowHeader
+	flowBox
+)
+
+// flow is where paragraphs go: the body, a note, a header, a text box. The zero value is an empty body.
+type flow struct {
+	kind   flowKind
+	main   stream
+	table  table
+	nested table // of all depths below the first
+
+	line    line
+	started bool // the paragraph has text
+	page    int  // where it began
+	marker  string
+	marked  bool // it has a text for those that know no lists
+	counted int  // items of a list that has nothing but numbers
+	number  int  // of the note
+	paged   bool // it has the number of a page
+	// held comes after the paragraph, or after the table that it stands in.
+	held []document.Block
+
+	// The definition of rows.
+	definitions []cellDefinition
+	definition  cellDefinition
+	left        int
+	header      bool
+}
+
+// maxHeading is the longest text, in bytes, that is taken for a heading.
+const maxHeading = 1000
+
+// startParagraph notes on which page a paragraph begins.
+func (r *reader) startParagraph(f *flow) {
+	f.started = true
+	if f == r.root {
+		if r.state.paragraph.breaks && (len(f.main.blocks) > 0 || f.main.joining) || r.section {
+			r.breaks++
+		}
+		r.section = false
+		r.settled = len(r.notes)
+	}
+	f.page = r.breaks + 1
+}
+
+// endParagraph ends the paragraph of a flow, in a cell where it stands in one.
+func (r *reader) endParagraph(f *flow) {
+	depth := r.state.paragraph.depth
+	if r.state.paragraph.inTable {
+		depth = max(depth, 1)
+	}
+	r.endParagraphAt(f, depth)
+}
+
+// endParagraphAt ends the paragraph of a flow that stands in so many tables.
+func (r *reader) endParagraphAt(f *flow, depth int) {
+	r.flush()
+	if depth < 2 && f.nested.begun() {
+		f.table.cell.add(f.nested.finish()...)
+	}
+	if depth == 0 && f.table.begun() {
+		r.endTable(f)
+	}
+	s := &f.main
+	switch depth {
+	case 0:
+	case 1:
+		s = &f.table.cell
+	default:
+		s = &f.nested.cell
+	}
+	if f.paged && countWordRunes(f.line.text) <= maxPageWords {
+		f.line.reset()
+	}
+	r.emit(f, s)
+	f.line.reset()
+	f.started, f.marked, f.marker, f.paged = false, false, "", false
+	if s == &f.main {
+		r.release(f)
+	}
+}
+
+// release puts what belongs after a paragraph there. A list is not parted by it.
+func (r *reader) release(f *flow) {
+	if len(f.held) == 0 {
+		return
+	}
+	f.main.after = append(f.main.after, f.held...)
+	f.held = nil
+	if !f.main.joining || f.main.pending != document.List {
+		f.main.flush()
+	}
+}
+
+// maxPageWords is how many letters and digits the words around the number of a page have: "Page of".
+const maxPageWords = 14
+
+func countWordRunes(text []byte) int {
+	n := 0
+	for _, c := range string(text) {
+		if isWordRune(c) {
+			n++
+		}
+	}
+	return n
+}
+
+// emit makes a block of the paragraph of a flow.
+func (r *reader) emit(f *flow, s *stream) {
+	p := &r.state.paragraph
+	level, as := r.meaning(p.style)
+	if p.outline >= 0 {
+		level = 0
+		if p.outline < bodyLevel {
+			level = min(p.outline+1, 6)
+		}
+	}
+	if f.line.blank() {
+		s.gap()
+		return
+	}
+	r.cost += blockCost
+	r.allText += len(f.line.text)
+	byFont := level == 0 && s == &f.main && f.line.mono > 0 && f.line.other == 0
+	m, item := r.marker(f)
+	nesting := max(p.level, 0)
+	if !item && level == 0 && p.first < 0 {
+		if typed, size, found := typedMarker(f.line.text); found {
+			m, item, nesting = typed, true, max(p.indent, 0)
+			f.line.cut(size)
+		}
+	}
+	switch {
+	case as == roleCode && level == 0:
+		s.join(document.Code, "\n", f.line.verbatim(), f.page, false)
+		return
+	case byFont && !item:
+		r.monoText += len(f.line.text)
+		s.join(document.Code, "\n", f.line.verbatim(), f.page, true)
+		return
+	case as == roleTitle && level == 0:
+		level = 1
+	}
+	if level > 0 && (f.kind == flowBody || f.kind == flowBox) && r.heading(f, s, level, as, m) {
+		return
+	}
+	text := f.line.markdown()
+	switch {
+	case text == "":
+		s.gap()
+	case item && level == 0:
+		s.item(nesting, m, text, f.page)
+	case as == roleQuote:
+		s.join(document.Quote, "\n\n", text, f.page, false)
+	default:
+		f.counted = 0
+		block := document.Block{Kind: document.Paragraph, Text: text, Page: f.page}
+		if as == roleContents && s == &r.root.main {
+			block.Language = byContents
+		}
+		s.add(block)
+	}
+}
+
+// byContents marks the entries of a table of contents until all of the text is read.
+const byContents = "\x01"
+
+func (r *reader) heading(f *flow, s *stream, level int, as role, m marker) bool {
+	text := f.line.plain()
+	if text == "" || len(text) > maxHeading {
+		return false
+	}
+	if as == roleTitle && r.title == "" {
+		r.title = text
+	}
+	if label := strings.TrimSpace(strings.TrimPrefix(m.String(), "- ")); f.marked && m.ordered && !strings.HasPrefix(text, label) {
+		text = label + " " + text
+	}
+	if s == &r.root.main {
+		r.placeNotes(r.settled)
+	}
+	s.add(document.Block{Kind: document.Heading, Level: level, Text: text, Page: f.page})
+	return true
+}
+
+// marker tells whether a paragraph is an item of a list, and what stands before it.
+func (r *reader) marker(f *flow) (m marker, item bool) {
+	p := &r.state.paragraph
+	defined := r.overrides[p.list]
+	text := strings.TrimSpace(f.marker)
+	switch {
+	case f.marked && text == "" && defined != nil && defined.levels[min(max(p.level, 0), maxLevels-1)].format == formatNone:
+		return marker{}, false
+	case f.marked:
+		return markerOf(text), true
+	case p.list > 0 && defined != nil:
+		return defined.next(p.level)
+	case p.list > 0, p.numbering == 'b':
+		return marker{}, true
+	case p.numbering == 'n':
+		f.counted++
+		return marker{ordered: true, number: f.counted}, true
+	}
+	return marker{}, false
+}
+
+// endCell ends a cell of the table, or of the tables in it.
+func (r *reader) endCell(f *flow, nested bool) {
+	r.cost += blockCost
+	if nested {
+		r.endParagraphAt(f, 2)
+		f.nested.endCell()
+		return
+	}
+	r.endParagraphAt(f, 1)
+	f.table.endCell()
+}
+
+// endRow ends a row of the table, or of the tables in it.
+func (r *reader) endRow(f *flow, nested bool) {
+	r.flush()
+	switch {
+	case nested && !f.line.blank():
+		r.endParagraphAt(f, 2)
+	case !nested && (!f.line.blank() || f.nested.begun()):
+		r.endParagraphAt(f, 1)
+	}
+	if nested {
+		f.nested.endRow(nil, 0, false)
+		return
+	}
+	f.table.endRow(f.definitions, f.left, f.header)
+}
+
+// endTable ends the table of a flow. What belongs after a paragraph in it comes after it.
+func (r *reader) endTable(f *flow) {
+	if f.nested.begun() {
+		f.table.cell.add(f.nested.finish()...)
+	}
+	if f.table.begun() {
+		f.main.add(f.table.finish()...)
+	}
+	r.release(f)
+}
+
+// enter makes the group that is open a flow of its own.
+func (r *reader) enter(kind flowKind) {
+	r.flush()
+	s := &r.state
+	s.flow = &flow{kind: kind}
+	s.dest, s.own = destText, true
+	s.paragraph = plainParagraph()
+	s.bold, s.italic, s.hidden, s.link, s.reference = false, false, false, "", false
+}
+
+// leave takes in what a flow of its own held, when its group has ended.
+func (r *reader) leave(f *flow) {
+	outer := r.state.flow
+	switch blocks := f.main.blocks; f.kind {
+	case flowNote:
+		if text := flat(blocks); text != "" {
+			r.notes = append(r.notes, noteNumber(f.number)+" "+strings.ReplaceAll(text, "\n", "\n  "))
+		}
+	case flowComment:
+		text := flat(blocks)
+		if author := strings.TrimSpace(r.author); author != "" && text != "" {
+			text = author + ": " + text
+		}
+		r.author = ""
+		if text != "" {
+			outer.held = append(outer.held, document.Block{Kind: document.Quote, Text: text, Page: r.breaks + 1})
+		}
+	case flowHeader:
+		for line := range strings.SplitSeq(flat(blocks), "\n") {
+			r.addHeader(strings.TrimSpace(line))
+		}
+	case flowBox:
+		outer.held = append(outer.held, blocks...)
+	case flowBody:
+	}
+}
+
+// maxHeaders is how many different lines headers and footers may have.
+const maxHeaders = 100
+
+func (r *reader) addHeader(line string) {
+	if line == "" || len(r.headers) >= maxHeaders {
+		return
+	}
+	for _, known := range r.headers {
+		if strings.EqualFold(known, line) {
+			return
+		}
+	}
+	r.headers = append(r.headers, line)
+}
+
+// placeNotes adds the first n notes of a section to the body.
+func (r *reader) placeNotes(n int) {
+	if n = min(n, len(r.notes)); n == 0 {
+		return
+	}
+	r.root.main.add(document.Block{Kind: document.List, Text: "- " + strings.Join(r.notes[:n], "\n- "), Page: r.breaks + 1})
+	r.notes = r.notes[n:]
+	r.settled = 0
+}
