@@ -1,0 +1,279 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// segment is text on one base line without a wide gap in it, or a table.
+type segment struct {
+	x0, x1, top, bottom float64
+	base, size          float64
+	order               int // of its first span on the page
+	glyphs              int
+	spans               []span
+	table               *table
+}
+
+// column is a stretch of a page that is read from top to bottom.
+type column struct{ x0, x1 float64 }
+
+// arrange puts the spans of a page into the order in which they are read.
+func (p *page) arrange(spans []span, drawn rules, links []link, box []float64) {
+	p.turn = mainTurn(spans)
+	p.left, p.top, p.right, p.bottom = p.turn.box(box[0], box[3], box[2], box[1])
+	var others []turn
+	main := spans[:0:0]
+	aside := make(map[turn][]span)
+	for i := range spans {
+		s := &spans[i]
+		switch {
+		case s.turn != p.turn:
+			if aside[s.turn] == nil {
+				others = append(others, s.turn)
+			}
+			aside[s.turn] = append(aside[s.turn], *s)
+		case p.outside(s):
+		default:
+			main = append(main, *s)
+		}
+	}
+	a := arranger{page: p, links: links}
+	if len(main) > maxSpans {
+		a.asWritten(main)
+	} else {
+		settle(main)
+		tables, rest := ruledTables(drawn.turned(p.turn), main)
+		segments := segmentsOf(rest)
+		for _, t := range tables {
+			segments = append(segments, t.segment())
+		}
+		a.cut(segments, 0)
+	}
+	for _, t := range others {
+		if group := aside[t]; len(group) > maxSpans {
+			a.asWritten(group)
+		} else {
+			settle(group)
+			a.leaf(segmentsOf(group))
+		}
+	}
+}
+
+// mainTurn is the direction in which most of the text runs.
+func mainTurn(spans []span) turn {
+	glyphs := make(map[turn]int)
+	most := turn(0)
+	for i := range spans {
+		t := spans[i].turn
+		glyphs[t] += spans[i].glyphs
+		if glyphs[t] > glyphs[most] {
+			most = t
+		}
+	}
+	return most
+}
+
+// outside tells whether nobody sees a span, since it stands beyond the edge of the page.
+func (p *page) outside(s *span) bool {
+	const slack = 20
+	x := (s.x0 + s.x1) / 2
+	return p.right-p.left > slack && p.bottom-p.top > slack && p.turn%90 == 0 &&
+		(x < p.left-slack || x > p.right+slack || s.base < p.top-slack || s.base > p.bottom+slack)
+}
+
+// settle brings small text that stands a little above or below the text beside it onto its line.
+func settle(spans []span) {
+	for i := 1; i < len(spans); i++ {
+		a, b := &spans[i-1], &spans[i]
+		switch {
+		case b.size < 0.85*a.size && beside(a, b, b.x0-a.x1, a.size):
+			b.base, b.raised = a.base, true
+		case a.size < 0.85*b.size && beside(b, a, b.x0-a.x1, b.size):
+			a.base, a.raised = b.base, true
+		}
+	}
+}
+
+func beside(host, small *span, gap, size float64) bool {
+	rise := host.base - small.base
+	return gap > -0.3*size && gap < 0.4*size && rise < 0.8*size && rise > -0.4*size && math.Abs(rise) > 0.08*size
+}
+
+// segmentsOf joins the spans that stand side by side.
+func segmentsOf(spans []span) []segment {
+	type placed struct {
+		span
+		order int
+	}
+	list := make([]placed, len(spans))
+	for i := range spans {
+		list[i] = placed{spans[i], i}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.base, b.base) })
+	var segments []segment
+	for start := 0; start < len(list); {
+		end := start + 1
+		for end < len(list) && list[end].base-list[start].base <= 0.25*max(list[start].size, list[end].size) {
+			end++
+		}
+		row := list[start:end]
+		slices.SortStableFunc(row, func(a, b placed) int { return cmp.Compare(a.x0, b.x0) })
+		first := len(segments)
+		for i := range row {
+			next := &row[i]
+			if len(segments) > first && segments[len(segments)-1].take(&next.span, next.order) {
+				continue
+			}
+			segments = append(segments, segment{
+				x0: next.x0, x1: next.x1, top: next.top(), bottom: next.bottom(), base: next.base, size: next.size,
+				order: next.order, glyphs: next.glyphs, spans: []span{next.span},
+			})
+		}
+		start = end
+	}
+	return segments
+}
+
+// take adds a span to the end of a segment unless it stands apart.
+func (g *segment) take(s *span, order int) bool {
+	last := &g.spans[len(g.spans)-1]
+	size := max(s.size, last.size)
+	switch {
+	case s.x0-g.x1 > 1.2*size:
+		return false
+	case s.x0-last.x0 < 0.3*size && s.text == last.text && math.Abs(s.x1-last.x1) < 0.3*size:
+		return true // printed twice to look bold
+	case s.x0 < g.x1-0.5*size && s.x0 < last.x0+0.5*(last.x1-last.x0):
+		return false // one above the other
+	}
+	g.x1 = max(g.x1, s.x1)
+	g.top, g.bottom = min(g.top, s.top()), max(g.bottom, s.bottom())
+	g.size = max(g.size, s.size)
+	g.order = min(g.order, order)
+	g.glyphs += s.glyphs
+	g.spans = append(g.spans, *s)
+	return true
+}
+
+// arranger gives the lines of a page their order.
+type arranger struct {
+	page  *page
+	links []link
+}
+
+// maxCuts is how many times a page is cut into smaller parts.
+const maxCuts = 12
+
+// cut reads a part of a page: what stands above columns, the columns one after the other, what stands below them.
+func (a *arranger) cut(segments []segment, depth int) {
+	if len(segments) < 4 || depth > maxCuts {
+		a.leaf(segments)
+		return
+	}
+	gutter, found := findGutter(segments)
+	if !found {
+		a.leaf(segments)
+		return
+	}
+	var above, left, right, below []segment
+	for i := range segments {
+		s := &segments[i]
+		switch middle := (s.top + s.bottom) / 2; {
+		case middle < gutter.top:
+			above = append(above, *s)
+		case middle > gutter.bottom:
+			below = append(below, *s)
+		case (s.x0+s.x1)/2 < (gutter.left+gutter.right)/2:
+			left = append(left, *s)
+		default:
+			right = append(right, *s)
+		}
+	}
+	if rightToLeft(segments) {
+		left, right = right, left
+	}
+	for _, part := range [][]segment{above, left, right, below} {
+		if len(part) == len(segments) {
+			a.leaf(segments)
+			return
+		}
+	}
+	for _, part := range [][]segment{above, left, right, below} {
+		if len(part) > 0 {
+			a.cut(part, depth+1)
+		}
+	}
+}
+
+// rightToLeft tells whether most of the text is written from right to left.
+func rightToLeft(segments []segment) bool {
+	glyphs, all := 0, 0
+	for i := range segments {
+		for k := range segments[i].spans {
+			s := &segments[i].spans[k]
+			all += s.glyphs
+			if s.rightToLeft {
+				glyphs += s.glyphs
+			}
+		}
+	}
+	return 2*glyphs > all
+}
+
+// leaf reads a part of a page from top to bottom.
+func (a *arranger) leaf(segments []segment) {
+	if len(segments) == 0 {
+		return
+	}
+	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.base, b.base) })
+	var lines []line
+	bounds := column{x0: math.Inf(1), x1: math.Inf(-1)}
+	for start := 0; start < len(segments); {
+		end := start + 1
+		for end < len(segments) && segments[start].table == nil && segments[end].table == nil &&
+			segments[end].base-segments[start].base <= 0.35*max(segments[start].size, segments[end].size) {
+			end++
+		}
+		row := segments[start:end]
+		made := a.line(row)
+		bounds.x0, bounds.x1 = min(bounds.x0, made.x0), max(bounds.x1, made.x1)
+		lines = append(lines, made)
+		start = end
+	}
+	lines = alignedTables(lines)
+	for i := range lines {
+		lines[i].column = len(a.page.columns)
+		lines[i].parts = nil
+	}
+	a.page.columns = append(a.page.columns, bounds)
+	a.page.lines = append(a.page.lines, lines...)
+}
+
+// asWritten reads spans in the order in which the file has them.
+func (a *arranger) asWritten(spans []span) {
+	bounds := column{x0: math.Inf(1), x1: math.Inf(-1)}
+	for start := 0; start < len(spans); {
+		end := start + 1
+		for end < len(spans) && math.Abs(spans[end].base-spans[start].base) < 0.3*spans[start].size && spans[end].x0 >= spans[end-1].x0 {
+			end++
+		}
+		group := segment{
+			x0: spans[start].x0, top: spans[start].top(), bottom: spans[start].bottom(), base: spans[start].base,
+			size: spans[start].size, order: start, spans: spans[start:end],
+		}
+		for i := start; i < end; i++ {
+			group.x1 = max(group.x1, spans[i].x1)
+			group.glyphs += spans[i].glyphs
+		}
+		made := a.line([]segment{group})
+		made.column, made.parts = len(a.page.columns), nil
+		bounds.x0, bounds.x1 = min(bounds.x0, made.x0), max(bounds.x1, made.x1)
+		a.page.lines = append(a.page.lines, made)
+		start = end
+	}
+	if len(spans) > 0 {
+		a.page.columns = append(a.page.columns, bounds)
+	}
+}

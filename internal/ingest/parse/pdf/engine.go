@@ -1,0 +1,121 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"sync"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// engine is pdfium as machine code, of which instances are made.
+type engine struct {
+	pool  pdfium.Pool
+	cache wazero.CompilationCache // nil when there is none on disk
+
+	making sync.Mutex // held while an instance is made: its memory is the last that was asked for
+	memory *memory
+}
+
+// newEngine compiles pdfium, or takes what is in the cache. A cache that cannot be used is done without.
+func newEngine(ctx context.Context, cacheDir string, instances int) (*engine, error) {
+	if cacheDir == "" {
+		return compile(ctx, nil, instances)
+	}
+	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
+		return compile(ctx, nil, instances)
+	}
+	cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
+	if err != nil {
+		return compile(ctx, nil, instances)
+	}
+	made, err := compile(ctx, cache, instances)
+	if err == nil {
+		return made, nil
+	}
+	if closing := cache.Close(ctx); closing != nil {
+		return nil, errors.Join(err, closing)
+	}
+	return compile(ctx, nil, instances)
+}
+
+func compile(ctx context.Context, cache wazero.CompilationCache, instances int) (*engine, error) {
+	e := &engine{cache: cache}
+	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
+	if cache != nil {
+		config = config.WithCompilationCache(cache)
+	}
+	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
+		e.memory = &memory{limit: maxMemory}
+		return e.memory
+	})
+	pool, err := webassembly.Init(webassembly.Config{
+		Context:       experimental.WithMemoryAllocator(ctx, allocator),
+		MaxTotal:      instances,
+		RuntimeConfig: config,
+		FSConfig:      wazero.NewFSConfig(), // no folder of the machine is to be seen inside
+		Stdout:        io.Discard,
+		Stderr:        io.Discard,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start pdfium: %w", err)
+	}
+	e.pool = pool
+	return e, nil
+}
+
+func (e *engine) close() error {
+	err := e.pool.Close()
+	if e.cache != nil {
+		// The cache keeps nothing open that could be given back only in time.
+		err = errors.Join(err, e.cache.Close(context.Background()))
+	}
+	if err != nil {
+		return fmt.Errorf("close pdfium: %w", err)
+	}
+	return nil
+}
+
+// instance makes an instance. Discard it after use.
+func (e *engine) instance(ctx context.Context) (*instance, error) {
+	e.making.Lock()
+	defer e.making.Unlock()
+	made, err := e.pool.GetInstanceWithContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start an instance of pdfium: %w", err)
+	}
+	i := &instance{pdfium: made, used: e.memory, functions: make(map[string]api.Function), names: make(map[string]uint64)}
+	if i.module = moduleOf(made); i.module == nil {
+		return nil, errors.Join(errors.New("start an instance of pdfium: its module is not to be found"), made.Kill())
+	}
+	if i.scratch = i.call(ctx, "malloc", scratchSize); i.scratch == 0 {
+		err := i.failure(ctx)
+		i.discard()
+		return nil, fmt.Errorf("start an instance of pdfium: %w", err)
+	}
+	return i, nil
+}
+
+// moduleOf returns the module behind an instance, nil when it is not where it should be. The calls that go-pdfium wraps
+// around it make and free memory for every number they return, which for a page of glyphs takes longer than pdfium does;
+// its type is internal, its field is not.
+func moduleOf(made pdfium.Pdfium) api.Module {
+	value := reflect.ValueOf(made.GetImplementation())
+	if value.Kind() != reflect.Pointer || value.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	field := value.Elem().FieldByName("Module")
+	if !field.IsValid() || !field.CanInterface() {
+		return nil
+	}
+	module, _ := field.Interface().(api.Module)
+	return module
+}

@@ -1,0 +1,351 @@
+package pdf
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"magpie/internal/ingest/document"
+)
+
+const (
+	// maxGlyphs is how many glyphs a page may have.
+	maxGlyphs = 4 << 20
+	// maxSpans is how many spans of a page are put in order by where they stand; a page with more is read as it is written.
+	maxSpans = 20_000
+)
+
+// page is what was read of a page.
+type page struct {
+	number  int
+	damaged bool
+	blank   bool // there is nothing on it, no picture either
+	// In the space of the text, in points: x to the right, y downwards.
+	left, top, right, bottom float64
+	turn                     turn // by which the space of the text comes from that of the page
+	lines                    []line
+	columns                  []column
+	fields                   []field
+	comments                 []comment
+	recognised               []string // paragraphs that were recognised in its picture
+}
+
+// turn is the direction in which text runs on a page: right, up, left, down, or by an angle in degrees.
+type turn int
+
+// apply turns a point of the page into the space of the text that runs in this direction.
+func (t turn) apply(x, y float64) (float64, float64) {
+	switch t {
+	case 0:
+		return x, -y
+	case 90:
+		return y, x
+	case 180:
+		return -x, y
+	case 270:
+		return -y, -x
+	}
+	sin, cos := math.Sincos(float64(t) * math.Pi / 180)
+	return x*cos + y*sin, x*sin - y*cos
+}
+
+// box turns a rectangle of the page, of which the upright rectangle around it is returned.
+func (t turn) box(left, bottom, right, top float64) (x0, y0, x1, y1 float64) {
+	ax, ay := t.apply(left, bottom)
+	bx, by := t.apply(right, top)
+	return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
+}
+
+// turnOf returns the direction in which text runs, from the first row of its matrix. What is nearly upright is.
+func turnOf(a, b float64) turn {
+	degrees := math.Mod(math.Atan2(b, a)*180/math.Pi+360, 360)
+	for _, upright := range []float64{0, 90, 180, 270, 360} {
+		if math.Abs(degrees-upright) < 12 {
+			return turn(math.Mod(upright, 360))
+		}
+	}
+	return turn(math.Round(degrees/5) * 5)
+}
+
+// style is how a text object is set.
+type style struct {
+	size                         float64 // as it is seen, in points
+	turn                         turn
+	bold, mono, pictorial, blank bool
+	base                         float64 // height of its base line in the space of the text
+}
+
+// span is a piece of text in one style on one base line.
+type span struct {
+	text         string
+	x0, x1, base float64
+	size         float64
+	turn         turn
+	link         int // index + 1 in the links of the page
+	glyphs       int
+	bold, mono   bool
+	spaced       bool // a blank stands before it
+	raised       bool // set small above or below the line of its neighbour
+	rightToLeft  bool
+}
+
+func (s *span) top() float64    { return s.base - 0.8*s.size }
+func (s *span) bottom() float64 { return s.base + 0.2*s.size }
+
+// extract reads a page that was loaded.
+func (f *file) extract(ctx context.Context, handle uint64, p *page) {
+	box := make([]float64, 4)
+	f.call(ctx, "FPDF_GetPageBoundingBox", handle, f.scratch)
+	f.floats(box)
+	objects := f.number(ctx, "FPDFPage_CountObjects", handle)
+	links := f.links(ctx, handle)
+	text := f.call(ctx, "FPDFText_LoadPage", handle)
+	if f.err != nil {
+		return
+	}
+	count := 0
+	if text != 0 {
+		count = f.number(ctx, "FPDFText_CountChars", text)
+	}
+	p.blank = objects == 0
+	if count > maxGlyphs {
+		f.err = &document.LimitError{Detail: fmt.Sprintf("a page has more than %d characters", maxGlyphs)}
+		return
+	}
+	var drawn rules
+	if count > 0 && objects > 0 {
+		drawn = f.rules(ctx, handle, objects)
+	}
+	reader := glyphReader{file: f, text: text, links: links, rules: drawn.uprights()}
+	spans := reader.read(ctx, count)
+	if text != 0 {
+		f.call(ctx, "FPDFText_ClosePage", text)
+	}
+	f.annotations(ctx, handle, p)
+	if f.err == nil {
+		p.arrange(spans, drawn, links, box)
+	}
+}
+
+// glyphReader makes spans of the glyphs of a page, which come in the order in which they are written.
+type glyphReader struct {
+	*file
+	text  uint64
+	links []link
+	rules []rule // that stand upright
+
+	fonts  map[uint64]style
+	style  style
+	object uint64
+	spans  []span
+	open   span // the span that grows, if it has text
+	buffer []byte
+	blanks int // that were read since the last glyph
+	widest float64
+}
+
+func (g *glyphReader) read(ctx context.Context, count int) []span {
+	g.fonts = make(map[uint64]style)
+	var high rune // the first half of a character in UTF-16
+	for k := range count {
+		index := uint64(k) //nolint:gosec // not negative
+		r := rune(uint32(g.call(ctx, "FPDFText_GetUnicode", g.text, index)))
+		if g.err != nil {
+			return nil
+		}
+		switch {
+		case r == '\r' || r == '\n':
+			g.flush()
+			g.object = 0
+			continue
+		case r == ' ' || r == 0xa0 || r == '\t' || r == 0x3000 || r == 0x2007 || r == 0x202f || r >= 0x2000 && r <= 0x200a:
+			g.blanks++
+			continue
+		case r < 0 || r > unicode.MaxRune:
+			continue
+		case utf16.IsSurrogate(r):
+			if high == 0 {
+				high = r
+				continue
+			}
+			r = utf16.DecodeRune(high, r)
+		}
+		high = 0
+		g.glyph(ctx, index, r)
+	}
+	g.flush()
+	return g.spans
+}
+
+// glyph adds one glyph.
+func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
+	object := g.call(ctx, "FPDFText_GetTextObject", g.text, index)
+	if object != g.object || object == 0 && g.object == 0 {
+		if object != 0 || g.style.size == 0 {
+			g.restyle(ctx, index, object)
+		}
+		g.object = object
+	}
+	var box [4]float64 // left, top, right, bottom
+	g.call(ctx, "FPDFText_GetLooseCharBox", g.text, index, g.scratch)
+	g.floats(box[:])
+	s := &g.style
+	x0, _, x1, _ := s.turn.box(box[0], box[3], box[2], box[1])
+	base := s.base
+	if s.turn%90 != 0 {
+		// The box of a slanted glyph says little: where it starts is enough to keep the line together.
+		ox, oy := g.origin(ctx, index)
+		x0, base = s.turn.apply(ox, oy)
+		x1 = x0 + s.size/2
+	}
+	spaced := g.blanks > 0
+	switch {
+	case len(g.buffer) > 0 && g.parted(x0, x1, base, r, (box[0]+box[2])/2, (box[1]+box[3])/2):
+		g.flush()
+		fallthrough
+	case len(g.buffer) == 0:
+		g.open = span{
+			x0: x0, x1: x1, base: base, size: s.size, turn: s.turn, bold: s.bold, mono: s.mono, spaced: spaced,
+			link: linkAt(g.links, (box[0]+box[2])/2, (box[1]+box[3])/2), rightToLeft: isRightToLeft(r),
+		}
+	case g.blanks > 0:
+		blanks := 1
+		if s.mono && g.widest > 0 && x0 > g.open.x1 {
+			blanks = min(max(1, int(math.Round((x0-g.open.x1)/g.widest))), 40)
+		}
+		g.buffer = append(g.buffer, strings.Repeat(" ", blanks)...)
+	}
+	g.blanks = 0
+	before := len(g.buffer)
+	g.buffer = spell(g.buffer, r, s.pictorial)
+	if len(g.buffer) > before {
+		g.open.glyphs++
+	}
+	g.open.x0, g.open.x1 = min(g.open.x0, x0), max(g.open.x1, x1)
+	if s.mono {
+		g.widest = x1 - x0
+	}
+	g.open.rightToLeft = g.open.rightToLeft || isRightToLeft(r)
+}
+
+// parted tells whether a glyph starts a new span.
+func (g *glyphReader) parted(x0, x1, base float64, r rune, midX, midY float64) bool {
+	s, open := &g.style, &g.open
+	if open.turn != s.turn || math.Abs(open.base-base) > 0.1*s.size || math.Abs(open.size-s.size) > 0.05*s.size ||
+		open.bold != s.bold || open.mono != s.mono {
+		return true
+	}
+	if (len(g.links) > 0 || open.link != 0) && linkAt(g.links, midX, midY) != open.link {
+		return true
+	}
+	gap := x0 - open.x1
+	if open.rightToLeft || isRightToLeft(r) {
+		gap = max(gap, open.x0-x1)
+	} else if gap < -0.6*s.size {
+		return true
+	}
+	limit := 0.9 * s.size
+	if s.mono {
+		limit = 6 * s.size
+	}
+	if gap > limit {
+		return true
+	}
+	return g.blanks > 0 && len(g.rules) > 0 && s.turn == 0 && crosses(g.rules, open.x1, x0, midY)
+}
+
+func (g *glyphReader) flush() {
+	if len(g.buffer) > 0 {
+		g.open.text = compose(string(g.buffer))
+		if strings.TrimSpace(g.open.text) != "" {
+			g.spans = append(g.spans, g.open)
+		}
+		g.blanks = 0
+	}
+	g.buffer = g.buffer[:0]
+}
+
+func (g *glyphReader) origin(ctx context.Context, index uint64) (float64, float64) {
+	if g.number(ctx, "FPDFText_GetCharOrigin", g.text, index, g.scratch, g.scratch+8) == 0 {
+		return 0, 0
+	}
+	return g.double(0), g.double(8)
+}
+
+// restyle reads how the text object of a glyph is set.
+func (g *glyphReader) restyle(ctx context.Context, index, object uint64) {
+	size := math.Float64frombits(g.call(ctx, "FPDFText_GetFontSize", g.text, index))
+	var matrix [6]float64
+	if g.number(ctx, "FPDFText_GetMatrix", g.text, index, g.scratch) != 0 {
+		g.floats(matrix[:])
+	} else {
+		matrix[0], matrix[3] = 1, 1
+	}
+	s := g.font(ctx, object)
+	s.size = finite(math.Abs(size) * math.Hypot(matrix[2], matrix[3]))
+	if s.size <= 0.01 {
+		s.size = 1
+	}
+	s.turn = turnOf(matrix[0], matrix[1])
+	_, s.base = s.turn.apply(g.origin(ctx, index))
+	g.style = s
+}
+
+// font reads what kind of font a text object is set in.
+func (g *glyphReader) font(ctx context.Context, object uint64) style {
+	if object == 0 {
+		return style{}
+	}
+	handle := g.call(ctx, "FPDFTextObj_GetFont", object)
+	if handle == 0 {
+		return style{}
+	}
+	if known, found := g.fonts[handle]; found {
+		return known
+	}
+	const fixedPitch, symbolic, forceBold = 1, 4, 1 << 18 // ISO 32000-1, table 123
+	flags := g.number(ctx, "FPDFFont_GetFlags", handle)
+	name := strings.ToLower(g.narrow(ctx, "FPDFFont_GetBaseFontName", handle))
+	if _, rest, subset := strings.Cut(name, "+"); subset {
+		name = rest
+	}
+	has := func(words ...string) bool {
+		for _, word := range words {
+			if strings.Contains(name, word) {
+				return true
+			}
+		}
+		return false
+	}
+	s := style{
+		bold: flags&forceBold != 0 || has("bold", "black", "heavy", "demi", "cmbx", "sfbx", "ecbx") || has("nimbus") && has("-medi"),
+		mono: (flags&fixedPitch != 0 || g.isEven(ctx, handle)) && !has("gothic", "mincho", "ming", "song", "hei", "kai", "cjk") ||
+			has("courier", "mono", "consol", "menlo", "typewriter", "nimbusmon", "cmtt", "sftt", "ectt", "lmtt", "codepro", "firacode",
+				"cascadiacode", "inconsolata") && !has("monotype"),
+		pictorial: flags&symbolic != 0 && has("wingding", "symbol", "dingbat", "webding", "awesome", "icon"),
+	}
+	g.fonts[handle] = s
+	return s
+}
+
+// isEven tells whether narrow and wide letters of a font are of the same width.
+func (g *glyphReader) isEven(ctx context.Context, font uint64) bool {
+	var first float64
+	for k, letter := range []uint64{'m', 'i', 'W', '.'} {
+		if g.number(ctx, "FPDFFont_GetGlyphWidth", font, letter, uint64(math.Float32bits(1000)), g.scratch) == 0 {
+			return false
+		}
+		var width [1]float64
+		g.floats(width[:])
+		if k == 0 {
+			first = width[0]
+		}
+		if width[0] <= 0 || math.Abs(width[0]-first) > 1 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,203 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// gutter is an upright empty stretch between two columns of text.
+type gutter struct{ left, top, right, bottom float64 }
+
+// cells is a part of a page as a grid, to look for empty rectangles in.
+type cells struct {
+	left, top     float64
+	width, height float64 // of one cell
+	columns, rows int
+	taken         []bool
+}
+
+const (
+	maxGridColumns = 500
+	maxGridRows    = 1000
+	// maxGutters is how many empty stretches are looked at.
+	maxGutters = 48
+)
+
+// findGutter looks for the highest empty stretch that has columns of text on both sides.
+func findGutter(segments []segment) (gutter, bool) {
+	size := usualSize(segments)
+	grid := gridOf(segments, size)
+	type candidate struct{ left, right, top, bottom int } // the first cells, and the first beyond
+	var candidates []candidate
+	narrow, low := max(2, int(math.Ceil(0.9*size/grid.width))), max(2, int(2.2*size/grid.height))
+	heights := make([]int, grid.columns+1)
+	type rising struct{ start, height int }
+	var stack []rising
+	free := make([]int, grid.columns+1) // how many cells of the row below are taken, before a column
+	for row := range grid.rows {
+		for c := range grid.columns {
+			if grid.taken[row*grid.columns+c] {
+				heights[c] = 0
+			} else {
+				heights[c]++
+			}
+			free[c+1] = free[c]
+			if row+1 < grid.rows && grid.taken[(row+1)*grid.columns+c] {
+				free[c+1]++
+			}
+		}
+		stack = stack[:0]
+		for c := 0; c <= grid.columns; c++ {
+			height := 0
+			if c < grid.columns {
+				height = heights[c]
+			}
+			start := c
+			for len(stack) > 0 && stack[len(stack)-1].height > height {
+				top := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				start = top.start
+				widest := top.start > 0 && c < grid.columns // stretches at the edge part nothing
+				grows := row+1 < grid.rows && free[c] == free[top.start]
+				if widest && !grows && top.height >= low && c-top.start >= narrow && len(candidates) < 20_000 {
+					candidates = append(candidates, candidate{top.start, c, row + 1 - top.height, row + 1})
+				}
+			}
+			if len(stack) == 0 || stack[len(stack)-1].height < height {
+				stack = append(stack, rising{start, height})
+			}
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		if by := cmp.Compare(b.bottom-b.top, a.bottom-a.top); by != 0 {
+			return by
+		}
+		return cmp.Compare(b.right-b.left, a.right-a.left)
+	})
+	for _, c := range candidates[:min(len(candidates), maxGutters)] {
+		g := gutter{
+			left: grid.left + float64(c.left)*grid.width, right: grid.left + float64(c.right)*grid.width,
+			top: grid.top + float64(c.top)*grid.height, bottom: grid.top + float64(c.bottom)*grid.height,
+		}
+		if g.parts(segments) {
+			return g, true
+		}
+	}
+	return gutter{}, false
+}
+
+func usualSize(segments []segment) float64 {
+	sizes := make([]float64, 0, len(segments))
+	for i := range segments {
+		if segments[i].table == nil {
+			sizes = append(sizes, segments[i].size)
+		}
+	}
+	if len(sizes) == 0 {
+		return 10
+	}
+	slices.Sort(sizes)
+	return max(sizes[len(sizes)/2], 2)
+}
+
+func gridOf(segments []segment, size float64) cells {
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for i := range segments {
+		s := &segments[i]
+		left, top, right, bottom = min(left, s.x0), min(top, s.top), max(right, s.x1), max(bottom, s.bottom)
+	}
+	g := cells{left: left, top: top, width: max(size/4, (right-left)/maxGridColumns), height: max(size/2, (bottom-top)/maxGridRows)}
+	g.columns = int((right-left)/g.width) + 1
+	g.rows = int((bottom-top)/g.height) + 1
+	g.taken = make([]bool, g.columns*g.rows)
+	for i := range segments {
+		s := &segments[i]
+		from, to := int((s.x0-left)/g.width), int((s.x1-left)/g.width)
+		for row := int((s.top + 0.1*s.size - top) / g.height); row <= int((s.bottom-0.1*s.size-top)/g.height) && row < g.rows; row++ {
+			for c := max(from, 0); c <= to && c < g.columns; c++ {
+				g.taken[max(row, 0)*g.columns+c] = true
+			}
+		}
+	}
+	return g
+}
+
+// side is what stands on one side of a gutter.
+type side struct {
+	lines, glyphs     int
+	base, top, bottom float64
+}
+
+func (s *side) add(g *segment) {
+	if s.lines == 0 {
+		s.top, s.bottom = g.top, g.bottom
+	}
+	s.top, s.bottom = min(s.top, g.top), max(s.bottom, g.bottom)
+	if s.lines == 0 || g.base-s.base > 0.5*g.size {
+		s.lines++
+		s.base = g.base
+	}
+	s.glyphs += g.glyphs
+}
+
+// parts tells whether what stands on the two sides of a stretch are columns of text, and not the cells of rows. Text of
+// columns is wide, or is written one column after the other.
+func (g *gutter) parts(segments []segment) bool {
+	inside := make([]*segment, 0, len(segments))
+	tables := false
+	for i := range segments {
+		s := &segments[i]
+		if middle := (s.top + s.bottom) / 2; middle >= g.top && middle <= g.bottom {
+			inside = append(inside, s)
+			tables = tables || s.table != nil
+		}
+	}
+	isLeft := func(s *segment) bool { return (s.x0+s.x1)/2 < (g.left+g.right)/2 }
+	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
+	var left, right side
+	for _, s := range inside {
+		if isLeft(s) {
+			left.add(s)
+		} else {
+			right.add(s)
+		}
+	}
+	if left.lines < 2 && !tables || right.lines < 2 && !tables || left.lines == 0 || right.lines == 0 {
+		return false
+	}
+	wide := min(left.glyphs/left.lines, right.glyphs/right.lines)
+	fewest := min(left.lines, right.lines)
+	if wide >= 30 && fewest >= 8 {
+		return true
+	}
+	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.order, b.order) })
+	changes := 0
+	for i := 1; i < len(inside); i++ {
+		if isLeft(inside[i]) != isLeft(inside[i-1]) {
+			changes++
+		}
+	}
+	if wide >= 18 {
+		return changes <= max(2, fewest/4)
+	}
+	if wide < 4 || changes > 2 {
+		return false
+	}
+	// Short lines side by side are columns only for as long as there are some on both sides.
+	top, bottom := max(left.top, right.top), min(left.bottom, right.bottom)
+	left, right = side{}, side{}
+	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
+	for _, s := range inside {
+		if middle := (s.top + s.bottom) / 2; middle < top || middle > bottom {
+			continue
+		}
+		if isLeft(s) {
+			left.add(s)
+		} else {
+			right.add(s)
+		}
+	}
+	g.top, g.bottom = top, bottom
+	return left.lines > 0 && right.lines > 0 && (left.lines > 1 || right.lines > 1)
+}

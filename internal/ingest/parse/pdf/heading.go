@@ -1,0 +1,280 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxHeading is the longest heading, in bytes.
+	maxHeading = 300
+	// maxHeadingLines is on how many lines a heading may stand.
+	maxHeadingLines = 4
+	// larger is by how much the type of a heading is larger than that of the body.
+	larger = 1.13
+)
+
+// class is a way in which headings are set.
+type class struct {
+	size  float64
+	bold  bool // of the size of the body
+	votes [7]int
+	level int
+	count int
+	later bool // whether it occurs after the first page
+}
+
+// headings finds the headings of a document and their levels.
+type headings struct {
+	measures
+	words   vocabulary
+	groups  []group
+	classes []class
+}
+
+// mark gives each group that is a heading its level. Bookmarks for which a heading was found are marked as used.
+func (h *headings) mark(outline []bookmark) {
+	h.matchOutline(outline)
+	bold := h.boldHeadings()
+	candidates := make([]int, 0, 64) // groups
+	classOf := make(map[int]int)
+	for i := range h.groups {
+		g := &h.groups[i]
+		large := h.isLarge(g)
+		if !large && !bold[i] && g.heading == 0 {
+			continue
+		}
+		size := g.lines[0].size
+		if !large {
+			size = 0
+		}
+		k := h.classAt(size, !large)
+		c := &h.classes[k]
+		c.count++
+		c.later = c.later || g.page > h.groups[0].page
+		if g.heading > 0 {
+			c.votes[min(g.heading, 6)]++
+			continue
+		}
+		candidates = append(candidates, i)
+		classOf[i] = k
+	}
+	h.levels()
+	for _, i := range candidates {
+		g := &h.groups[i]
+		g.heading = h.classes[classOf[i]].level
+		if h.classes[classOf[i]].bold {
+			g.heading += max(depthOf(g.text(nil))-1, 0)
+		}
+		g.heading = min(max(g.heading, 1), 6)
+	}
+}
+
+// classAt returns the index of the class of headings of a size.
+func (h *headings) classAt(size float64, bold bool) int {
+	for k := range h.classes {
+		if c := &h.classes[k]; c.bold == bold && math.Abs(c.size-size) <= 0.04*size {
+			return k
+		}
+	}
+	h.classes = append(h.classes, class{size: size, bold: bold})
+	return len(h.classes) - 1
+}
+
+// levels gives the classes their levels: that of the outline where it says it, else by their size. A title on the first
+// page is above all others, and what else occurs there only is no level of its own.
+func (h *headings) levels() {
+	order := make([]*class, 0, len(h.classes))
+	for k := range h.classes {
+		order = append(order, &h.classes[k])
+	}
+	slices.SortFunc(order, func(a, b *class) int { return cmp.Compare(b.size, a.size) })
+	repeated := slices.ContainsFunc(order, func(c *class) bool { return c.later })
+	next, titles := 1, 0
+	for _, c := range order {
+		most := 0
+		for level, votes := range c.votes {
+			if votes > 0 && (most == 0 || votes > c.votes[most]) {
+				most = level
+			}
+		}
+		switch {
+		case most > 0:
+			c.level = most
+			next = max(next, most+1)
+		case repeated && !c.later && c.count <= 2 && !c.bold:
+			c.level = min(titles+1, 2)
+			titles++
+			next = max(next, 2)
+		default:
+			c.level = next
+			next++
+		}
+		c.level = min(c.level, 6)
+	}
+}
+
+// isLarge recognises a heading by its size.
+func (h *headings) isLarge(g *group) bool {
+	if g.running || g.table != nil || g.code || len(g.lines) > maxHeadingLines || g.marker == "-" {
+		return false
+	}
+	size := g.lines[0].size
+	for i := range g.lines {
+		if g.lines[i].length() > 160 {
+			return false
+		}
+	}
+	text := g.text(nil)
+	switch {
+	case size < larger*h.body && (size < 1.04*h.body || !g.isBold()), len(text) > maxHeading, !isWordy(text):
+		return false
+	case strings.HasSuffix(text, ".") && len(text) > 60, strings.HasSuffix(text, ","), strings.Contains(text, " … "):
+		return false
+	}
+	return true
+}
+
+// isBold tells whether all of a group is bold.
+func (g *group) isBold() bool {
+	for i := range g.lines {
+		if !g.lines[i].bold {
+			return false
+		}
+	}
+	return true
+}
+
+// isWordy tells whether a text has a word in it.
+func isWordy(text string) bool {
+	letters := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			if letters++; letters >= 2 || isIdeographic(r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// boldHeadings finds the headings that differ from the text below them by their weight only. A document in which they are
+// many has none: it is a form.
+func (h *headings) boldHeadings() map[int]bool {
+	found := make(map[int]bool)
+	if h.bold {
+		return found
+	}
+	pages := make(map[int]bool)
+	for i := range h.groups {
+		g := &h.groups[i]
+		pages[g.page] = true
+		if g.heading > 0 || g.running || g.table != nil || g.code || g.marker == "-" || len(g.lines) > 2 || !g.isBold() ||
+			g.lines[0].apart && depthOf(g.text(nil)) == 0 || g.lines[0].size < 0.95*h.body || h.isLarge(g) {
+			continue
+		}
+		text := g.text(nil)
+		first := firstRune(text)
+		if len(text) > 120 || !isWordy(text) || strings.ContainsRune(".,;:", lastRune(text)) || unicode.IsLower(first) ||
+			!unicode.IsLetter(first) && !unicode.IsDigit(first) {
+			continue
+		}
+		if !g.first && g.gap < 1.05*h.leading {
+			continue // not set apart from the text above
+		}
+		if i+1 == len(h.groups) || h.groups[i+1].page > g.page+1 || h.groups[i+1].table == nil && h.groups[i+1].isBold() && h.groups[i+1].lines[0].size <= h.body*larger {
+			continue
+		}
+		found[i] = true
+	}
+	if len(found) > 12*len(pages) {
+		return make(map[int]bool)
+	}
+	return found
+}
+
+var numbering = regexp.MustCompile(`^(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3}){0,5}\.?\s+\S`)
+
+// depthOf returns of how many parts the number is that a heading begins with: 2 for "3.1 Tools", 0 without a number.
+func depthOf(text string) int {
+	found := numbering.FindString(text)
+	if found == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimRight(strings.Fields(found)[0], "."), ".") + 1
+}
+
+// matchOutline makes headings of the lines that the bookmarks name.
+func (h *headings) matchOutline(outline []bookmark) {
+	first := make(map[int]int) // of the groups of a page
+	for i := range h.groups {
+		if _, known := first[h.groups[i].page]; !known {
+			first[h.groups[i].page] = i
+		}
+	}
+	for b := range outline {
+		mark := &outline[b]
+		wanted := letters(mark.title)
+		start, found := first[mark.page]
+		if !found || wanted == "" {
+			continue
+		}
+		for i := start; i < len(h.groups) && h.groups[i].page == mark.page; i++ {
+			if h.groups[i].heading > 0 || h.groups[i].table != nil {
+				continue
+			}
+			if count := h.named(i, wanted); count > 0 {
+				h.split(i, count, min(mark.level, 6))
+				mark.used = true
+				for p, at := range first {
+					if p > mark.page {
+						first[p] = at + 1
+					}
+				}
+				break
+			}
+		}
+	}
+	h.groups = slices.DeleteFunc(h.groups, func(g group) bool { return len(g.lines) == 0 })
+}
+
+// named returns how many lines of a group the title of a bookmark is, 0 when it is none.
+func (h *headings) named(i int, wanted string) int {
+	g := &h.groups[i]
+	text := ""
+	for k := range min(len(g.lines), maxHeadingLines) {
+		text = joinLines(text, strings.TrimSpace(g.lines[k].text), h.words)
+		if have := letters(text); have == wanted || strings.TrimLeft(have, "0123456789") == strings.TrimLeft(wanted, "0123456789") && len(have) > 2 {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// split makes a heading of the first lines of a group. The others, which may be none, are a group of their own.
+func (h *headings) split(i, count, level int) {
+	rest := h.groups[i]
+	rest.lines = slices.Clone(rest.lines[count:])
+	rest.marker, rest.first = "", false
+	g := &h.groups[i]
+	g.lines, g.heading, g.running, g.marker, g.code = g.lines[:count:count], level, false, "", false
+	h.groups = slices.Insert(h.groups, i+1, rest)
+}
+
+// letters returns the letters and digits of a text in lower case, to compare texts by.
+func letters(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(unicode.ToLower(r))
+		} else if r >= utf8.RuneSelf && unicode.IsSymbol(r) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,228 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// line is one line of text, or a table, in reading order.
+type line struct {
+	text         string // on one line; blanks of monospaced text are kept
+	links        []linked
+	x0, x1, base float64
+	size         float64
+	column       int // in the columns of the page
+	turn         turn
+	bold, mono   bool     // all of it
+	running      bool     // a running header or footer, or a page number
+	apart        bool     // its parts stand far apart
+	pieces       []string // the parts of a line that stand far apart
+	table        *table
+	parts        []part // where more than one stands on the line; only while a page is arranged
+}
+
+// leaders are the dots that lead the eye to the number of a page.
+var leaders = regexp.MustCompile(`\s*(?:\.\s?){4,}\s*`)
+
+// part is a piece of a line, and where it stands.
+type part struct {
+	text   string
+	x0, x1 float64
+}
+
+// linked is a part of the text of a line that is a link.
+type linked struct {
+	from, to int // bytes
+	target   string
+}
+
+// length is how much text a line has.
+func (l *line) length() int {
+	if l.table == nil {
+		return len(l.text)
+	}
+	n := 0
+	for _, row := range l.table.rows {
+		for _, cell := range row {
+			n += len(cell)
+		}
+	}
+	return n
+}
+
+// line makes a line of segments on the same base line.
+func (a *arranger) line(row []segment) line {
+	if row[0].table != nil {
+		s := &row[0]
+		return line{x0: s.x0, x1: s.x1, base: s.base, size: s.size, table: s.table}
+	}
+	slices.SortStableFunc(row, func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+	if rightToLeft(row) {
+		slices.Reverse(row)
+	}
+	made := line{x0: math.Inf(1), x1: math.Inf(-1), base: row[0].base, turn: row[0].spans[0].turn}
+	all, bold, mono := 0, 0, 0
+	sizes := make(map[float64]int, 2)
+	for i := range row {
+		made.x0, made.x1 = min(made.x0, row[i].x0), max(made.x1, row[i].x1)
+		for k := range row[i].spans {
+			s := &row[i].spans[k]
+			all += s.glyphs
+			if s.bold {
+				bold += s.glyphs
+			}
+			if s.mono {
+				mono += s.glyphs
+			}
+			sizes[s.size] += s.glyphs
+		}
+	}
+	most := -1
+	for size, glyphs := range sizes {
+		if glyphs > most || glyphs == most && size > made.size {
+			made.size, most = size, glyphs
+		}
+	}
+	made.bold, made.mono = bold == all, 10*mono >= 9*all
+	w := lineWriter{links: a.links, mono: made.mono}
+	for i := range row {
+		from := w.text.Len()
+		for k, s := range readingOrder(row[i].spans) {
+			w.span(s, k == 0 && i > 0)
+		}
+		made.parts = append(made.parts, part{text: strings.TrimSpace(w.text.String()[from:]), x0: row[i].x0, x1: row[i].x1})
+	}
+	made.text, made.links = w.text.String(), w.ranges
+	if len(made.links) == 0 && !made.mono {
+		made.text = leaders.ReplaceAllString(made.text, " … ")
+	}
+	if len(made.parts) == 1 {
+		made.parts = nil
+	}
+	for i := 1; i < len(row); i++ {
+		made.apart = made.apart || row[i].x0-row[i-1].x1 > 2*made.size
+	}
+	if made.apart {
+		made.pieces = make([]string, len(made.parts))
+		for i := range made.parts {
+			made.pieces[i] = made.parts[i].text
+		}
+	}
+	return made
+}
+
+// readingOrder returns the spans of a segment in the order in which they are read.
+func readingOrder(spans []span) []*span {
+	list := make([]*span, len(spans))
+	for i := range spans {
+		list[i] = &spans[i]
+	}
+	if rightToLeft([]segment{{spans: spans}}) {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// lineWriter puts spans together to the text of a line.
+type lineWriter struct {
+	links  []link
+	mono   bool
+	text   strings.Builder
+	ranges []linked
+	last   *span
+}
+
+func (w *lineWriter) span(s *span, apart bool) {
+	w.blanks(s, apart)
+	text := s.text
+	if !w.mono {
+		text = squeeze(text)
+	}
+	from := w.text.Len()
+	if mark := strings.TrimSpace(text); s.raised && isNoteMark(mark) && w.takesNote() {
+		text = "[" + mark + "]"
+		if w.last == nil {
+			text += " "
+		}
+	}
+	w.text.WriteString(text)
+	if s.link > 0 && s.link <= len(w.links) {
+		w.link(from, w.text.Len(), w.links[s.link-1].target)
+	}
+	w.last = s
+}
+
+// blanks writes what stands between a span and the one before it.
+func (w *lineWriter) blanks(s *span, apart bool) {
+	if w.last == nil {
+		return
+	}
+	gap := max(s.x0-w.last.x1, w.last.x0-s.x1)
+	size := max(s.size, w.last.size)
+	switch {
+	case w.mono && s.glyphs > 0 && gap > 0.3*size:
+		pitch := (s.x1 - s.x0) / float64(max(utf8.RuneCountInString(s.text), 1))
+		w.text.WriteString(strings.Repeat(" ", min(max(int(math.Round(gap/max(pitch, 1))), 1), 80)))
+	case apart, s.spaced, gap > 0.15*size && !s.raised && !w.last.raised:
+		if isIdeographic(lastRune(w.last.text)) && isIdeographic(firstRune(s.text)) && gap < 0.5*size {
+			return
+		}
+		w.text.WriteByte(' ')
+	}
+}
+
+// takesNote tells whether a raised number here is a reference to a note, or starts one, and is no exponent.
+func (w *lineWriter) takesNote() bool {
+	if w.last == nil {
+		return true
+	}
+	text := strings.TrimRight(w.last.text, " ")
+	if lastRune(text) != ')' && unicode.IsPunct(lastRune(text)) {
+		return true
+	}
+	word := text[strings.LastIndexAny(text, " \t")+1:]
+	letters := 0
+	for _, r := range word {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+		case unicode.IsDigit(r):
+			return false
+		}
+	}
+	return letters >= 3
+}
+
+// isNoteMark recognises what refers to a note: a number of up to three digits.
+func isNoteMark(text string) bool {
+	if text == "" || len(text) > 3 {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *lineWriter) link(from, to int, target string) {
+	if n := len(w.ranges); n > 0 && w.ranges[n-1].target == target && strings.TrimSpace(w.text.String()[w.ranges[n-1].to:from]) == "" {
+		w.ranges[n-1].to = to
+		return
+	}
+	w.ranges = append(w.ranges, linked{from, to, target})
+}
+
+// squeeze makes each run of blanks one blank.
+func squeeze(text string) string {
+	if !strings.Contains(text, "  ") {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}

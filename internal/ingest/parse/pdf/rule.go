@@ -1,0 +1,224 @@
+package pdf
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+const (
+	// maxRules is how many lines a page may have to be looked through for tables: maps and plots have more.
+	maxRules = 3000
+	// maxPathCalls bounds how much of the drawing of a page is looked at.
+	maxPathCalls = 20_000
+	// maxForms is how deep drawings in drawings are looked at.
+	maxForms = 3
+	// thin is how thick a filled shape may be to be taken for a line, in points.
+	thin = 2.6
+)
+
+// rule is a straight line that runs along or across the page, at a height or a distance from the left.
+type rule struct{ at, from, to float64 }
+
+// rules are the straight lines drawn on a page, in its space.
+type rules struct{ level, upright []rule }
+
+func (r rules) uprights() []rule { return r.upright }
+
+// crosses tells whether an upright line stands between two points of a line of text.
+func crosses(upright []rule, left, right, height float64) bool {
+	for i := range upright {
+		if u := &upright[i]; u.at >= left-0.5 && u.at <= right+0.5 && height >= u.from && height <= u.to {
+			return true
+		}
+	}
+	return false
+}
+
+// matrix is a transformation of points.
+type matrix [6]float64
+
+func (m matrix) apply(x, y float64) (float64, float64) {
+	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
+}
+
+// after returns the transformation that does inner first.
+func (m matrix) after(inner matrix) matrix {
+	return matrix{
+		m[0]*inner[0] + m[2]*inner[1], m[1]*inner[0] + m[3]*inner[1],
+		m[0]*inner[2] + m[2]*inner[3], m[1]*inner[2] + m[3]*inner[3],
+		m[0]*inner[4] + m[2]*inner[5] + m[4], m[1]*inner[4] + m[3]*inner[5] + m[5],
+	}
+}
+
+// ruleReader collects the lines drawn on a page.
+type ruleReader struct {
+	*file
+	found rules
+	calls int
+}
+
+// rules reads the straight lines of a page, none where there are too many to be those of tables.
+func (f *file) rules(ctx context.Context, handle uint64, objects int) rules {
+	reader := ruleReader{file: f}
+	for k := range objects {
+		if !reader.more() {
+			break
+		}
+		reader.object(ctx, f.call(ctx, "FPDFPage_GetObject", handle, uint64(k)), matrix{1, 0, 0, 1, 0, 0}, 0) //nolint:gosec // not negative
+	}
+	if len(reader.found.level)+len(reader.found.upright) > maxRules {
+		return rules{}
+	}
+	return rules{level: mergeRules(reader.found.level), upright: mergeRules(reader.found.upright)}
+}
+
+func (r *ruleReader) more() bool {
+	return r.err == nil && r.calls < maxPathCalls && len(r.found.level)+len(r.found.upright) <= maxRules
+}
+
+func (r *ruleReader) object(ctx context.Context, object uint64, within matrix, depth int) {
+	const path, form = 2, 5
+	r.calls++
+	switch r.number(ctx, "FPDFPageObj_GetType", object) {
+	case path:
+		r.path(ctx, object, within)
+	case form:
+		if depth >= maxForms {
+			return
+		}
+		inner := within.after(r.matrix(ctx, object))
+		for k := range max(0, r.number(ctx, "FPDFFormObj_CountObjects", object)) {
+			if !r.more() {
+				break
+			}
+			r.object(ctx, r.call(ctx, "FPDFFormObj_GetObject", object, uint64(k)), inner, depth+1) //nolint:gosec // not negative
+		}
+	}
+}
+
+func (r *ruleReader) matrix(ctx context.Context, object uint64) matrix {
+	m := matrix{1, 0, 0, 1, 0, 0}
+	if r.number(ctx, "FPDFPageObj_GetMatrix", object, r.scratch) != 0 {
+		r.floats(m[:])
+	}
+	return m
+}
+
+// path takes the lines of one path: a thin shape is one, the edges of a shape that is stroked are others.
+func (r *ruleReader) path(ctx context.Context, object uint64, within matrix) {
+	at := r.scratch
+	r.calls += 2
+	if r.number(ctx, "FPDFPath_GetDrawMode", object, at, at+4) == 0 {
+		return
+	}
+	filled, stroked := r.word(0) != 0, r.word(4) != 0
+	if !filled && !stroked || r.number(ctx, "FPDFPageObj_GetBounds", object, at, at+4, at+8, at+12) == 0 {
+		return
+	}
+	var box [4]float64 // left, bottom, right, top
+	r.floats(box[:])
+	left, bottom := within.apply(box[0], box[1])
+	right, top := within.apply(box[2], box[3])
+	left, right, bottom, top = min(left, right), max(left, right), min(bottom, top), max(bottom, top)
+	switch width, height := right-left, top-bottom; {
+	case width <= thin && height <= thin:
+	case height <= thin:
+		r.found.level = append(r.found.level, rule{at: (bottom + top) / 2, from: left, to: right})
+	case width <= thin:
+		r.found.upright = append(r.found.upright, rule{at: (left + right) / 2, from: bottom, to: top})
+	case stroked:
+		r.edges(ctx, object, within.after(r.matrix(ctx, object)))
+	}
+}
+
+// edges takes the straight edges of a path.
+func (r *ruleReader) edges(ctx context.Context, object uint64, within matrix) {
+	const lineTo, curveTo, moveTo = 0, 1, 2
+	count := r.number(ctx, "FPDFPath_CountSegments", object)
+	if count > maxRules {
+		return
+	}
+	var x, y, startX, startY float64
+	edge := func(toX, toY float64) {
+		switch dx, dy := math.Abs(toX-x), math.Abs(toY-y); {
+		case dy <= 0.5 && dx > 3:
+			r.found.level = append(r.found.level, rule{at: (y + toY) / 2, from: min(x, toX), to: max(x, toX)})
+		case dx <= 0.5 && dy > 3:
+			r.found.upright = append(r.found.upright, rule{at: (x + toX) / 2, from: min(y, toY), to: max(y, toY)})
+		}
+	}
+	for k := range max(count, 0) {
+		r.calls += 4
+		segment := r.call(ctx, "FPDFPath_GetPathSegment", object, uint64(k)) //nolint:gosec // not negative
+		if segment == 0 || !r.more() {
+			return
+		}
+		kind := r.number(ctx, "FPDFPathSegment_GetType", segment)
+		closes := r.number(ctx, "FPDFPathSegment_GetClose", segment) != 0
+		r.call(ctx, "FPDFPathSegment_GetPoint", segment, r.scratch, r.scratch+4)
+		var point [2]float64
+		r.floats(point[:])
+		toX, toY := within.apply(point[0], point[1])
+		switch kind {
+		case moveTo:
+			startX, startY = toX, toY
+		case lineTo:
+			edge(toX, toY)
+		case curveTo:
+		}
+		x, y = toX, toY
+		if closes {
+			edge(startX, startY)
+			x, y = startX, startY
+		}
+	}
+}
+
+// mergeRules joins the lines that continue one another.
+func mergeRules(list []rule) []rule {
+	slices.SortFunc(list, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
+	var merged []rule
+	for start := 0; start < len(list); {
+		end := start + 1
+		for end < len(list) && list[end].at-list[start].at <= 1 {
+			end++
+		}
+		level := list[start:end]
+		slices.SortFunc(level, func(a, b rule) int { return cmp.Compare(a.from, b.from) })
+		first := len(merged)
+		for _, next := range level {
+			if n := len(merged); n > first && next.from <= merged[n-1].to+2 {
+				merged[n-1].to = max(merged[n-1].to, next.to)
+				continue
+			}
+			merged = append(merged, next)
+		}
+		start = end
+	}
+	return merged
+}
+
+// turned returns the lines in the space of text that runs in a direction, none for text that is slanted.
+func (r rules) turned(t turn) rules {
+	if t%90 != 0 {
+		return rules{}
+	}
+	var result rules
+	add := func(x0, y0, x1, y1 float64) {
+		left, top, right, bottom := t.box(x0, y0, x1, y1)
+		if bottom-top < right-left {
+			result.level = append(result.level, rule{at: top, from: left, to: right})
+		} else {
+			result.upright = append(result.upright, rule{at: left, from: top, to: bottom})
+		}
+	}
+	for _, l := range r.level {
+		add(l.from, l.at, l.to, l.at)
+	}
+	for _, u := range r.upright {
+		add(u.at, u.from, u.at, u.to)
+	}
+	return result
+}
