@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -17,26 +18,29 @@ const maxElements = 1 << 20
 
 var errTooManyElements = errors.New("the page has too many elements")
 
-// readHTML reads a web page: its main part where it marks one, else all of its body without navigation, page header and
-// footer.
+// readHTML reads a web page: its main content, see extraction. The body of a mail and a chapter of a book have no frame
+// around their text: of these everything is kept that can be seen.
 func readHTML(ctx context.Context, r request) (*document.Draft, error) {
 	found := &document.Draft{Meta: make(map[string]any), Prose: true, Extra: make(map[string]any)}
-	w := htmlWalker{ctx: ctx, anchors: make(document.Anchors)}
+	source := closedElements(r.text)
 	var root *html.Node
 	err := errTooManyElements
-	if strings.Count(r.text, "<") <= maxElements {
-		root, err = html.Parse(strings.NewReader(r.text))
+	if strings.Count(source, "<") <= maxElements {
+		root, err = html.Parse(strings.NewReader(source))
 	}
 	if err != nil {
 		// The tree builder also refuses elements nested hundreds deep. Their text can still be read.
 		found.Extra["structure_error"] = document.Truncate(err.Error(), 200)
-		found.Blocks, err = htmlTokens(ctx, r.text)
+		found.Blocks, err = htmlTokens(ctx, source)
 		return found, err
 	}
 	page := surveyPage(root)
 	page.describe(found)
-	w.flow(page.content())
-	w.flush()
+	w := htmlWalker{ctx: ctx, anchors: make(document.Anchors), base: page.base}
+	if err := w.page(page, isWhole(r, page)); err != nil {
+		return nil, err
+	}
+	w.unseenAnswers(page.data)
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -44,10 +48,84 @@ func readHTML(ctx context.Context, r request) (*document.Draft, error) {
 	return found, nil
 }
 
-// htmlFragment reads a piece of HTML inside Markdown.
+// isWhole reports what is no page of a site: the body of a mail, and the chapters of books, which are the XHTML files that
+// speak of EPUB.
+func isWhole(r request, page *pageSurvey) bool {
+	return r.name == "body.html" || strings.HasPrefix(r.mediaType, "application/xhtml+xml") || page.book
+}
+
+// page reads a page. Where the extractor leaves hardly anything, more and more of the page is read.
+func (w *htmlWalker) page(page *pageSurvey, whole bool) error {
+	w.whole = whole
+	if !whole {
+		chosen, err := extract(w.ctx, page)
+		if err != nil {
+			return err
+		}
+		w.dropped, w.framed = chosen.dropped, chosen.framed
+		for _, node := range chosen.before {
+			w.node(node, 0)
+		}
+		w.flow(chosen.root)
+	} else {
+		w.flow(page.body)
+	}
+	w.flush()
+	if w.err == nil && len(w.blocks) == 0 {
+		w.dropped, w.framed, w.whole, w.concealed = nil, true, true, true
+		w.flow(page.body)
+		w.flush()
+	}
+	if w.err == nil && wordsOf(w.blocks) < fewWords {
+		w.fallbacks(page)
+	}
+	return w.err
+}
+
+// fewWords is how little text makes a page whose text is somewhere else: in frames, or in what is shown without scripts.
+const fewWords = 20
+
+func wordsOf(blocks []document.Block) int {
+	words := 0
+	for i := range blocks {
+		words += countWords(blocks[i].Text)
+		if blocks[i].Kind == document.Table {
+			words += fewWords
+		}
+	}
+	return words
+}
+
+// fallbacks reads what a page has for readers without scripts or frames, and where its frames lead.
+func (w *htmlWalker) fallbacks(page *pageSurvey) {
+	var frames listText
+	frames.emit = w.emit
+	for _, node := range page.fallback {
+		switch node.DataAtom {
+		case atom.Frame:
+			name := attributeOf(node, "title")
+			if name == "" {
+				name = attributeOf(node, "name")
+			}
+			if link := w.link(name, attributeOf(node, "src")); link != "" {
+				frames.lines("- ", 2, oneLine(link))
+			}
+		case atom.Noscript, atom.Noframes:
+			frames.flush()
+			w.blocks = append(w.blocks, htmlFragment(w.ctx, rawText(node), w.anchors)...)
+		}
+	}
+	frames.flush()
+}
+
+// htmlFragment reads a piece of HTML inside another document.
 func htmlFragment(ctx context.Context, raw string, taken document.Anchors) []document.Block {
-	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
-	nodes, err := html.ParseFragment(strings.NewReader(raw), body)
+	var nodes []*html.Node
+	err := errTooManyElements
+	if strings.Count(raw, "<") <= maxElements {
+		body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+		nodes, err = html.ParseFragment(strings.NewReader(raw), body)
+	}
 	if err != nil {
 		blocks, err := htmlTokens(ctx, raw)
 		if err != nil {
@@ -55,7 +133,7 @@ func htmlFragment(ctx context.Context, raw string, taken document.Anchors) []doc
 		}
 		return blocks
 	}
-	w := htmlWalker{ctx: ctx, anchors: taken, fragment: true}
+	w := htmlWalker{ctx: ctx, anchors: taken, whole: true}
 	for _, node := range nodes {
 		w.node(node, 0)
 	}
@@ -105,26 +183,38 @@ func htmlTokens(ctx context.Context, raw string) ([]document.Block, error) {
 	}
 }
 
-func isInlineElement(a atom.Atom) bool {
-	switch a {
-	case atom.A, atom.Abbr, atom.B, atom.Cite, atom.Code, atom.Em, atom.I, atom.Kbd, atom.Mark, atom.Q, atom.S, atom.Samp, atom.Small,
-		atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.U, atom.Var, atom.Font, atom.Time, atom.Wbr, atom.Label, atom.Del, atom.Ins,
-		atom.Bdi, atom.Bdo, atom.Dfn, atom.Data, atom.Tt, atom.Strike, atom.Big, atom.Img, atom.Input, atom.Button, atom.Br:
-		return true
-	}
-	return false
-}
-
 // htmlWalker turns elements into blocks. Text that stands between block elements is collected into paragraphs.
 type htmlWalker struct {
-	ctx      context.Context
-	anchors  document.Anchors
-	fragment bool // inside Markdown: nothing is left out as the page's frame
-	blocks   []document.Block
-	line     strings.Builder // inline text since the last block
-	pending  string          // id of an element before a heading that has none itself
-	steps    int
-	err      error
+	ctx     context.Context
+	anchors document.Anchors
+	base    *url.URL // links are relative to it, where the page names it
+	// whole tells that nothing is left out as the frame of a page, framed that its navigation is no frame, concealed that
+	// what is hidden is shown.
+	whole, framed, concealed bool
+	dropped                  map[*html.Node]bool // what the extractor leaves out
+	blocks                   []document.Block
+	line                     strings.Builder // inline text since the last block
+	pending                  string          // id of an element before a heading that has none itself
+	level                    int             // of the last heading
+	steps                    int
+	err                      error
+}
+
+// inner makes a walker for what stands inside an element that becomes one block.
+func (w *htmlWalker) inner() *htmlWalker {
+	return &htmlWalker{
+		ctx: w.ctx, anchors: w.anchors, base: w.base, whole: true, concealed: w.concealed, dropped: w.dropped, level: w.level,
+		steps: w.steps, err: w.err,
+	}
+}
+
+// read returns the blocks inside an element.
+func (w *htmlWalker) read(node *html.Node, depth int) []document.Block {
+	inner := w.inner()
+	inner.children(node, depth+1)
+	inner.flush()
+	w.steps, w.err = inner.steps, inner.err
+	return inner.blocks
 }
 
 func (w *htmlWalker) alive() bool {
@@ -174,89 +264,172 @@ func (w *htmlWalker) emit(block document.Block) {
 	}
 }
 
+// leftOut reports what gives no text.
+func (w *htmlWalker) leftOut(node *html.Node) bool {
+	return node.Type != html.ElementNode || isSkipped(node) || !w.concealed && isConcealed(node) || !w.whole && !w.framed && isFrame(node)
+}
+
 // node handles one node of the flow.
 func (w *htmlWalker) node(node *html.Node, depth int) {
-	if node.Type == html.TextNode {
+	switch {
+	case w.dropped[node]:
+		return
+	case node.Type == html.TextNode:
 		w.line.WriteString(node.Data)
 		return
-	}
-	if node.Type != html.ElementNode || isHidden(node) || !w.fragment && isFrame(node) {
+	case isMathScript(node):
+		w.line.WriteString(scriptMath(node))
+		return
+	case w.leftOut(node):
 		return
 	}
 	switch node.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		w.heading(node)
+		w.heading(node, int(node.Data[1]-'0'))
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.list(node, depth)
+	case atom.Dl:
+		w.definitions(node, depth)
 	case atom.Table:
 		w.table(node, depth)
-	case atom.Pre, atom.Textarea, atom.Listing, atom.Xmp:
-		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: strings.Trim(rawText(node), "\n")})
+	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: codeText(node)})
 	case atom.Blockquote:
-		w.quote(node, depth)
+		w.flush()
+		quoted(w.read(node, depth), w.emit)
 	case atom.Br:
 		w.line.WriteByte(0)
-	case atom.Dt, atom.Summary, atom.Figcaption, atom.Caption:
+	case atom.A, atom.Span:
+		w.remember(node)
+		w.inlineOrFlow(node, depth)
+	case atom.P:
+		w.paragraph(node, depth)
+	case atom.Figure:
+		w.figure(node, depth)
+	default:
+		if isInlineElement(node.DataAtom) || node.DataAtom == 0 {
+			w.inlineOrFlow(node, depth)
+			return
+		}
+		if level := headingRole(node); level > 0 {
+			w.heading(node, level)
+			return
+		}
+		w.remember(node)
 		w.flush()
 		w.children(node, depth+1)
 		w.flush()
-	default:
-		switch {
-		case isInlineElement(node.DataAtom):
-			w.line.WriteString(w.inline(node))
-		default:
-			w.remember(node)
-			w.flush()
-			w.children(node, depth+1)
-			w.flush()
-		}
 	}
 }
 
-// remember keeps the id of a section, which is the anchor of its heading in many pages.
+// inlineOrFlow handles an element that stands in a line, or that holds blocks against its nature: a card that is one link,
+// a button that opens a section, an element of a kind of its own.
+func (w *htmlWalker) inlineOrFlow(node *html.Node, depth int) {
+	if holdsBlock(node) {
+		w.flush()
+		w.children(node, depth+1)
+		w.flush()
+		return
+	}
+	if node.DataAtom == atom.Code && w.line.Len() == 0 && isCodeBlock(node) {
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: codeText(node)})
+		return
+	}
+	w.writeInline(&w.line, node, true)
+}
+
+// paragraph handles a p element; those that a word processor wrote may be titles and items of lists.
+func (w *htmlWalker) paragraph(node *html.Node, depth int) {
+	w.remember(node)
+	w.flush()
+	if w.wordParagraph(node) {
+		return
+	}
+	w.children(node, depth+1)
+	w.flush()
+}
+
+// remember keeps the id of a section, or of an empty anchor, which is the anchor of its heading in many pages.
 func (w *htmlWalker) remember(node *html.Node) {
-	if id := attributeOf(node, "id"); id != "" && (node.DataAtom == atom.Section || node.DataAtom == atom.Div || node.DataAtom == atom.Article) {
-		w.pending = id
+	switch node.DataAtom {
+	case atom.Section, atom.Div, atom.Article:
+		if id := attributeOf(node, "id"); id != "" {
+			w.pending = id
+		}
+	case atom.A, atom.Span:
+		if node.FirstChild == nil || strings.TrimSpace(rawText(node)) == "" {
+			if id := ownID(node); id != "" {
+				w.pending = id
+			}
+			return
+		}
+		w.pending = ""
+	case atom.P:
+		w.pending = ""
 	}
 }
 
-func (w *htmlWalker) heading(node *html.Node) {
-	text := strings.TrimRight(squeeze(w.plain(node)), "¶# \u200b")
-	id := attributeOf(node, "id")
+// headingRole returns the level of an element that is a heading by its role, 0 for others.
+func headingRole(node *html.Node) int {
+	if !strings.EqualFold(attributeOf(node, "role"), "heading") {
+		return 0
+	}
+	if level := attributeOf(node, "aria-level"); len(level) == 1 && "1" <= level && level <= "6" {
+		return int(level[0] - '0')
+	}
+	return 2
+}
+
+func (w *htmlWalker) heading(node *html.Node, level int) {
+	text := headingText(squeeze(w.plain(node)))
+	id := ownID(node)
 	if id == "" {
 		id = firstID(node)
 	}
-	if id == "" && node.Parent != nil && firstElement(node.Parent) == node {
+	if id == "" && w.leads(node) {
 		id = w.pending
 	}
 	w.pending = ""
 	if text == "" {
 		return
 	}
-	text = strings.ReplaceAll(text, "\n", " ")
 	if len(text) > maxHeading {
 		w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		return
 	}
-	w.emit(document.Block{Kind: document.Heading, Level: int(node.Data[1] - '0'), Text: text, Anchor: w.anchors.Take(id, text)})
+	w.level = level
+	w.emit(document.Block{Kind: document.Heading, Level: level, Text: text, Anchor: w.anchors.Take(id, text)})
 }
 
-func (w *htmlWalker) quote(node *html.Node, depth int) {
-	w.flush()
-	inner := htmlWalker{ctx: w.ctx, anchors: w.anchors, fragment: true, steps: w.steps}
-	inner.children(node, depth+1)
-	inner.flush()
-	w.steps, w.err = inner.steps, errors.Join(w.err, inner.err)
-	var parts []string
-	for i := range inner.blocks {
-		switch block := inner.blocks[i]; block.Kind {
-		case document.Paragraph, document.List, document.Quote:
-			parts = append(parts, block.Markdown())
-		case document.Heading, document.Code, document.Table:
-			w.emit(document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
-			parts = nil
-			w.emit(block)
+// leads reports a heading before which nothing stands in its section but the anchor that was met last.
+func (w *htmlWalker) leads(node *html.Node) bool {
+	for before := node.PrevSibling; before != nil; before = before.PrevSibling {
+		switch {
+		case before.Type == html.CommentNode, before.Type == html.TextNode && strings.TrimSpace(before.Data) == "":
+		case before.Type == html.ElementNode && (before.DataAtom == atom.A || before.DataAtom == atom.Span || before.DataAtom == atom.P):
+			return ownID(before) == w.pending || firstID(before) == w.pending
+		default:
+			return false
 		}
 	}
-	w.emit(document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
+	return true
+}
+
+// headingText takes away what generators put beside a heading.
+func headingText(text string) string {
+	return strings.TrimSpace(strings.TrimRight(strings.ReplaceAll(text, "\n", " "), "¶#§🔗 \u200b\uf0c1"))
+}
+
+// figure handles a picture with its caption, which often says the same as its text for those who do not see it.
+func (w *htmlWalker) figure(node *html.Node, depth int) {
+	w.flush()
+	before := len(w.blocks)
+	w.children(node, depth+1)
+	w.flush()
+	last := len(w.blocks) - 1
+	if last > before && w.blocks[last].Kind == document.Paragraph && w.blocks[last-1].Kind == document.Paragraph &&
+		strings.Contains(w.blocks[last].Text, w.blocks[last-1].Text) {
+		w.blocks[last-1] = w.blocks[last]
+		w.blocks = w.blocks[:last]
+	}
 }

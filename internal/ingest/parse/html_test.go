@@ -38,8 +38,7 @@ func TestHTMLPage(t *testing.T) {
 		{Kind: document.Paragraph, Text: "Werte"},
 		{Kind: document.Table, Header: []string{"A", "B\\|C"}, Rows: [][]string{{"1", "[2](u)"}, {"3", ""}}},
 		{Kind: document.Quote, Text: "Zitat"},
-		{Kind: document.Paragraph, Text: "Wort"},
-		{Kind: document.Paragraph, Text: "Sinn"},
+		{Kind: document.List, Text: "- Wort: Sinn"},
 	}
 	if diff := cmp.Diff(want, doc.Blocks); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
