@@ -12,6 +12,9 @@ import (
 // derive fills in what the file does not say about itself.
 func derive(d *document.Document, in Input, form format, found *document.Draft) {
 	place := placeOf(in.Name)
+	if form.open != nil {
+		deriveOffice(d, in, found)
+	}
 	if d.Version == "" {
 		d.Version = place.version
 	}
@@ -22,12 +25,46 @@ func derive(d *document.Document, in Input, form format, found *document.Draft) 
 		d.DocType = docType(place, form, found)
 	}
 	if d.Title == "" {
-		d.Title = titleOf(in, form, d.Blocks)
+		d.Title = titleOf(in, form, found)
 	}
 	deriveLanguage(d, in, place, found)
 	if _, known := d.Metadata["url"]; !known && in.URL != "" {
 		d.Metadata["url"] = document.Truncate(in.URL, maxFactBytes)
 	}
+}
+
+// deriveOffice takes the properties of office files for what they are: a category is a word their author chose, as tags
+// are, and no place in a site; a title that is the name of the file was given by a program.
+func deriveOffice(d *document.Document, in Input, found *document.Draft) {
+	category := found.Meta["category"]
+	if named := firstText(category); named != "" && firstText(found.Meta["section"]) == "" {
+		d.Section = ""
+		items := make([]any, 0, len(d.Tags))
+		for _, tag := range d.Tags {
+			items = append(items, tag)
+		}
+		d.Tags = tags(items, category)
+		delete(d.Metadata, "category")
+	}
+	base := baseName(in.Name)
+	isFile := func(title string) bool {
+		return strings.EqualFold(title, base) || strings.EqualFold(title, stemOf(base)) || isDocumentName(title)
+	}
+	if isFile(d.Title) {
+		if d.Title = document.Truncate(oneLine(found.Title), 500); isFile(d.Title) {
+			d.Title = ""
+		}
+	}
+}
+
+// isDocumentName reports the names of files that programs for documents write or read.
+func isDocumentName(title string) bool {
+	switch extensionOf(title) {
+	case "doc", "docx", "dot", "dotx", "rtf", "odt", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "pdf", "ps", "eps", "dvi", "tex", "indd",
+		"qxd", "qxp", "fm", "pages", "key", "numbers", "wpd", "pub", "vsd", "vsdx", "dwg", "html", "htm", "txt", "md", "tif", "tiff", "jpg", "jpeg", "png":
+		return true
+	}
+	return false
 }
 
 func deriveLanguage(d *document.Document, in Input, place place, found *document.Draft) {
@@ -37,10 +74,17 @@ func deriveLanguage(d *document.Document, in Input, place place, found *document
 	if d.Language == "" {
 		d.Language = languageCode(in.Language)
 	}
-	if d.Language != "" || !found.Prose {
+	if !found.Prose || d.Language != "" && d.Language != "en" || place.language != "" || languageCode(in.Language) != "" {
 		return
 	}
-	if detected, reliable := detectLanguage(d); reliable || detected != "" && detected == place.doubtful {
+	detected, reliable := detectLanguage(d)
+	switch {
+	case d.Language != "":
+		// Programs and page templates say English of all they make: a text that is long and clear says more.
+		if reliable && detected != d.Language && isBeyondDoubt(d) {
+			d.Language = detected
+		}
+	case reliable || detected != "" && detected == place.doubtful:
 		d.Language = detected
 	}
 }
@@ -199,28 +243,57 @@ func typeOfWords(name string) string {
 	return ""
 }
 
-// titleOf is the source's title, the first heading, or the file's name made readable.
-func titleOf(in Input, form format, blocks []document.Block) string {
+// titleOf is the source's title, the first heading, a first line that looks like a title, or the file's name made
+// readable. Headings of code and data are names of their parts and no titles.
+func titleOf(in Input, form format, found *document.Draft) string {
 	base := baseName(in.Name)
 	hint := document.Truncate(oneLine(clean(in.Title)), 500)
-	if hint != "" && hint != base && hint != stemOf(base) && hint != in.Name {
+	if hint != "" && hint != base && hint != stemOf(base) && hint != in.Name && !isPlaceholder(hint) {
 		return hint
 	}
-	for i := range blocks {
-		if blocks[i].Kind == document.Heading {
-			return document.Truncate(oneLine(blocks[i].Text), 500)
+	named := base != "" && base != "." && base != "/"
+	switch form.docType {
+	case "code", "config":
+		if named {
+			return document.Truncate(clean(base), 500)
 		}
-		if i > 20 {
-			break
+	case "data":
+	default:
+		for i := range found.Blocks[:min(len(found.Blocks), 21)] {
+			if found.Blocks[i].Kind == document.Heading {
+				return document.Truncate(oneLine(found.Blocks[i].Text), 500)
+			}
+		}
+		if title := firstLineTitle(found); title != "" {
+			return title
 		}
 	}
-	switch {
-	case base == "" || base == "." || base == "/":
+	if !named {
 		return "Untitled"
-	case form.name == "code" || form.name == "config":
-		return document.Truncate(clean(base), 500)
 	}
 	return humanise(in.Name)
+}
+
+// firstLineTitle returns the first paragraph of a text when it looks like a title: one short line with a capital or a
+// figure at its start, of more than one word, that does not end as sentences and salutations do, with more text below.
+func firstLineTitle(found *document.Draft) string {
+	if !found.Prose || len(found.Blocks) < 2 || found.Blocks[0].Kind != document.Paragraph {
+		return ""
+	}
+	line := strings.Trim(found.Blocks[0].Text, " *_")
+	runes := utf8.RuneCountInString(line)
+	if runes < 4 || runes >= 100 || strings.ContainsAny(line, "\n|<>{}\\`=") || strings.Contains(line, "://") {
+		return ""
+	}
+	first, _ := utf8.DecodeRuneInString(line)
+	last, _ := utf8.DecodeLastRuneInString(line)
+	if unicode.IsLower(first) || !unicode.IsLetter(first) && !unicode.IsNumber(first) || strings.ContainsRune(".,;:!…。，；：！-", last) {
+		return ""
+	}
+	if first < 0x2E80 && !strings.Contains(line, " ") || strings.Count(line, " ") > 14 {
+		return ""
+	}
+	return oneLine(line)
 }
 
 func stemOf(base string) string {

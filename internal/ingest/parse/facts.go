@@ -3,6 +3,7 @@ package parse
 import (
 	"fmt"
 	"maps"
+	"net/mail"
 	"slices"
 	"strings"
 	"time"
@@ -20,17 +21,30 @@ const (
 
 // applyFacts moves what the file says about itself into the document. What has no field of its own goes to Metadata.
 func applyFacts(d *document.Document, found *document.Draft) {
+	used := make(map[string]bool)
 	take := func(keys ...string) any {
 		for _, key := range keys {
 			if value, ok := found.Meta[key]; ok && value != nil && factText(value) != "" {
+				used[key] = true
 				return value
 			}
 		}
 		return nil
 	}
+	date := func(keys ...string) time.Time {
+		for _, key := range keys {
+			if date := dateOf(found.Meta[key]); !date.IsZero() {
+				used[key] = true
+				return date
+			}
+		}
+		return time.Time{}
+	}
 	d.Title = document.Truncate(oneLine(factText(take("title"))), 500)
-	if d.Title == "" {
-		d.Title = document.Truncate(oneLine(found.Title), 500)
+	if d.Title == "" || isPlaceholder(d.Title) {
+		if d.Title = document.Truncate(oneLine(found.Title), 500); isPlaceholder(d.Title) {
+			d.Title = ""
+		}
 	}
 	d.Author = document.Truncate(oneLine(factText(take("author", "authors"))), maxName)
 	d.Section = document.Truncate(oneLine(firstText(take("section", "category", "categories"))), maxName)
@@ -41,13 +55,13 @@ func applyFacts(d *document.Document, found *document.Draft) {
 	}
 	d.DocType = typeName(factText(take("type", "doc_type", "doctype", "content_type")))
 	d.Tags = tags(take("tags"), take("keywords"))
-	d.CreatedAt = dateOf(take("date", "created", "created_at", "createdat", "publishdate", "published", "pubdate"))
-	d.UpdatedAt = dateOf(take("updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated"))
+	d.CreatedAt = date("date", "created", "created_at", "createdat", "publishdate", "published", "pubdate")
+	d.UpdatedAt = date("updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated")
 	if description := factText(take("description", "summary", "excerpt", "abstract")); description != "" {
 		d.Metadata["description"] = document.Truncate(oneLine(description), 2000)
 	}
 	for _, key := range slices.Sorted(maps.Keys(found.Meta)) {
-		if isField(key) || len(d.Metadata) >= maxFacts || len(key) > 100 {
+		if used[key] && isField(key) || isRepeated(key) || len(d.Metadata) >= maxFacts || len(key) > 100 {
 			continue
 		}
 		if value := fact(found.Meta[key]); value != nil {
@@ -57,12 +71,46 @@ func applyFacts(d *document.Document, found *document.Draft) {
 	maps.Copy(d.Metadata, found.Extra)
 }
 
-// isField reports keys whose value is in a field of Document.
+// isField reports keys whose value is in a field of Document, where it was of use there.
 func isField(key string) bool {
 	switch key {
-	case "title", "author", "authors", "section", "version", "language", "lang", "tags", "keywords", "description", "summary",
-		"excerpt", "abstract", "date", "created", "created_at", "updated", "lastmod", "modified", "updated_at":
+	case "version", "language", "lang", "date", "created", "created_at", "createdat", "publishdate", "published", "pubdate",
+		"updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated":
 		return true
+	}
+	return false
+}
+
+// isRepeated reports keys that are kept in fields of Document only, and description, which has its own rule.
+func isRepeated(key string) bool {
+	switch key {
+	case "title", "author", "authors", "section", "tags", "keywords", "description", "summary", "excerpt", "abstract":
+		return true
+	}
+	return false
+}
+
+// isPlaceholder reports titles that programs give to documents which have none.
+func isPlaceholder(title string) bool {
+	title = strings.ToLower(strings.TrimSpace(title))
+	switch title {
+	case "untitled", "untitled document", "untitled page", "untitled presentation", "new document", "new page", "no title", "notitle", "title",
+		"powerpoint presentation", "powerpoint-präsentation", "présentation powerpoint", "presentación de powerpoint",
+		"presentazione di powerpoint", "apresentação do powerpoint", "powerpoint プレゼンテーション", "powerpoint 演示文稿", "slide 1",
+		"microsoft word document", "word document", "unbenannt", "unbenanntes dokument", "ohne titel", "sans titre", "sin título",
+		"senza titolo", "sem título", "無題", "无标题", "無標題", "(anonymous)", "none", "null", "<none>":
+		return true
+	}
+	for _, program := range []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - ", "microsoft office word - "} {
+		if strings.HasPrefix(title, program) {
+			return true
+		}
+	}
+	word := strings.TrimRight(title, "0123456789 ()")
+	switch word {
+	case "document", "dokument", "documento", "presentation", "präsentation", "présentation", "book", "mappe", "classeur", "untitled",
+		"untitled-", "文档", "文書":
+		return word != title // "Document1"
 	}
 	return false
 }
@@ -138,7 +186,7 @@ func firstText(value any) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// tags joins lists of tags, and texts of tags parted by commas, without repetition.
+// tags joins lists of tags, and texts of tags parted by commas or semicolons, without repetition.
 func tags(values ...any) []string {
 	var list []string
 	add := func(text string) {
@@ -155,7 +203,7 @@ func tags(values ...any) []string {
 			}
 			continue
 		}
-		for part := range strings.SplitSeq(factText(value), ",") {
+		for part := range strings.FieldsFuncSeq(factText(value), func(r rune) bool { return strings.ContainsRune(",;\n，、；", r) }) {
 			add(part)
 		}
 	}
@@ -185,14 +233,19 @@ func dateOf(value any) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
+	text = strings.TrimPrefix(text, "D:")
 	for _, layout := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05", "2006-01-02 15:04",
 		time.DateOnly, "2006/01/02", "2006-01", "02.01.2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
-		time.RFC1123, time.RFC1123Z, time.RFC850,
+		time.RFC1123, time.RFC1123Z, time.RFC850, "2006-01-02T15:04:05-0700", "20060102150405Z0700", "20060102150405-07'00'", "20060102150405-07'00",
+		"20060102150405", "20060102", "2006.01.02", "2006年1月2日", "2.1.2006", time.ANSIC, time.UnixDate,
 	} {
 		if date, err := time.Parse(layout, text); err == nil {
 			return plausible(date)
 		}
+	}
+	if date, err := mail.ParseDate(text); err == nil {
+		return plausible(date)
 	}
 	return time.Time{}
 }

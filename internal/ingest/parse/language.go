@@ -70,6 +70,13 @@ func isAmbiguous(folder string) bool {
 // detectLanguage guesses the language of a document from its title, description and prose. It is reliable when the text
 // is long enough and much more likely in this language than in any other; in doubt it is not.
 func detectLanguage(d *document.Document) (code string, reliable bool) {
+	text := proseOf(d)
+	found := letter.Language(text)
+	return found.Code, isReliable(found, text)
+}
+
+// proseOf collects text of a document whose language is to be told.
+func proseOf(d *document.Document) string {
 	var b strings.Builder
 	runes := sample(&b, d.Title)
 	if description, ok := d.Metadata["description"].(string); ok && (len(d.Blocks) > 1 || d.Blocks[0].Text != description) {
@@ -87,9 +94,14 @@ func detectLanguage(d *document.Document) (code string, reliable bool) {
 			break
 		}
 	}
-	text := b.String()
-	found := letter.Language(text)
-	return found.Code, isReliable(found, text)
+	return b.String()
+}
+
+// isBeyondDoubt reports a text so long, and so much more likely in its language than in any other, that it outweighs what
+// the file says.
+func isBeyondDoubt(d *document.Document) bool {
+	found := letter.Language(proseOf(d))
+	return found.Letters >= 60 && found.Margin >= 80 && found.Share >= 0.8 && found.Surprise < 3.3
 }
 
 // isReliable holds a guess against what texts in that language are like. The bounds are such that of single sentences in
