@@ -257,7 +257,7 @@ func (d *drawing) table(page int) ([]document.Block, error) {
 				continue
 			}
 			// A cell that reaches over others is followed by those, empty: each cell is one column.
-			c := gridCell{span: 1, below: isOn(d.s.Attr("vMerge"))}
+			c := gridCell{span: 1, below: isOn(d.s.Attr("vMerge")), beside: isOn(d.s.Attr("hMerge"))}
 			c.blocks, err = d.cell(page)
 			g.cell(c)
 			d.effort.cost += 3

@@ -31,6 +31,7 @@ type gridRow struct {
 type gridCell struct {
 	at, span int
 	below    bool // goes on from the cell above
+	beside   bool // goes on from the cell before it
 	blocks   []document.Block
 }
 
@@ -67,7 +68,12 @@ func (g *grid) blocks() []document.Block {
 		}
 		return blocks
 	}
-	page := 0
+	var blocks []document.Block
+	page := g.page()
+	for caption := g.caption(); caption != ""; caption = g.caption() {
+		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: caption, Page: page})
+		g.rows = g.rows[1:]
+	}
 	rows := make([][]string, 0, len(g.rows))
 	headers := 0
 	var above []string
@@ -75,26 +81,77 @@ func (g *grid) blocks() []document.Block {
 		row := &g.rows[i]
 		texts, blank := row.texts(above)
 		above = texts
-		for j := range row.cells {
-			if blocks := row.cells[j].blocks; page == 0 && len(blocks) > 0 {
-				page = blocks[0].Page
-			}
-		}
 		if blank {
 			continue
 		}
-		if row.header && headers == len(rows) && headers < maxHeaderRows {
+		if len(rows) == 0 || (row.header || i == 1 && g.isSplit()) && headers == len(rows) && headers < maxHeaderRows {
 			headers++
 			row.spread(texts)
 		}
 		rows = append(rows, texts)
 	}
 	if len(rows) == 0 {
-		return nil
+		return blocks
 	}
 	table := document.NewTable(header(rows, &headers), rows[headers:])
 	table.Page = page
-	return []document.Block{table}
+	return append(blocks, table)
+}
+
+// isSplit recognises a header of two rows: each cell of the first goes on in the second or stands above several cells.
+func (g *grid) isSplit() bool {
+	if len(g.rows) < 3 {
+		return false
+	}
+	down, across := 0, 0
+	cells := g.rows[0].cells
+	for i := range cells {
+		switch {
+		case cells[i].beside:
+		case cells[i].span > 1 || i+1 < len(cells) && cells[i+1].beside:
+			across++
+		case g.rows[1].goesOn(cells[i].at):
+			down++
+		default:
+			return false
+		}
+	}
+	return down > 0 && across > 0
+}
+
+// goesOn tells whether the cell in a column goes on from the cell above.
+func (r *gridRow) goesOn(at int) bool {
+	for i := range r.cells {
+		if r.cells[i].at == at {
+			return r.cells[i].below
+		}
+	}
+	return false
+}
+
+// page returns where the text of the table begins.
+func (g *grid) page() int {
+	for i := range g.rows {
+		for j := range g.rows[i].cells {
+			if blocks := g.rows[i].cells[j].blocks; len(blocks) > 0 {
+				return blocks[0].Page
+			}
+		}
+	}
+	return 0
+}
+
+// caption returns the text of the first row where that is a line above the table: one cell over all columns. It is "" for
+// others.
+func (g *grid) caption() string {
+	if len(g.rows) < 2 || len(g.rows[0].cells) != 1 || len(g.rows[1].cells) < 2 {
+		return ""
+	}
+	c := &g.rows[0].cells[0]
+	if c.at > 0 || c.span < g.rows[1].next {
+		return ""
+	}
+	return flatText(c.blocks)
 }
 
 // isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code, and rows or columns of
@@ -124,7 +181,7 @@ func (r *gridRow) texts(above []string) (texts []string, blank bool) {
 	blank = true
 	for i := range r.cells {
 		c := &r.cells[i]
-		for len(texts) <= c.at {
+		for len(texts) < min(c.at+c.span, document.MaxColumns) {
 			texts = append(texts, "")
 		}
 		text := flatText(c.blocks)
@@ -144,6 +201,9 @@ func (r *gridRow) texts(above []string) (texts []string, blank bool) {
 func (r *gridRow) spread(texts []string) {
 	for i := range r.cells {
 		c := &r.cells[i]
+		if c.beside && c.at > 0 && texts[c.at] == "" {
+			texts[c.at] = texts[c.at-1]
+		}
 		for at := c.at + 1; at < min(c.at+c.span, len(texts)); at++ {
 			if texts[at] == "" {
 				texts[at] = texts[c.at]
@@ -154,7 +214,7 @@ func (r *gridRow) spread(texts []string) {
 
 // header joins the rows that are marked as the header; without any, the first row is the header.
 func header(rows [][]string, headers *int) []string {
-	if *headers == 0 || *headers == len(rows) {
+	if *headers == len(rows) {
 		*headers = 1
 	}
 	var joined []string

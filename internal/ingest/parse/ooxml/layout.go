@@ -17,10 +17,8 @@ type layout struct {
 // nil: slides are then read as they are.
 func (r *slides) layout(relations map[string]Relationship, kind string) (*layout, error) {
 	part := ""
-	for _, relation := range relations {
-		if relation.Type == kind && !relation.External {
-			part = relation.Target
-		}
+	if parts := targets(relations, kind); len(parts) > 0 {
+		part = parts[0]
 	}
 	if known, read := r.layouts[part]; read || part == "" {
 		return known, nil

@@ -2,6 +2,7 @@ package ooxml
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"magpie/internal/ingest/parse/xmlscan"
 )
@@ -154,9 +155,30 @@ func (m *formula) joined(between string) string {
 		if i > 0 {
 			b.WriteString(between)
 		}
+		apart := between == "" && isApart(m.parts[i].name)
+		if apart || between == "" && strings.HasPrefix(m.parts[i].name, "sS") && endsInWord(b.String()) {
+			b.WriteByte(' ')
+		}
 		b.WriteString(m.parts[i].text)
+		if apart {
+			b.WriteByte(' ')
+		}
 	}
 	return b.String()
+}
+
+func endsInWord(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return isWordRune(r)
+}
+
+// isApart tells which parts of a formula could run into what stands before and after them.
+func isApart(name string) bool {
+	switch name {
+	case "f", "rad", "nary", "func", "limLow", "limUpp":
+		return true
+	}
+	return false
 }
 
 // large writes the sign of a sum, product or integral with its limits.

@@ -139,7 +139,11 @@ func (st *story) emit(f *flow) {
 	case text == "":
 		f.gap()
 	case item:
-		f.item(st.level(p), m, text, p.page)
+		level := st.level(p)
+		if !p.numbered {
+			level = max(level, style.nesting)
+		}
+		f.item(level, m, text, p.page)
 	case style.role == roleQuote:
 		f.join(document.Quote, "\n\n", text, p.page)
 	default:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,21 +174,17 @@ func (r *slides) slide(part string) error {
 		return err
 	}
 	title, blocks := r.content(root, above)
-	for _, id := range slices.Sorted(maps.Keys(relations)) {
-		relation := relations[id]
-		var more []document.Block
-		switch {
-		case relation.External:
-			continue
-		case relation.Type == "notesSlide":
-			more, err = r.notes(relation.Target)
-		case relation.Type == "comments":
-			more, err = r.comments(relation.Target)
+	for _, read := range []struct {
+		kind string
+		with func(part string) ([]document.Block, error)
+	}{{"notesSlide", r.notes}, {"comments", r.comments}} {
+		for _, target := range targets(relations, read.kind) {
+			more, err := read.with(target)
+			if err != nil {
+				return err
+			}
+			blocks = append(blocks, more...)
 		}
-		if err != nil {
-			return err
-		}
-		blocks = append(blocks, more...)
 	}
 	if title == "" && len(blocks) == 0 {
 		return nil
@@ -207,6 +202,18 @@ func (r *slides) slide(part string) error {
 	})
 	r.blocks = append(r.blocks, blocks...)
 	return nil
+}
+
+// targets returns the parts of a type that a part refers to.
+func targets(relations map[string]Relationship, kind string) []string {
+	var found []string
+	for _, relation := range relations {
+		if relation.Type == kind && !relation.External {
+			found = append(found, relation.Target)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // content returns the title of a slide and what its shapes say, in reading order.
@@ -262,10 +269,11 @@ func (r *slides) notes(part string) ([]document.Block, error) {
 	}
 	var texts []string
 	for _, s := range root.leaves(0) {
-		if s.holder && (s.kind == "ftr" || s.kind == "hdr") {
+		switch {
+		case s.holder && (s.kind == "ftr" || s.kind == "hdr"):
 			r.footer(s.text())
-		}
-		if !s.holder || s.kind != "body" {
+			continue
+		case s.holder && s.kind != "body":
 			continue
 		}
 		blocks := drawnBlocks(s.paragraphs, func(level int) bullet { return s.own[level] }, r.page)

@@ -37,8 +37,9 @@ type style struct {
 	bold, italic    bool
 	hidden          bool
 	mono            bool
-	fallback        marker // of list styles whose numbering is missing
-	isItem          bool
+	isItem          bool   // a style of items by its name, "List Bullet 2", with
+	nesting         int    // the level that the name tells, and
+	fallback        marker // the marker where the numbering is missing
 
 	outlineSet, boldSet, italicSet, hiddenSet, monoSet, numberSet, resolved bool
 }
@@ -207,7 +208,7 @@ func (st *style) takeFrom(base *style) {
 		}
 	}
 	if !st.isItem {
-		st.isItem, st.fallback = base.isItem, base.fallback
+		st.isItem, st.nesting, st.fallback = base.isItem, base.nesting, base.fallback
 	}
 	if st.role == roleText && !st.outlineSet && base.role != roleContentsTitle {
 		st.role = base.role
@@ -235,11 +236,9 @@ func (st *style) classify() {
 		st.role = roleContentsTitle
 		st.outline, st.outlineSet = bodyLevel, true
 	case "list bullet", "listbullet":
-		st.isItem, st.fallback = true, marker{}
-		st.level = max(st.level, number-1)
+		st.isItem, st.nesting, st.fallback = true, max(number-1, 0), marker{}
 	case "list number", "listnumber":
-		st.isItem, st.fallback = true, marker{ordered: true}
-		st.level = max(st.level, number-1)
+		st.isItem, st.nesting, st.fallback = true, max(number-1, 0), marker{ordered: true}
 	case "quote", "intense quote", "intensequote", "block text", "blocktext", "quotations", "block quotation", "zitat":
 		st.role = roleQuote
 	}

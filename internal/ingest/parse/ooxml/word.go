@@ -170,9 +170,9 @@ func absent(err error) error {
 
 // part returns the path of the part of a type, where it stands by custom when no relationship tells.
 func (w *word) part(relations map[string]Relationship, kind string) string {
-	for _, r := range relations {
-		if r.Type == kind && !r.External && w.pkg.Has(r.Target) {
-			return r.Target
+	for _, target := range targets(relations, kind) {
+		if w.pkg.Has(target) {
+			return target
 		}
 	}
 	return path.Join(path.Dir(w.main), kind+".xml")
