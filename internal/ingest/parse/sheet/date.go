@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"time"
@@ -196,4 +197,25 @@ func appendPadded(to []byte, value int64, digits int) []byte {
 		}
 	}
 	return strconv.AppendInt(to, value, 10)
+}
+
+// appendISO appends a date that is written as ISO 8601 has it, without a time at midnight and without seconds that are zero.
+func appendISO(to, value []byte) []byte {
+	date, clock, found := bytes.Cut(value, []byte("T"))
+	if !found || len(clock) < len("00:00") {
+		return append(to, value...)
+	}
+	clock = bytes.TrimSuffix(clock, []byte("Z"))
+	if seconds, fraction, found := bytes.Cut(clock, []byte(".")); found && len(bytes.Trim(fraction, "0")) == 0 {
+		clock = seconds
+	}
+	clock = bytes.TrimSuffix(clock, []byte(":00"))
+	if len(clock) == len("00") {
+		clock = append(clock, ":00"...)
+	}
+	to = append(to, date...)
+	if string(clock) == "00:00" {
+		return to
+	}
+	return append(append(to, ' '), clock...)
 }

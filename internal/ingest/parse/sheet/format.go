@@ -60,6 +60,11 @@ func compileFormat(code string) *numberFormat {
 	return format
 }
 
+// isGeneral reports a format that shows all numbers in their shortest form.
+func (f *numberFormat) isGeneral() bool {
+	return len(f.sections) == 0 || len(f.sections) == 1 && f.sections[0].kind == general && f.sections[0].compare == ""
+}
+
 // token is a part of a format code: a literal (0), a place for a digit, or a letter or sign with a meaning.
 type token struct {
 	what byte

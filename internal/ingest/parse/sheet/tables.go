@@ -128,6 +128,12 @@ func (t *Tables) merge(number, first, last int) {
 	}
 }
 
+// has reports whether the row with that number has text.
+func (t *Tables) has(number int) bool {
+	at := t.rows.find(number)
+	return at < len(t.rows.list) && int(t.rows.list[at].number) == number
+}
+
 // Note adds a comment, which stands as a quote after the tables of the sheet.
 func (t *Tables) Note(text string) { t.put(document.Quote, text) }
 
@@ -183,8 +189,7 @@ func (t *Tables) spend(size int) {
 
 // link makes the text of the cells of an area a link, unless it shows the address itself.
 func (t *Tables) link(a area, target string) {
-	target, ok := linkTarget(target)
-	if !ok {
+	if _, ok := linkTarget(target); !ok {
 		return
 	}
 	for n := t.rows.find(a.top); n < len(t.rows.list) && int(t.rows.list[n].number) <= a.bottom && t.err == nil; n++ {
@@ -193,18 +198,22 @@ func (t *Tables) link(a area, target string) {
 			return
 		}
 		for i, cell := range line.cells {
-			if column := t.rows.columnOf(line, i); cell == "" || column < a.left || column > a.right || isLink(cell) || cell == target {
+			if column := t.rows.columnOf(line, i); cell == "" || column < a.left || column > a.right {
 				continue
 			}
-			linked := "[" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(cell) + "](" + target + ")"
-			t.spend(len(linked) - len(cell))
-			line.cells[i] = linked
+			line.cells[i] = linked(cell, target)
+			t.spend(len(line.cells[i]) - len(cell))
 		}
 	}
 }
 
-func isLink(text string) bool {
-	return strings.HasPrefix(text, "[") && strings.HasSuffix(text, ")") && strings.Contains(text, "](")
+// linked makes a text a link, unless it is one, or shows the address itself.
+func linked(text, target string) string {
+	target, ok := linkTarget(target)
+	if !ok || text == target || strings.HasPrefix(text, "[") && strings.HasSuffix(text, ")") && strings.Contains(text, "](") {
+		return text
+	}
+	return "[" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text) + "](" + target + ")"
 }
 
 // linkTarget returns an address as it can stand in a link; false for what is none to be followed.

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"hash/maphash"
 	"strings"
 )
@@ -44,6 +45,28 @@ func (t *texts) keepString(text string) string {
 		*slot = text
 	}
 	return *slot
+}
+
+// keepFormatted is keep for a number as a format shows it, which may have blanks around it and any sign inside.
+func (t *texts) keepFormatted(text []byte) string {
+	text = bytes.TrimSpace(text)
+	for _, c := range text {
+		if c < ' ' || c == '|' || c == 0x7F {
+			return t.keepString(clean(string(text)))
+		}
+	}
+	return t.keep(text)
+}
+
+// storeClean makes clean text of bytes that are not expected to repeat.
+func (t *texts) storeClean(text []byte) string {
+	text = bytes.TrimSpace(text)
+	for _, c := range text {
+		if c < ' ' || c == '|' || c == 0x7F {
+			return t.store([]byte(clean(string(text))))
+		}
+	}
+	return t.store(text)
 }
 
 func (t *texts) store(text []byte) string {

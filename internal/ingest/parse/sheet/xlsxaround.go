@@ -1,0 +1,216 @@
+package sheet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"magpie/internal/ingest/parse/ooxml"
+	"magpie/internal/ingest/parse/xmlscan"
+)
+
+// Bounds of what stands around the cells of a sheet.
+const (
+	maxDefined = 1000
+	maxNames   = 1 << 14
+	maxAuthors = 20_000
+)
+
+// comment is a comment on a cell.
+type comment struct {
+	row, column  int
+	author, text string
+}
+
+// readAround reads the defined tables, comments and drawings that a sheet refers to.
+func (w *xlsx) readAround(relations map[string]ooxml.Relationship) error {
+	parts := map[string][]string{}
+	for _, relation := range relations {
+		if !relation.External {
+			parts[relation.Type] = append(parts[relation.Type], relation.Target)
+		}
+	}
+	var threaded, notes []comment
+	for _, step := range []struct {
+		kind string
+		read func(part string) error
+	}{
+		{"table", w.readDefined},
+		{"threadedComment", func(part string) error { return w.readThreads(part, &threaded) }},
+		{"comments", func(part string) error { return w.readComments(part, &notes) }},
+	} {
+		slices.Sort(parts[step.kind])
+		for _, part := range slices.Compact(parts[step.kind]) {
+			if err := step.read(part); err != nil {
+				return err
+			}
+		}
+	}
+	w.tables.comments(threaded, notes)
+	slices.Sort(parts["drawing"])
+	for _, part := range parts["drawing"] {
+		if err := w.readDrawing(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comments adds the comments of a sheet in the order of their cells. Those of threads stand in the file a second time, as
+// comments that older programs show.
+func (t *Tables) comments(threaded, notes []comment) {
+	type cell struct{ row, column int }
+	inThread := make(map[cell]bool)
+	for _, c := range threaded {
+		inThread[cell{c.row, c.column}] = true
+	}
+	all := threaded
+	for _, c := range notes {
+		if !inThread[cell{c.row, c.column}] {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b comment) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.column, b.column)) })
+	for _, c := range all {
+		text, author := strings.TrimSpace(c.text), strings.TrimSpace(c.author)
+		if rest, found := strings.CutPrefix(text, author+":"); found && author != "" {
+			text = strings.TrimSpace(rest) // programs write the author into the text, too
+		}
+		if text == "" {
+			continue
+		}
+		place := fmt.Sprintf("%s%d", columnLetters(c.column), c.row+1)
+		if author != "" {
+			place += " (" + author + ")"
+		}
+		t.Note(place + ": " + text)
+	}
+}
+
+// readDefined reads where a table is that the file marks as one, and what its columns are called.
+func (w *xlsx) readDefined(part string) error {
+	var d defined
+	valid := false
+	err := w.each(part, func(s *xmlscan.Scanner) error {
+		switch s.Name() {
+		case "table":
+			d.area, valid = parseArea(s.Attr("ref"))
+			d.headers = 1
+			if s.Attr("headerRowCount") == "0" {
+				d.headers = 0
+			}
+		case "tableColumn":
+			if len(d.names) < maxNames {
+				d.names = append(d.names, string(unescapeCodes([]byte(s.Attr("name")))))
+			}
+		}
+		return nil
+	})
+	if valid && len(w.tables.defined) < maxDefined {
+		w.tables.define(d)
+	}
+	return err
+}
+
+// readComments reads the comments of a sheet.
+func (w *xlsx) readComments(part string, found *[]comment) error {
+	var authors []string
+	author := ""
+	var at comment
+	valid := false
+	return w.each(part, func(s *xmlscan.Scanner) error {
+		switch s.Name() {
+		case "author":
+			name, err := s.InnerText()
+			if len(authors) < maxAuthors {
+				authors = append(authors, name)
+			}
+			return err
+		case "comment":
+			at.row, at.column, valid = parseCell(s.Attr("ref"))
+			author = ""
+			if id := smallNumber([]byte(s.Attr("authorId"))); id >= 0 && id < len(authors) {
+				author = authors[id]
+			}
+		case "text":
+			text, err := appendRichText(nil, s)
+			if valid && len(*found) <= maxNotes {
+				*found = append(*found, comment{at.row, at.column, author, string(text)})
+			}
+			return err
+		}
+		return nil
+	})
+}
+
+// readThreads reads the comments of a sheet that others can answer.
+func (w *xlsx) readThreads(part string, found *[]comment) error {
+	var at comment
+	valid := false
+	return w.each(part, func(s *xmlscan.Scanner) error {
+		switch s.Name() {
+		case "threadedComment":
+			at.row, at.column, valid = parseCell(s.Attr("ref"))
+			at.author = w.persons[s.Attr("personId")]
+		case "text":
+			text, err := s.InnerText()
+			if valid && len(*found) <= maxNotes {
+				*found = append(*found, comment{at.row, at.column, at.author, text})
+			}
+			return err
+		}
+		return nil
+	})
+}
+
+// readPersons reads who wrote comments.
+func (w *xlsx) readPersons(part string) error {
+	w.persons = make(map[string]string)
+	return w.each(part, func(s *xmlscan.Scanner) error {
+		if s.Name() == "person" && len(w.persons) < maxAuthors {
+			w.persons[s.Attr("id")] = s.Attr("displayName")
+		}
+		return nil
+	})
+}
+
+// readDrawing reads the text of boxes and shapes, a paragraph for each, and what pictures show.
+func (w *xlsx) readDrawing(part string) error {
+	return w.each(part, func(s *xmlscan.Scanner) error {
+		switch s.Name() {
+		case "Fallback":
+			return s.Skip()
+		case "cNvPr":
+			w.tables.Paragraph(s.Attr("descr"))
+		case "txBody":
+			text, err := appendParagraphs(nil, s)
+			w.tables.Paragraph(string(text))
+			return err
+		}
+		return nil
+	})
+}
+
+// appendParagraphs appends the text of a shape, a line for each paragraph.
+func appendParagraphs(to []byte, s *xmlscan.Scanner) ([]byte, error) {
+	inText := false
+	for depth := s.Depth(); s.Depth() >= depth; {
+		kind, err := s.Next()
+		if err != nil {
+			return to, err
+		}
+		switch name := s.Name(); {
+		case kind == xmlscan.Text && inText:
+			to = append(to, s.Bytes()...)
+		case kind == xmlscan.Start:
+			inText = name == "t"
+		case kind == xmlscan.End:
+			inText = false
+			if name == "p" || name == "br" {
+				to = append(to, '\n')
+			}
+		}
+	}
+	return to, nil
+}
