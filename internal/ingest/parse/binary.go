@@ -4,12 +4,20 @@ import (
 	"magpie/internal/ingest/parse/archive"
 	"magpie/internal/ingest/parse/odf"
 	"magpie/internal/ingest/parse/ooxml"
+	"magpie/internal/ingest/parse/rtf"
+	"magpie/internal/ingest/parse/sheet"
 )
 
 // binary returns the reader of a binary format, or of a mail, by its short name.
 func (p *Parser) binary(name string) (format, bool) {
 	form := format{name: name}
 	switch name {
+	case "pdf":
+		form.open, form.strict = p.pdf.Read, true
+	case "rtf":
+		form.open, form.strict = rtf.Read, true
+	case "xlsx":
+		form.open, form.strict = sheet.ReadXLSX, true
 	case "docx":
 		form.open, form.strict = ooxml.ReadWord, true
 	case "pptx":

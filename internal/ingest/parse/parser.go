@@ -9,10 +9,14 @@ import (
 	"time"
 
 	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/pdf"
 )
 
 // Options sets a parser up. The zero value is useful.
 type Options struct {
+	// CacheDir is where machine code that is made at the first use is kept, so that it is made once; nobody else may write
+	// there. "" keeps it in memory.
+	CacheDir string
 	// Grace is how long after the end of its context a reader may go on before it is left behind, 2 seconds by default.
 	Grace time.Duration
 }
@@ -20,6 +24,7 @@ type Options struct {
 // Parser reads files of every format. It is safe for concurrent use.
 type Parser struct {
 	opt     Options
+	pdf     *pdf.Reader
 	readers sync.WaitGroup
 }
 
@@ -28,13 +33,13 @@ func New(opt Options) *Parser {
 	if opt.Grace <= 0 {
 		opt.Grace = 2 * time.Second
 	}
-	return &Parser{opt: opt}
+	return &Parser{opt: opt, pdf: pdf.New(pdf.Options{CacheDir: opt.CacheDir})}
 }
 
 // Close waits for the readers that are still at work and gives back what they share.
 func (p *Parser) Close() error {
 	p.readers.Wait()
-	return nil
+	return p.pdf.Close() //nolint:wrapcheck // says what it was doing
 }
 
 // PanicError says that a fault in Magpie was met while a document was read; the document is not to blame.
