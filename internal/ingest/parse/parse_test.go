@@ -30,17 +30,12 @@ func TestUnsupportedFilesSayWhy(t *testing.T) {
 		"blank":                {"a.md", "", " \n\t\n", "empty"},
 		"byte order mark only": {"a.md", "", "\xef\xbb\xbf \n", "empty"},
 		"only front matter":    {"a.md", "", "---\ntitle: T\n---\n", "no text"},
-		"PDF":                  {"a.pdf", "", "%PDF-1.7\n\x00", "format not supported: application/pdf"},
-		"PDF named Markdown":   {"a.md", "", "%PDF-1.7\n1 0 obj", "format not supported: application/pdf"},
-		"zip named text":       {"a.txt", "", "PK\x03\x04\x00\x00", "format not supported: application/zip"},
 		"binary named text":    {"a.txt", "", "ab\x00\x01\x02\x00\x03cd\x00\x00\xff", "binary content"},
+		"film":                 {"a.mp4", "", "\x00\x00\x00\x18ftypmp42", "format not supported: video/mp4"},
+		"film by type":         {"clip", "video/mp4", "text", "format not supported: video/mp4"},
+		"program named text":   {"a.txt", "", "\x7FELF\x02\x01", "format not supported: application/x-executable"},
+		"package":              {"a.jar", "", "PK\x03\x04\x00\x00", "format not supported: application/x-jar"},
 		"separated with zeros": {"a.csv", "", "a,b\n1,\x00\x00\n", "binary content"},
-		"picture":              {"a.png", "", "\x89PNG\r\n\x1a\n\x00", "format not supported: image/png"},
-		"picture by type":      {"photo", "image/jpeg", "text", "format not supported: image/jpeg"},
-		"SVG":                  {"a.svg", "", "<svg></svg>", "format not supported: image/svg+xml"},
-		"word":                 {"a.docx", "", "anything", "format not supported: application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
-		"word in an archive":   {"a.docx", "", "PK\x03\x04\x00\x00", "format not supported: application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
-		"rich text":            {"a.txt", "", "{\\rtf1 x}", "format not supported: application/rtf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,11 +48,40 @@ func TestUnsupportedFilesSayWhy(t *testing.T) {
 	}
 }
 
+func TestContentDecidesBeforeTheName(t *testing.T) {
+	t.Parallel()
+	parser := newParser(t)
+	for name, c := range map[string]struct{ file, content, want string }{
+		"PDF":                 {"a.pdf", "%PDF-1.7\n\x00", "PDF is damaged"},
+		"PDF named Markdown":  {"a.md", "%PDF-1.7\n1 0 obj", "PDF is damaged"},
+		"text named PDF":      {"a.pdf", "This is no PDF.", "PDF is damaged"},
+		"zip named text":      {"a.txt", "PK\x03\x04\x00\x00", "zip archive is damaged"},
+		"Word as text":        {"a.docx", "anything", "Word document is damaged"},
+		"Word cut off":        {"a.docx", "PK\x03\x04\x00\x00", "Word document is damaged"},
+		"workbook cut off":    {"a.xlsx", "PK\x03\x04\x00\x00", "is damaged"},
+		"old Word, cut off":   {"a.doc", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "is damaged"},
+		"message cut off":     {"a.msg", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "is damaged"},
+		"unnamed compound":    {"a", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "format not supported: application/x-ole-storage"},
+		"rich text in a .txt": {"a.txt", "{\\rtf1 Words.}", ""},
+		"page named .doc":     {"a.doc", "<html><body><p>Words.</p></body></html>", ""},
+		"text named .xls":     {"a.xls", "Words.\tMore words.\n", ""},
+		"page named .pdf":     {"a.pdf", "<!doctype html><p>Words.</p>", ""},
+	} {
+		doc, err := parser.Parse(t.Context(), parse.Input{Name: c.file, Content: []byte(c.content)})
+		switch {
+		case c.want == "" && (err != nil || !strings.Contains(doc.Markdown(), "Words.")):
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 func TestSupportedDecidesOnlyWhatIsSure(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"a.md": "", "a.pdf": "format not supported: application/pdf", "a.unknown": "", "noextension": "", "Makefile": "",
-		"dir.zip/readme.md": "", "A.JPG": "format not supported: image/jpeg", "a.tar.gz": "format not supported: application/gzip", "": "",
+		"a.md": "", "a.pdf": "", "a.unknown": "", "noextension": "", "Makefile": "", "a.DOCX": "", "a.tar.gz": "", "": "",
+		"dir.zip/readme.md": "", "A.MP4": "format not supported: video/mp4", "a.xlsb": "", "a.7z": "format not supported: application/x-7z",
 	} {
 		if reason, ok := parse.New(parse.Options{}).Supported(name, ""); reason != want || ok != (want == "") {
 			t.Errorf("%q: %q, %v", name, reason, ok)

@@ -96,3 +96,6 @@ func refusedExtension(extension string) string {
 	}
 	return ""
 }
+
+// ReadsImages reports whether text in images is read: whether there is a program for it.
+func (p *Parser) ReadsImages() bool { return false }
