@@ -1,10 +1,7 @@
 package parse_test
 
 import (
-	"encoding/csv"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
