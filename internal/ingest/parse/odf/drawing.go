@@ -96,7 +96,7 @@ func (w *walker) object(s *xmlscan.Scanner) (string, error) {
 			}
 		}
 	})
-	r.styles.automatic, r.styles.automatLists = outer.automatic, outer.automatLists
+	r.styles.automatic, r.styles.automaticLists = outer.automatic, outer.automaticLists
 	r.depth--
 	if errors.Is(err, fs.ErrNotExist) || spoilt(err) {
 		return formula, nil // the document around it is not lost for it

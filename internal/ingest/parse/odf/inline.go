@@ -29,12 +29,16 @@ func (w *walker) paragraph(s *xmlscan.Scanner, level int) error {
 	if style.breakBefore == on || style.newPage {
 		w.breakPage()
 	}
+	label := ""
+	if level > 0 && len(w.items) == 0 {
+		label = w.outlineNumber(s, style, level)
+	}
 	ln := w.openLine(style.code && level == 0, level > 0)
 	err := w.inline(s, ln)
 	text, after, hidden, page := ln.text(), ln.after, ln.hidden, ln.page
 	w.closeLine()
 	if !hidden {
-		w.emitParagraph(text, style, level, page)
+		w.emitParagraph(text, label, style, level, page)
 	}
 	for _, block := range after {
 		w.emit(block)
@@ -45,7 +49,7 @@ func (w *walker) paragraph(s *xmlscan.Scanner, level int) error {
 	return err
 }
 
-func (w *walker) emitParagraph(text string, style *style, level, page int) {
+func (w *walker) emitParagraph(text, label string, style *style, level, page int) {
 	block := document.Block{Kind: document.Paragraph, Text: text, Page: page}
 	if style.title && level == 0 && w.nested == 0 && len(w.items) == 0 {
 		text = strings.Join(strings.Fields(text), " ")
@@ -66,6 +70,12 @@ func (w *walker) emitParagraph(text string, style *style, level, page int) {
 		w.flush()
 		return
 	case level > 0 && len(text) <= maxHeading:
+		if len(w.items) > 0 {
+			label = w.itemNumber()
+		}
+		if label != "" && !strings.HasPrefix(text, label) {
+			text = label + " " + text
+		}
 		w.heading(text, level, page)
 		return
 	case style.code:
@@ -122,7 +132,11 @@ func (w *walker) inlineElement(s *xmlscan.Scanner, ln *line) error {
 			break
 		}
 		text, blocks, err := w.drawing(s)
-		ln.word(text)
+		if ln.plain {
+			ln.after = append(ln.after, document.Block{Kind: document.Paragraph, Text: text})
+		} else {
+			ln.word(text)
+		}
 		ln.after = append(ln.after, blocks...)
 		return err
 	case "table":
@@ -173,9 +187,12 @@ func (w *walker) inlineText(s *xmlscan.Scanner, ln *line) error {
 	case "span":
 		return w.span(s, ln)
 	case "a":
-		target, from := linkTarget(s.Attr("href")), len(ln.buf)
+		before := ln.look
+		if target := linkTarget(s.Attr("href")); target != "" {
+			ln.look.link = target
+		}
 		err := w.inline(s, ln)
-		ln.link(from, target)
+		ln.look = before
 		return err
 	case "note":
 		return w.note(s, ln)
@@ -212,11 +229,12 @@ func (w *walker) span(s *xmlscan.Scanner, ln *line) error {
 	if style.hidden == on {
 		return w.skip(s)
 	}
-	from := len(ln.buf)
+	before := ln.look
+	style.bold.apply(&ln.look.bold)
+	style.italic.apply(&ln.look.italic)
+	ln.look.code = ln.look.code || style.code
 	err := w.inline(s, ln)
-	if style.code {
-		ln.codeSpan(from)
-	}
+	ln.look = before
 	return err
 }
 
@@ -260,19 +278,31 @@ func (w *walker) note(s *xmlscan.Scanner, ln *line) error {
 		made.label = "*"
 	}
 	if made.text != "" {
-		ln.write([]byte("[" + made.label + "]"))
+		if !ln.plain {
+			before := ln.look
+			ln.look = look{}
+			ln.write([]byte("[" + made.label + "]"))
+			ln.look = before
+		}
 		w.notes = append(w.notes, made)
 	}
 	return err
 }
 
+// flushNotes gives the notes that wait, those of each page as a list.
 func (w *walker) flushNotes() {
 	notes := w.notes
-	w.notes = nil
-	for _, note := range notes {
+	if w.notes = nil; len(notes) > 0 {
 		w.flush()
-		w.add(document.Block{Kind: document.Paragraph, Text: "[" + note.label + "] " + note.text, Page: note.page})
 	}
+	for i, note := range notes {
+		if i > 0 && note.page != notes[i-1].page {
+			w.flush()
+		}
+		text := strings.ReplaceAll(note.text, "\n", "\n  ")
+		w.extend(document.List, "\n", "- ["+note.label+"] "+text, note.page)
+	}
+	w.flush()
 }
 
 // annotation reads a comment.

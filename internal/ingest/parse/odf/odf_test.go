@@ -137,7 +137,7 @@ func TestDamageKeepsWhatWasReadBefore(t *testing.T) {
 		"in a list":          {`<text:list><text:list-item><text:p>One.</text:p></text:list-item><text:list-item><text:p>Two`, "- One.\n- Two"},
 		"in a table": {`<table:table><table:table-row><table:table-cell><text:p>A</text:p></table:table-cell><table:table-cell><text:p>B</text:p></table:table-cell></table:table-row>` +
 			`<table:table-row><table:table-cell><text:p>C`, "| A | B |\n| --- | --- |\n| C |  |"},
-		"in a note":     {`<text:p>One<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Side`, "One[1]\n\n[1] Side"},
+		"in a note":     {`<text:p>One<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Side`, "One[1]\n\n- [1] Side"},
 		"in a text box": {`<text:p>One <draw:frame><draw:text-box><text:p>Boxed`, "One\n\nBoxed"},
 		"no entity":     {`<text:p>One &nothing; and &#xZZ; done.</text:p></x>`, "One &nothing; and &#xZZ; done."},
 	} {

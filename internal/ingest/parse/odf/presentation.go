@@ -218,15 +218,12 @@ func (p *slide) emit(w *walker, kind string) {
 		}
 		w.flush()
 	}
-	for i, block := range p.notes {
-		switch {
-		case i > 0:
-		case block.Kind == document.Paragraph:
-			block.Text = "Notes: " + block.Text
-		default:
-			w.emit(document.Block{Kind: document.Paragraph, Text: "Notes:"})
+	if text := textOf(p.notes); text != "" {
+		between := " "
+		if strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "1. ") {
+			between = "\n"
 		}
-		w.emit(block)
+		w.emit(document.Block{Kind: document.Paragraph, Text: "Notes:" + between + text})
 	}
 	w.flush()
 	w.flushNotes()

@@ -143,6 +143,7 @@ func (b *workbook) cell(s *xmlscan.Scanner) (string, error) {
 	w := b.w
 	value := cellValue(s)
 	ln := w.openLine(false, false)
+	ln.sober = true
 	err := w.each(s, func() error {
 		switch {
 		case s.Prefix() == "text" && s.Name() == "p":

@@ -17,11 +17,13 @@ type styleKey struct{ family, name string }
 type style struct {
 	family, name, display, parent string
 	outline                       int // level of a heading, 0 for none
-	hidden                        setting
+	hidden, bold, italic          setting
 	breakBefore, breakAfter       setting
 	newPage                       bool // a paragraph of this style begins a page of another master
 	resolved                      bool
 	code, quote, title            bool
+	list                          string // the list style of its paragraphs, "" for none where listSet
+	listSet                       bool
 }
 
 // setting is a property of a style that may be left to the style it is derived from.
@@ -43,28 +45,25 @@ func settingOf(value string, isOn bool) setting {
 	return off
 }
 
+// apply sets a value where the style says something about it.
+func (s setting) apply(value *bool) {
+	if s != inherited {
+		*value = s == on
+	}
+}
+
 func (s *setting) inherit(from setting) {
 	if *s == inherited {
 		*s = from
 	}
 }
 
-// listLevel is one level of a list style.
-type listLevel struct {
-	defined, numbered bool
-	start             int
-}
-
-// maxListLevel is how many levels a list style can have.
-const maxListLevel = 10
-
-type listStyle [maxListLevel]listLevel
-
 // styles are those of a document: the common ones, and the automatic ones of the file of the package at hand.
 type styles struct {
-	common, automatic         map[styleKey]*style
-	commonLists, automatLists map[string]*listStyle
-	count                     int
+	common, automatic           map[styleKey]*style
+	commonLists, automaticLists map[string]*listStyle
+	outline                     listStyle // of headings
+	count                       int
 }
 
 func newStyles() *styles {
@@ -75,14 +74,14 @@ func newStyles() *styles {
 
 // nextFile forgets the automatic styles: each file of a package has its own.
 func (s *styles) nextFile() {
-	s.automatic, s.automatLists = make(map[styleKey]*style), make(map[string]*listStyle)
+	s.automatic, s.automaticLists = make(map[styleKey]*style), make(map[string]*listStyle)
 }
 
 // read reads the styles inside the open element.
 func (s *styles) read(w *walker, scan *xmlscan.Scanner, automatic bool) error {
 	all, lists := s.common, s.commonLists
 	if automatic {
-		all, lists = s.automatic, s.automatLists
+		all, lists = s.automatic, s.automaticLists
 	}
 	return w.each(scan, func() error {
 		s.count++
@@ -92,6 +91,8 @@ func (s *styles) read(w *walker, scan *xmlscan.Scanner, automatic bool) error {
 			made, err := readStyle(w, scan)
 			all[styleKey{made.family, made.name}] = made
 			return err
+		case scan.Name() == "outline-style":
+			return s.outline.read(w, scan)
 		case scan.Name() == "list-style":
 			name, made := scan.Attr("name"), new(listStyle)
 			lists[name] = made
@@ -106,6 +107,7 @@ func readStyle(w *walker, scan *xmlscan.Scanner) (*style, error) {
 		family: scan.Attr("family"), name: scan.Attr("name"), display: scan.Attr("display-name"), parent: scan.Attr("parent-style-name"),
 		newPage: scan.Attr("master-page-name") != "",
 	}
+	made.list, made.listSet = scan.LookupAttr("list-style-name")
 	if level, err := strconv.Atoi(scan.Attr("default-outline-level")); err == nil && level >= 1 && level <= 10 {
 		made.outline = level
 	}
@@ -116,8 +118,13 @@ func readStyle(w *walker, scan *xmlscan.Scanner) (*style, error) {
 			made.breakBefore, made.breakAfter = settingOf(before, isPageBreak(before)), settingOf(after, isPageBreak(after))
 		case "text-properties":
 			for _, attr := range scan.Attrs() {
-				if attr.Prefix == "text" && attr.Name == "display" {
+				switch attr.Prefix + ":" + attr.Name {
+				case "text:display":
 					made.hidden = settingOf(attr.Value, attr.Value == "none")
+				case "fo:font-weight":
+					made.bold = settingOf(attr.Value, isBold(attr.Value))
+				case "fo:font-style":
+					made.italic = settingOf(attr.Value, attr.Value == "italic" || attr.Value == "oblique")
 				}
 			}
 		}
@@ -126,31 +133,18 @@ func readStyle(w *walker, scan *xmlscan.Scanner) (*style, error) {
 	return made, err
 }
 
-func isPageBreak(value string) bool {
-	return value == "page" || value == "even-page" || value == "odd-page"
+func isBold(weight string) bool {
+	return weight == "bold" || len(weight) == 3 && weight >= "600" && weight <= "900"
 }
 
-func (l *listStyle) read(w *walker, scan *xmlscan.Scanner) error {
-	return w.each(scan, func() error {
-		level, err := strconv.Atoi(scan.Attr("level"))
-		if err == nil && level >= 1 && level <= maxListLevel {
-			l[level-1] = listLevel{defined: true, start: 1}
-			l[level-1].numbered = scan.Name() == "list-level-style-number" && scan.Attr("num-format") != ""
-			if start, err := strconv.Atoi(scan.Attr("start-value")); err == nil && start >= 0 {
-				l[level-1].start = start
-			}
-		}
-		return w.skip(scan)
-	})
+func isPageBreak(value string) bool {
+	return value == "page" || value == "even-page" || value == "odd-page"
 }
 
 // listLevel returns a level, from 1, of a list style. A level that the style does not speak of is like the one above it; a
 // style that is not there gives bullets.
 func (s *styles) listLevel(name string, level int) listLevel {
-	found := s.automatLists[name]
-	if found == nil {
-		found = s.commonLists[name]
-	}
+	found := s.listStyle(name)
 	if found == nil {
 		return listLevel{}
 	}
@@ -159,6 +153,13 @@ func (s *styles) listLevel(name string, level int) listLevel {
 		at--
 	}
 	return found[at]
+}
+
+func (s *styles) listStyle(name string) *listStyle {
+	if found := s.automaticLists[name]; found != nil {
+		return found
+	}
+	return s.commonLists[name]
 }
 
 // get returns a style with what it inherits. A style that is not there is judged by its name.
@@ -195,7 +196,12 @@ func (s *styles) resolve(made *style) {
 			if made.outline == 0 {
 				made.outline = at.outline
 			}
+			if !made.listSet {
+				made.list, made.listSet = at.list, at.listSet
+			}
 			made.hidden.inherit(at.hidden)
+			made.bold.inherit(at.bold)
+			made.italic.inherit(at.italic)
 			made.breakBefore.inherit(at.breakBefore)
 			made.breakAfter.inherit(at.breakAfter)
 		}

@@ -27,6 +27,7 @@ type walker struct {
 	r       *reader
 	anchors document.Anchors
 	numbers map[string]*numbering
+	outline numbering // of the headings so far
 	notes   []note
 	lines   []*line // buffers of the paragraphs that are open, and of those to come
 	open    int
