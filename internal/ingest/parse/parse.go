@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"magpie/internal/ingest/document"
@@ -118,6 +119,9 @@ func describe(in Input, form format, charset string, found *document.Draft) (*do
 		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d bytes, the limit is %d", size, in.Limits.MaxText)}
 	}
 	found.Blocks = blocks
+	if form.name == "html" {
+		headed(found)
+	}
 	d := &document.Document{Format: form.name, Metadata: make(map[string]any), Pages: found.Pages}
 	applyFacts(d, found)
 	if len(found.Blocks) == 0 {
@@ -133,4 +137,15 @@ func describe(in Input, form format, charset string, found *document.Draft) (*do
 		d.Metadata["charset"] = charset
 	}
 	return d, nil
+}
+
+// headed gives a page without any heading its title as one: readers of the page see it.
+func headed(found *document.Draft) {
+	title := document.Truncate(oneLine(found.Title), maxHeading)
+	isHeading := func(block document.Block) bool { return block.Kind == document.Heading }
+	if title == "" || len(found.Blocks) == 0 || slices.ContainsFunc(found.Blocks, isHeading) {
+		return
+	}
+	heading := document.Block{Kind: document.Heading, Level: 1, Text: title, Anchor: make(document.Anchors).Take("", title)}
+	found.Blocks = slices.Insert(found.Blocks, 0, heading)
 }
