@@ -186,7 +186,7 @@ func points(s *xmlscan.Scanner) ([]string, error) {
 				for len(values) <= at {
 					values = append(values, "")
 				}
-				values[at] = shortNumber(strings.TrimSpace(text))
+				values[at] = shortNumber(oneLine(text))
 			}
 		}
 		if err != nil {

@@ -283,7 +283,7 @@ func (st *story) fieldMark() error {
 	case "separate":
 		st.fields.separate(st.written)
 	case "end":
-		st.put(st.fields.end(st.written))
+		st.put(oneLine(st.fields.end(st.written)))
 	}
 	return nil
 }
@@ -375,7 +375,7 @@ func (st *story) comment(id string) {
 	}
 	delete(st.word.comments, id)
 	text := found.text
-	if author := strings.Join(strings.Fields(found.author), " "); author != "" {
+	if author := oneLine(found.author); author != "" {
 		text = author + ": " + text
 	}
 	st.word.cost += len(text) + blockCost

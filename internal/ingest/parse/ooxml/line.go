@@ -49,6 +49,8 @@ func (l *line) add(text []byte, as look, font string) {
 			l.text = append(l.text, ' ')
 		case r == '\t':
 			l.text = append(l.text, '\t')
+		case r == utf8.RuneError && size <= 1:
+			l.text = append(l.text, "\uFFFD"...)
 		case r < ' ' || r == 0x7F || r == '\u00AD' || r == '\u200B' || r == '\uFEFF':
 		case r >= '\uF020' && r <= '\uF0FF':
 			l.text = append(l.text, symbol(font, r)...)
@@ -223,6 +225,13 @@ func (f *folder) marked(text, after []byte) bool {
 	return true
 }
 
+// oneLine is the text of the file without what has no place in text, on one line.
+func oneLine(text string) string {
+	var l line
+	l.add([]byte(text), look{}, "")
+	return l.plain()
+}
+
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // maxLink is the longest address that is kept, in bytes.
@@ -246,7 +255,7 @@ func webLink(address string) string {
 
 // pictureText returns what stands for a picture in the text, "" where its description is only a file's name.
 func pictureText(description string) string {
-	text := strings.Join(strings.Fields(description), " ")
+	text := oneLine(description)
 	if at := strings.Index(text, "Description automatically generated"); at >= 0 {
 		text = strings.TrimSpace(text[:at])
 	}

@@ -120,7 +120,7 @@ func letters(n int) string {
 	if n < 1 || n > 26*8 {
 		return strconv.Itoa(n)
 	}
-	letter := 'a' + rune((n-1)%26) //nolint:gosec // below 26
+	letter := 'a' + rune((n-1)%26)
 	return strings.Repeat(string(letter), (n-1)/26+1)
 }
 

@@ -18,7 +18,7 @@ const (
 // x^2, √(x), ∑_(i=1)^n. The scanner stands at the Start of its element and then behind its End.
 func mathText(s *xmlscan.Scanner) (string, error) {
 	text, err := mathElement(s, maxMath)
-	return strings.Join(strings.Fields(text), " "), err
+	return oneLine(text), err
 }
 
 // mathElement returns the text of the element of the last Start.

@@ -128,7 +128,8 @@ func (l *numberLevel) property(s *xmlscan.Scanner) {
 			l.format = s.Attr("val")
 		}
 	case "lvlText":
-		l.text = cleanLabel(s.Attr("val"))
+		text := s.Attr("val")
+		l.text = oneLine(text[:min(len(text), maxLabel)])
 	case "pStyle":
 		l.style = s.Attr("val")
 	case "lvlRestart":
@@ -138,12 +139,6 @@ func (l *numberLevel) property(s *xmlscan.Scanner) {
 	case "isLgl":
 		l.legal = toggled(s)
 	}
-}
-
-func cleanLabel(text string) string {
-	var l line
-	l.add([]byte(text[:min(len(text), maxLabel)]), look{}, "")
-	return l.plain()
 }
 
 // resolve returns the list of an id and what its levels are, nil when there is none.

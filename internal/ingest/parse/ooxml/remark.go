@@ -2,7 +2,6 @@ package ooxml
 
 import (
 	"strconv"
-	"strings"
 
 	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse/xmlscan"
@@ -28,8 +27,7 @@ func (r *slides) readAuthors(relations map[string]Relationship) error {
 					return err
 				}
 				if kind == xmlscan.Start && (s.Name() == "cmAuthor" || s.Name() == "author") && len(r.authors) < maxEntries {
-					name := strings.Join(strings.Fields(s.Attr("name")), " ")
-					r.authors[s.Attr("id")] = document.Truncate(name, maxValue)
+					r.authors[s.Attr("id")] = document.Truncate(oneLine(s.Attr("name")), maxValue)
 				}
 			}
 		})
@@ -106,7 +104,5 @@ func remarkText(s *xmlscan.Scanner) (string, error) {
 		return drawnText(s)
 	}
 	text, err := boundedText(s, maxDrawn)
-	var l line
-	l.add([]byte(text), look{}, "")
-	return l.plain(), err
+	return oneLine(text), err
 }

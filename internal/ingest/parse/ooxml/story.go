@@ -163,7 +163,7 @@ func (st *story) close() {
 	case frameLink:
 		st.links = st.links[:len(st.links)-1]
 	case frameField:
-		st.put(st.fields.end(st.written))
+		st.put(oneLine(st.fields.end(st.written)))
 	case frameEntry:
 		st.entries[f.id] = entry{author: f.author, text: flatText(st.endFlow())}
 		st.flow = f.flow
