@@ -21,6 +21,8 @@ type format struct {
 	open func(context.Context, document.Source) (*document.Draft, error)
 	// strict tells of a binary format that a file named so is damaged when it is plain text; of others the content decides.
 	strict bool
+	// long tells of a text format whose reader itself bounds what it makes of many lines.
+	long bool
 }
 
 func baseName(name string) string { return path.Base(strings.ReplaceAll(name, "\\", "/")) }
@@ -64,11 +66,11 @@ func textByExtension(name string) (format, bool) {
 	case "adoc", "asciidoc", "asc":
 		return format{name: "asciidoc", read: readASCIIDoc}, true
 	case "csv", "tsv", "tab", "psv":
-		return format{name: "csv", docType: "data", read: readSeparated}, true
+		return format{name: "csv", long: true, docType: "data", read: readSeparated}, true
 	case "json", "geojson", "ipynb", "webmanifest", "har":
 		return jsonFormat(), true
 	case "jsonl", "ndjson", "jsonlines":
-		return format{name: "jsonl", docType: "data", read: readJSON}, true
+		return format{name: "jsonl", long: true, docType: "data", read: readJSON}, true
 	}
 	if language, found := configLanguage(extension); found {
 		return format{name: "config", language: language, docType: "config", read: readCode}, true
@@ -83,7 +85,7 @@ func codeFormat(language string) format {
 	return format{name: "code", language: language, docType: "code", read: readCode}
 }
 
-func textFormat() format { return format{name: "text", read: readText} }
+func textFormat() format { return format{name: "text", long: true, read: readText} }
 
 func htmlFormat() format { return format{name: "html", read: readHTML} }
 
@@ -101,11 +103,11 @@ func (p *Parser) formatByMediaType(mediaType string) (format, bool) {
 	case "text/html", "application/xhtml+xml":
 		return htmlFormat(), true
 	case "text/csv", "text/tab-separated-values":
-		return format{name: "csv", docType: "data", read: readSeparated}, true
+		return format{name: "csv", long: true, docType: "data", read: readSeparated}, true
 	case "application/json":
 		return jsonFormat(), true
 	case "application/x-ndjson", "application/jsonl", "application/jsonlines":
-		return format{name: "jsonl", docType: "data", read: readJSON}, true
+		return format{name: "jsonl", long: true, docType: "data", read: readJSON}, true
 	case "text/x-rst", "text/prs.fallenstein.rst":
 		return format{name: "restructuredtext", read: readRestructured}, true
 	case "text/asciidoc", "text/x-asciidoc":

@@ -87,7 +87,7 @@ func (r *reading) read(ctx context.Context, name, mediaType string, content []by
 	if strings.TrimSpace(text) == "" {
 		return format{}, "", nil, &document.UnsupportedError{Reason: "empty"}
 	}
-	if lines := strings.Count(text, "\n"); lines > maxLines {
+	if lines := strings.Count(text, "\n"); lines > maxLines && !form.long {
 		return format{}, "", nil, &document.LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
 	}
 	found, err := form.read(ctx, request{name: baseName(name), mediaType: mediaType, format: form, text: text, limits: r.limits})
