@@ -117,7 +117,13 @@ func (w *walker) embedded(s *xmlscan.Scanner, formula *string) error {
 		return w.each(s, func() error { return w.embedded(s, formula) })
 	case "automatic-styles", "styles":
 		return w.r.styles.read(w, s, true)
-	case "text", "spreadsheet", "chart", "drawing", "presentation":
+	case "chart":
+		outer := w.chart
+		w.chart = true
+		err := w.flow(s)
+		w.chart = outer
+		return err
+	case "text", "spreadsheet", "drawing", "presentation":
 		return w.flow(s)
 	}
 	return w.skip(s)

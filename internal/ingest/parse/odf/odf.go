@@ -202,7 +202,10 @@ func (r *reader) topic(s *xmlscan.Scanner) error {
 		return r.spreadsheet(s)
 	case "presentation", "drawing":
 		return r.presentation(s)
-	case "chart", "image":
+	case "chart":
+		r.walk.chart = true
+		return r.walk.flow(s)
+	case "image":
 		return r.walk.flow(s)
 	}
 	return r.walk.skip(s)

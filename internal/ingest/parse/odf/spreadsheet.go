@@ -23,6 +23,7 @@ type workbook struct {
 
 // spreadsheet reads the body of a spreadsheet.
 func (r *reader) spreadsheet(s *xmlscan.Scanner) error {
+	r.walk.sheets = true
 	r.margins.texts = nil // of sheets they are samples: the name of the sheet, the number of the page
 	b := &workbook{w: r.walk, tables: sheet.NewTables()}
 	err := r.walk.each(s, func() error {

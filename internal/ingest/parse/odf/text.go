@@ -17,18 +17,21 @@ func (r *reader) text(s *xmlscan.Scanner) error {
 	err := w.flow(s)
 	w.flush()
 	w.flushNotes()
-	r.judgePages()
+	r.judgePages(err != nil)
 	return err
 }
 
 // judgePages takes the pages away where the file does not say where they end, or where what it says does not agree with
 // how many it counts: a wrong page in a citation is worse than none.
-func (r *reader) judgePages() {
+func (r *reader) judgePages(cutOff bool) {
 	w := r.walk
 	counted, stated := w.page, r.draft.Pages
 	tolerance := stated / 50
 	if w.endnotes && counted < stated {
 		tolerance += 1 + stated/10 // the notes take pages at the end
+	}
+	if cutOff && counted < stated {
+		tolerance = stated
 	}
 	if w.softBreak && (stated == 0 || max(counted-stated, stated-counted) <= tolerance) {
 		r.draft.Pages = max(counted, stated)

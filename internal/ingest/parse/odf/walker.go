@@ -37,6 +37,8 @@ type walker struct {
 	over    error
 	steps   int
 
+	sheets    bool // reading a spreadsheet
+	chart     bool // reading a chart
 	page      int  // 0 where nothing has pages
 	softBreak bool // the file says where its pages end
 	endnotes  bool // it has notes that stand on pages of their own at its end
@@ -257,6 +259,9 @@ func (w *walker) element(s *xmlscan.Scanner) error {
 	case "table":
 		switch s.Name() {
 		case "table":
+			if w.chart && w.sheets {
+				return w.skip(s) // its data stand in a sheet
+			}
 			return w.table(s)
 		case "tracked-changes", "title", "desc":
 			return w.skip(s)
@@ -272,6 +277,9 @@ func (w *walker) element(s *xmlscan.Scanner) error {
 			return w.skip(s)
 		}
 	case "draw":
+		if w.chart {
+			return w.skip(s) // which cells its data are from
+		}
 		switch s.Name() {
 		case "page-thumbnail", "layer-set", "glue-point", "enhanced-geometry", "param", "object-ole", "plugin", "applet", "floating-frame":
 			return w.skip(s)
