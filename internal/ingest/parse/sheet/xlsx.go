@@ -64,7 +64,7 @@ type xlsx struct {
 	tables *Tables
 
 	strings  []string // texts that cells share, clean
-	styles   xlsxStyles
+	styles   styles
 	from1904 bool
 	persons  map[string]string
 	damage   []string

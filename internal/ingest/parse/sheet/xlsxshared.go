@@ -17,8 +17,8 @@ const (
 	maxFormats = 1000
 )
 
-// xlsxStyles are the number formats of the styles of cells.
-type xlsxStyles struct {
+// styles are the number formats of the styles of cells.
+type styles struct {
 	ids      []int
 	codes    map[int]string
 	compiled map[int]*numberFormat
@@ -27,7 +27,7 @@ type xlsxStyles struct {
 }
 
 // of returns the number format of a style, nil for the shortest form of numbers.
-func (st *xlsxStyles) of(style int) *numberFormat {
+func (st *styles) of(style int) *numberFormat {
 	if style < 0 || style >= len(st.ids) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (st *xlsxStyles) of(style int) *numberFormat {
 	return st.formats[style]
 }
 
-func (st *xlsxStyles) compile(id int) *numberFormat {
+func (st *styles) compile(id int) *numberFormat {
 	if format, known := st.compiled[id]; known {
 		return format
 	}
