@@ -44,9 +44,14 @@ func (g *grid) skip(columns int) {
 	row.next = min(row.next+max(columns, 0), document.MaxColumns-1)
 }
 
-// cell appends a cell to the last row and returns how many columns that row now has.
+// cell appends a cell to the last row and returns how many columns that row now has. What stands beyond the columns that
+// a table may have goes into the last one.
 func (g *grid) cell(c gridCell) int {
 	row := &g.rows[len(g.rows)-1]
+	if last := len(row.cells) - 1; row.next >= document.MaxColumns && last >= 0 {
+		row.cells[last].blocks = append(row.cells[last].blocks, c.blocks...)
+		return row.next
+	}
 	c.span = min(max(c.span, 1), maxSpan)
 	c.at = min(row.next, document.MaxColumns-1)
 	row.next = c.at + c.span

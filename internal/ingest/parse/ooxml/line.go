@@ -137,7 +137,7 @@ func (l *line) markdown() string {
 
 func linked(core, link string) string {
 	core = strings.ReplaceAll(core, "\n", " ")
-	if core == link || "mailto:"+core == link {
+	if address := strings.TrimSuffix(link, "/"); strings.TrimSuffix(core, "/") == address || "mailto:"+core == address {
 		return core
 	}
 	return "[" + core + "](" + link + ")"

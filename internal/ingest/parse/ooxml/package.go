@@ -171,6 +171,10 @@ func (p *Package) Properties() map[string]any {
 			}
 		})
 	}
+	application, _ := meta["application"].(string)
+	if strings.HasPrefix(application, "LibreOffice") && meta["language"] == "en-US" {
+		delete(meta, "language") // what the program puts in where nothing else is set
+	}
 	return meta
 }
 

@@ -207,8 +207,8 @@ func (st *story) marker(p *paragraph) (m marker, label string, item bool) {
 	if id == "" || id == "0" {
 		return p.style.fallback, "", p.style.isItem && !none
 	}
-	if st.header {
-		return marker{}, "", false
+	if st.word.body != st {
+		return marker{}, "", st.entries != nil // what is counted in notes must not be missing in the text
 	}
 	m, label, found := st.word.numbers.next(id, st.level(p))
 	switch {

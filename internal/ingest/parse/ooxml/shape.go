@@ -166,20 +166,26 @@ func (r *slides) drawn(d *drawing, into *shape, id, what string, read func(strin
 	return r.tolerate(what+" of slide "+strconv.Itoa(r.page), absent(err))
 }
 
-// leaves returns the shapes that are no groups, in reading order, without those that are hidden.
-func (s *shape) leaves(cuts int) []*shape {
+// leaves appends the shapes that are no groups, without those that are hidden.
+func (s *shape) leaves(to []*shape) []*shape {
 	if s.hidden {
-		return nil
+		return to
 	}
 	if s.children == nil {
-		return []*shape{s}
+		return append(to, s)
 	}
-	inReadingOrder(s.children, cuts)
-	var found []*shape
 	for _, child := range s.children {
-		found = append(found, child.leaves(cuts)...)
+		to = child.leaves(to)
 	}
-	return found
+	return to
+}
+
+// arrange puts the shapes of a tree and of its groups into reading order.
+func (s *shape) arrange() {
+	for _, child := range s.children {
+		child.arrange()
+	}
+	inReadingOrder(s.children, maxCuts)
 }
 
 // surround gives groups without a place that of what is in them.

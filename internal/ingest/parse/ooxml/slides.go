@@ -219,11 +219,12 @@ func targets(relations map[string]Relationship, kind string) []string {
 // content returns the title of a slide and what its shapes say, in reading order.
 func (r *slides) content(root *shape, above *layout) (title string, blocks []document.Block) {
 	styles := make(map[*shape]func(int) bullet)
-	for _, s := range root.leaves(0) {
+	for _, s := range root.leaves(nil) {
 		styles[s] = above.settle(s)
 	}
 	root.surround()
-	for _, s := range root.leaves(maxCuts) {
+	root.arrange()
+	for _, s := range root.leaves(nil) {
 		if s.holder {
 			switch s.kind {
 			case "title", "ctrTitle":
@@ -268,7 +269,7 @@ func (r *slides) notes(part string) ([]document.Block, error) {
 		return nil, err
 	}
 	var texts []string
-	for _, s := range root.leaves(0) {
+	for _, s := range root.leaves(nil) {
 		switch {
 		case s.holder && (s.kind == "ftr" || s.kind == "hdr"):
 			r.footer(s.text())

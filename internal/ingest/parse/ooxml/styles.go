@@ -236,9 +236,9 @@ func (st *style) classify() {
 		st.role = roleContentsTitle
 		st.outline, st.outlineSet = bodyLevel, true
 	case "list bullet", "listbullet":
-		st.isItem, st.nesting, st.fallback = true, max(number-1, 0), marker{}
+		st.isItem, st.nesting, st.fallback = true, nesting(number), marker{}
 	case "list number", "listnumber":
-		st.isItem, st.nesting, st.fallback = true, max(number-1, 0), marker{ordered: true}
+		st.isItem, st.nesting, st.fallback = true, nesting(number), marker{ordered: true}
 	case "quote", "intense quote", "intensequote", "block text", "blocktext", "quotations", "block quotation", "zitat":
 		st.role = roleQuote
 	}
@@ -246,6 +246,9 @@ func (st *style) classify() {
 		st.role = roleCode
 	}
 }
+
+// nesting is the level of the items of a style whose name ends in a number: "List Bullet 2".
+func nesting(number int) int { return min(max(number-1, 0), maxLevels-1) }
 
 // splitNumber parts a name from the number at its end.
 func splitNumber(name string) (string, int) {

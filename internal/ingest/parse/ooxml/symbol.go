@@ -21,8 +21,10 @@ func symbol(font string, r rune) string {
 	switch {
 	case strings.HasPrefix(font, "wingdings 2"):
 		return dingbat2(code)
-	case strings.HasPrefix(font, "wingdings"), strings.Contains(font, "dingbats"):
+	case font == "wingdings":
 		return dingbat(code)
+	case isSymbolFont(font) && font != "symbol":
+		return "" // arrows and ornaments
 	case font != "" && font != "symbol" && code < 0x7F:
 		return string(code) // a font of letters, encoded as symbols
 	case code >= 0xA0:
@@ -143,5 +145,10 @@ func symbolCode(font, code string) string {
 
 func isSymbolFont(font string) bool {
 	font = strings.ToLower(font)
-	return font == "symbol" || strings.HasPrefix(font, "wingdings") || strings.Contains(font, "dingbats")
+	for _, part := range []string{"dings", "dingbat", "marlett", "mt extra", "monotype sorts", "bookshelf symbol", "awesome", "icons"} {
+		if strings.Contains(font, part) {
+			return true
+		}
+	}
+	return font == "symbol"
 }

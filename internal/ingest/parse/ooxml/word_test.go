@@ -245,16 +245,17 @@ func TestWordOfHostileSizes(t *testing.T) {
 		return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
 	}
 	for name, body := range map[string]string{
-		"tables in tables":   nested("<w:tbl><w:tr><w:tc>", wordParagraph("deep"), "</w:tc></w:tr></w:tbl>", 3000),
-		"boxes in boxes":     nested("<w:p><w:r><w:txbxContent>", wordParagraph("deep"), "</w:txbxContent></w:r></w:p>", 3000),
-		"controls":           nested("<w:sdt><w:sdtContent>", wordParagraph("deep"), "</w:sdtContent></w:sdt>", 4000),
-		"links in links":     "<w:p>" + nested(`<w:hyperlink r:id="r1">`, wordRun("deep"), "</w:hyperlink>", 4000) + "</w:p>",
-		"formulas":           "<w:p>" + wordRun("deep") + "<m:oMath>" + nested("<m:f><m:num>", "<m:r><m:t>x</m:t></m:r>", "</m:num></m:f>", 4000) + "</m:oMath></w:p>",
-		"alternates":         "<w:p><w:r>" + nested("<mc:AlternateContent><mc:Choice>", "<w:t>deep</w:t>", "</mc:Choice></mc:AlternateContent>", 4000) + "</w:r></w:p>",
-		"fields":             strings.Repeat(`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r></w:p>`, 2000) + "<w:p>" + strings.Repeat(`<w:r><w:fldChar w:fldCharType="begin"/><w:fldChar w:fldCharType="separate"/></w:r>`, 5000) + wordRun("deep") + "</w:p>",
-		"wide cells":         "<w:tbl>" + strings.Repeat(`<w:tr><w:trPr><w:gridBefore w:val="2000000000"/></w:trPr><w:tc><w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>`+wordParagraph("deep")+"</w:tc></w:tr>", 300) + "</w:tbl>",
-		"cells without rows": "<w:tc>" + wordParagraph("deep") + "</w:tc><w:tr><w:tc/></w:tr><w:tbl><w:tc/><w:tr><w:tr/></w:tr></w:tbl>",
-		"many cells":         "<w:tbl><w:tr>" + strings.Repeat("<w:tc>"+wordParagraph("deep")+"</w:tc>", 2000) + "</w:tr></w:tbl>",
+		"tables in tables":    nested("<w:tbl><w:tr><w:tc>", wordParagraph("deep"), "</w:tc></w:tr></w:tbl>", 3000),
+		"boxes in boxes":      nested("<w:p><w:r><w:txbxContent>", wordParagraph("deep"), "</w:txbxContent></w:r></w:p>", 3000),
+		"controls":            nested("<w:sdt><w:sdtContent>", wordParagraph("deep"), "</w:sdtContent></w:sdt>", 4000),
+		"links in links":      "<w:p>" + nested(`<w:hyperlink r:id="r1">`, wordRun("deep"), "</w:hyperlink>", 4000) + "</w:p>",
+		"formulas":            "<w:p>" + wordRun("deep") + "<m:oMath>" + nested("<m:f><m:num>", "<m:r><m:t>x</m:t></m:r>", "</m:num></m:f>", 4000) + "</m:oMath></w:p>",
+		"alternates":          "<w:p><w:r>" + nested("<mc:AlternateContent><mc:Choice>", "<w:t>deep</w:t>", "</mc:Choice></mc:AlternateContent>", 4000) + "</w:r></w:p>",
+		"fields":              strings.Repeat(`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r></w:p>`, 2000) + "<w:p>" + strings.Repeat(`<w:r><w:fldChar w:fldCharType="begin"/><w:fldChar w:fldCharType="separate"/></w:r>`, 5000) + wordRun("deep") + "</w:p>",
+		"wide cells":          "<w:tbl>" + strings.Repeat(`<w:tr><w:trPr><w:gridBefore w:val="2000000000"/></w:trPr><w:tc><w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>`+wordParagraph("deep")+"</w:tc></w:tr>", 300) + "</w:tbl>",
+		"cells without rows":  "<w:tc>" + wordParagraph("deep") + "</w:tc><w:tr><w:tc/></w:tr><w:tbl><w:tc/><w:tr><w:tr/></w:tr></w:tbl>",
+		"many cells of a row": "<w:tbl><w:tr>" + strings.Repeat("<w:tc>"+wordParagraph("deep")+"</w:tc>", 30_000) + "</w:tr></w:tbl>",
+		"many cells":          "<w:tbl><w:tr>" + strings.Repeat("<w:tc>"+wordParagraph("deep")+"</w:tc>", 2000) + "</w:tr></w:tbl>",
 	} {
 		draft, err := ooxml.ReadWord(t.Context(), source(pack(t, wordParts(body)), document.Limits{MaxRatio: 1 << 40}))
 		if err != nil {
