@@ -260,7 +260,7 @@ func (d *drawing) table(page int) ([]document.Block, error) {
 			c := gridCell{span: 1, below: isOn(d.s.Attr("vMerge")), beside: isOn(d.s.Attr("hMerge"))}
 			c.blocks, err = d.cell(page)
 			g.cell(c)
-			d.effort.cost += 3
+			d.effort.cost += cellCost
 		}
 		if err != nil {
 			break

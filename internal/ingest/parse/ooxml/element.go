@@ -154,7 +154,7 @@ func (st *story) endCell(f frame) {
 	table.cell.blocks = st.endFlow()
 	st.flow = f.flow
 	before := table.grid.rows[len(table.grid.rows)-1].next
-	st.word.cost += 3 * (table.grid.cell(table.cell) - before)
+	st.word.cost += cellCost * (table.grid.cell(table.cell) - before + 1)
 }
 
 func (st *story) endTable() {
@@ -184,7 +184,7 @@ func (st *story) rowProperties() error {
 			if columns, err := strconv.Atoi(st.s.Attr("val")); err == nil {
 				columns = min(max(columns, 0), maxSpan)
 				table.grid.skip(columns)
-				st.word.cost += 3 * columns
+				st.word.cost += cellCost * columns
 			}
 		case "del":
 			table.dropped = true

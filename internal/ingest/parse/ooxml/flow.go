@@ -39,8 +39,11 @@ type paragraph struct {
 	line     line
 }
 
-// blockCost is what a block counts for beside its text.
-const blockCost = 16
+// blockCost and cellCost are what a block and a cell count for beside their text.
+const (
+	blockCost = 16
+	cellCost  = 8
+)
 
 // flush ends what neighbours are joined in.
 func (f *flow) flush() {
