@@ -1,9 +1,18 @@
 package pdf
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
+)
+
+const (
+	// maxAlignedColumns and maxAlignedLines are how large a table without lines may be, maxAlignedWords how many words a
+	// line of it may have.
+	maxAlignedColumns = 40
+	maxAlignedLines   = 300
+	maxAlignedWords   = 400
 )
 
 // alignedTables makes tables of lines whose parts stand below one another. Where that is not certain the lines stay.
@@ -28,46 +37,111 @@ type stretch struct{ from, to float64 }
 
 // alignedTable returns the table that lines begin with, nil when they begin with none, and how many lines it has.
 func alignedTable(lines []line) (*table, int) {
-	if len(lines[0].parts) < 2 {
+	first := 0
+	for k := range min(len(lines), 3) {
+		if lines[k].table != nil {
+			break
+		}
+		if len(lines[k].parts) > len(lines[first].parts) {
+			first = k // a header may stand closer together than what is below it
+		}
+	}
+	if len(lines[first].parts) < 2 {
 		return nil, 0
 	}
-	gaps := gapsOf(&lines[0])
-	count, full := 1, 1
-	end := 1 // after the last line with more than one part
-	for count < len(lines) {
+	gaps := gapsOf(&lines[first])
+	if len(gaps) == 0 || len(gaps) >= maxAlignedColumns {
+		return nil, 0
+	}
+	count, full := first+1, 1
+	for count < min(len(lines), maxAlignedLines) {
 		next, last := &lines[count], &lines[count-1]
-		if next.table != nil || next.base-last.base > 2.6*max(last.size, next.size) || next.mono != lines[0].mono {
+		if next.table != nil || len(next.words) > maxAlignedWords || next.base-last.base > 4*max(last.size, next.size) || next.mono != lines[first].mono {
 			break
 		}
-		common := narrow(gaps, next)
-		if len(common) < len(gaps) && (len(common) == 0 || count > 2 || len(common)+1 < len(gaps)) {
+		common := narrow(gaps, next.pieceParts(len(gaps)), next.size)
+		if len(common) < len(gaps) && (len(common) == 0 || count > first+2 || len(common)+1 < len(gaps)) {
 			break
 		}
-		if len(next.parts) < 2 {
-			if len(gaps) == 1 {
-				break
-			}
-			// A line with a single part goes on in a cell of the row above, which then stands close.
-			if next.base-last.base > 1.5*next.size || count+1 >= len(lines) {
-				break
-			}
+		if len(next.parts) < 2 && (len(gaps) == 1 || !next.within(lines[first:count], len(gaps)+1)) {
+			break
 		}
 		gaps = common
 		count++
-		if len(next.parts) > 1 {
-			full++
-			end = count
+		full++
+	}
+	// The lines above the first belong to the table when its columns part their words.
+	start := first
+	for start > 0 {
+		l := &lines[start-1]
+		common := narrow(gaps, l.words, l.size)
+		if len(gaps) < 2 || len(common) < len(gaps) || !l.isHeader(common) || lines[start].base-l.base > 4*l.size || !l.within(lines[start:count], len(gaps)+1) {
+			break
 		}
+		gaps = common
+		start--
 	}
-	if full < 3 {
+	if start > 0 || full < 3 {
 		return nil, 0
 	}
-	lines = lines[:end]
+	lines = lines[:count]
+	for len(lines) > 0 && len(gaps) > 0 && lines[len(lines)-1].fills(gaps) < 2 && len(lines[len(lines)-1].parts) < 2 {
+		lines = lines[:len(lines)-1] // text below the table
+	}
 	t := tableOf(lines, gaps)
-	if !t.certain(full) {
+	if !t.certain() {
 		return nil, 0
 	}
-	return t, end
+	return t, len(lines)
+}
+
+// pieceParts returns the parts of a line that are to be kept apart by a number of gaps: its words where there are several
+// gaps, since it is no accident when words leave all of them free.
+func (l *line) pieceParts(gaps int) []part {
+	switch {
+	case gaps >= 2 && len(l.words) > 0:
+		return l.words
+	case len(l.parts) > 0:
+		return l.parts
+	}
+	return []part{{text: l.text, x0: l.x0, x1: l.x1}}
+}
+
+// within tells whether a line is no wider than others, or of few words.
+func (l *line) within(others []line, columns int) bool {
+	if len(l.words) <= 3*columns {
+		return true
+	}
+	left, right := math.Inf(1), math.Inf(-1)
+	for i := range others {
+		left, right = min(left, others[i].x0), max(right, others[i].x1)
+	}
+	return l.x0 >= left-l.size && l.x1 <= right+3*l.size
+}
+
+// isHeader tells whether a line above a table may name its columns: all of them, or all but the first.
+func (l *line) isHeader(gaps []stretch) bool {
+	used := l.fills(gaps)
+	return !strings.HasSuffix(l.text, ":") && (used == len(gaps)+1 || used == len(gaps) && len(gaps) > 1 && l.x0 > gaps[0].from)
+}
+
+// fills returns in how many columns a line has words.
+func (l *line) fills(gaps []stretch) int {
+	edges := middles(gaps)
+	used := make(map[int]bool)
+	for _, p := range l.pieceParts(len(gaps)) {
+		c, _ := slices.BinarySearch(edges, (p.x0+p.x1)/2)
+		used[c] = true
+	}
+	return len(used)
+}
+
+func middles(gaps []stretch) []float64 {
+	edges := make([]float64, 0, len(gaps))
+	for _, gap := range gaps {
+		edges = append(edges, (gap.from+gap.to)/2)
+	}
+	return edges
 }
 
 // gapsOf returns the stretches between the parts of a line.
@@ -88,13 +162,9 @@ func gapsOf(l *line) []stretch {
 	return gaps
 }
 
-// narrow returns what is left of gaps when a line with text in them is added.
-func narrow(gaps []stretch, l *line) []stretch {
-	parts := l.parts
-	if len(parts) == 0 {
-		parts = []part{{x0: l.x0, x1: l.x1}}
-	}
-	least := 0.6 * l.size
+// narrow returns what is left of gaps when parts of a line are added.
+func narrow(gaps []stretch, parts []part, size float64) []stretch {
+	least := 0.2 * size
 	var left []stretch
 	for _, gap := range gaps {
 		free := []stretch{gap}
@@ -128,32 +198,35 @@ func narrow(gaps []stretch, l *line) []stretch {
 	return left
 }
 
-// tableOf puts the parts of lines into columns.
+// tableOf puts the words of lines into columns. A line that stands close below another and has nothing in its first
+// column goes on in the cells above.
 func tableOf(lines []line, gaps []stretch) *table {
-	t := &table{x0: lines[0].x0, x1: lines[0].x1, size: lines[0].size, spread: make([]spread, len(gaps)+1)}
-	edges := make([]float64, 0, len(gaps))
-	for _, gap := range gaps {
-		edges = append(edges, (gap.from+gap.to)/2)
-	}
+	edges := middles(gaps)
+	t := &table{x0: lines[0].x0, x1: lines[0].x1, size: lines[0].size, spread: make([]spread, len(edges)+1)}
 	for i := range lines {
 		l := &lines[i]
 		t.x0, t.x1 = min(t.x0, l.x0), max(t.x1, l.x1)
 		row := make([]string, len(edges)+1)
-		parts := l.parts
-		if len(parts) == 0 {
-			parts = []part{{text: l.text, x0: l.x0, x1: l.x1}}
-		}
-		for _, p := range parts {
+		from := make([]part, len(edges)+1)
+		for _, p := range l.pieceParts(len(gaps)) {
 			c, _ := slices.BinarySearch(edges, (p.x0+p.x1)/2)
-			row[c] = joinLines(row[c], cellOf(p.text), nil)
-			if len(l.parts) > 1 {
-				t.spread[c].add(p)
+			if row[c] == "" {
+				from[c] = p
+			}
+			from[c].x1 = p.x1
+			row[c] = joinCells(row[c], strings.TrimSpace(p.text))
+		}
+		used := 0
+		for c := range row {
+			if row[c] = cellOf(row[c]); row[c] != "" {
+				used++
+				t.spread[c].add(from[c])
 			}
 		}
-		if len(l.parts) == 0 && len(t.rows) > 0 {
-			above := t.rows[len(t.rows)-1]
+		near := i > 0 && l.base-lines[i-1].base < 1.5*l.size
+		if n := len(t.rows); n > 0 && near && (row[0] == "" || used == 1 && n > 1) && used < len(row) {
 			for c := range row {
-				above[c] = joinLines(above[c], row[c], nil)
+				t.rows[n-1][c] = joinCells(t.rows[n-1][c], row[c])
 			}
 			continue
 		}
@@ -184,9 +257,9 @@ func (s *spread) add(p part) {
 }
 
 // certain tells a table from text that happens to be aligned: a list, a table of contents, lines of an address.
-func (t *table) certain(full int) bool {
+func (t *table) certain() bool {
 	columns := len(t.rows[0])
-	if columns < 2 || len(t.rows) < 3 || columns == 2 && full < 4 {
+	if columns < 2 || len(t.rows) < 3 || columns == 2 && len(t.rows) < 4 {
 		return false
 	}
 	cells, filled, length, marks, leaders := 0, 0, 0, 0, 0
@@ -195,6 +268,9 @@ func (t *table) certain(full int) bool {
 			cells++
 			if cell == "" {
 				continue
+			}
+			if len(cell) > maxCellText {
+				return false
 			}
 			filled++
 			length += len([]rune(cell))

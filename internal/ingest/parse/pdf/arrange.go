@@ -10,7 +10,7 @@ import (
 type segment struct {
 	x0, x1, top, bottom float64
 	base, size          float64
-	order               int // of its first span on the page
+	order, last         int // of its first span on the page, and of that on its right
 	glyphs              int
 	spans               []span
 	table               *table
@@ -44,7 +44,9 @@ func (p *page) arrange(spans []span, drawn rules, links []link, box []float64) {
 		a.asWritten(main)
 	} else {
 		settle(main)
-		tables, rest := ruledTables(drawn.turned(p.turn), main)
+		turned := drawn.turned(p.turn)
+		turned.bullets(main)
+		tables, rest := ruledTables(turned, main)
 		segments := segmentsOf(rest)
 		for _, t := range tables {
 			segments = append(segments, t.segment())
@@ -78,9 +80,8 @@ func mainTurn(spans []span) turn {
 // outside tells whether nobody sees a span, since it stands beyond the edge of the page.
 func (p *page) outside(s *span) bool {
 	const slack = 20
-	x := (s.x0 + s.x1) / 2
 	return p.right-p.left > slack && p.bottom-p.top > slack && p.turn%90 == 0 &&
-		(x < p.left-slack || x > p.right+slack || s.base < p.top-slack || s.base > p.bottom+slack)
+		(s.x1 < p.left-slack || s.x0 > p.right+slack || s.base < p.top-slack || s.base > p.bottom+slack)
 }
 
 // settle brings small text that stands a little above or below the text beside it onto its line.
@@ -128,7 +129,7 @@ func segmentsOf(spans []span) []segment {
 			}
 			segments = append(segments, segment{
 				x0: next.x0, x1: next.x1, top: next.top(), bottom: next.bottom(), base: next.base, size: next.size,
-				order: next.order, glyphs: next.glyphs, spans: []span{next.span},
+				order: next.order, last: next.order, glyphs: next.glyphs, spans: []span{next.span},
 			})
 		}
 		start = end
@@ -136,13 +137,16 @@ func segmentsOf(spans []span) []segment {
 	return segments
 }
 
+// wideGap is how wide a gap in a line is at which it may be that of two columns, as a multiple of the size.
+const wideGap = 0.75
+
 // take adds a span to the end of a segment unless it stands apart.
 func (g *segment) take(s *span, order int) bool {
 	last := &g.spans[len(g.spans)-1]
 	size := max(s.size, last.size)
 	switch {
-	case s.x0-g.x1 > 1.2*size:
-		return false
+	case s.x0-g.x1 > wideGap*size, s.x0-g.x1 > 0.4*size && order != g.last+1:
+		return false // what was not written one after the other may stand in two columns
 	case s.x0-last.x0 < 0.3*size && s.text == last.text && math.Abs(s.x1-last.x1) < 0.3*size:
 		return true // printed twice to look bold
 	case s.x0 < g.x1-0.5*size && s.x0 < last.x0+0.5*(last.x1-last.x0):
@@ -151,7 +155,7 @@ func (g *segment) take(s *span, order int) bool {
 	g.x1 = max(g.x1, s.x1)
 	g.top, g.bottom = min(g.top, s.top()), max(g.bottom, s.bottom())
 	g.size = max(g.size, s.size)
-	g.order = min(g.order, order)
+	g.order, g.last = min(g.order, order), order
 	g.glyphs += s.glyphs
 	g.spans = append(g.spans, *s)
 	return true
@@ -161,14 +165,18 @@ func (g *segment) take(s *span, order int) bool {
 type arranger struct {
 	page  *page
 	links []link
+	cuts  int // how many times the page was cut
 }
 
-// maxCuts is how many times a page is cut into smaller parts.
-const maxCuts = 12
+const (
+	// maxDepth and maxCuts are how often a part of a page, and a page, is cut into smaller parts.
+	maxDepth = 12
+	maxCuts  = 60
+)
 
 // cut reads a part of a page: what stands above columns, the columns one after the other, what stands below them.
 func (a *arranger) cut(segments []segment, depth int) {
-	if len(segments) < 4 || depth > maxCuts {
+	if a.cuts++; len(segments) < 4 || depth > maxDepth || a.cuts > maxCuts {
 		a.leaf(segments)
 		return
 	}
@@ -245,7 +253,7 @@ func (a *arranger) leaf(segments []segment) {
 	lines = alignedTables(lines)
 	for i := range lines {
 		lines[i].column = len(a.page.columns)
-		lines[i].parts = nil
+		lines[i].parts, lines[i].words = nil, nil
 	}
 	a.page.columns = append(a.page.columns, bounds)
 	a.page.lines = append(a.page.lines, lines...)
@@ -268,7 +276,7 @@ func (a *arranger) asWritten(spans []span) {
 			group.glyphs += spans[i].glyphs
 		}
 		made := a.line([]segment{group})
-		made.column, made.parts = len(a.page.columns), nil
+		made.column, made.parts, made.words = len(a.page.columns), nil, nil
 		bounds.x0, bounds.x1 = min(bounds.x0, made.x0), max(bounds.x1, made.x1)
 		a.page.lines = append(a.page.lines, made)
 		start = end

@@ -79,8 +79,11 @@ func (c *content) report(draft *document.Draft) error {
 	if len(damaged) > 0 {
 		missing = append(missing, pageList(damaged)+" cannot be read")
 	}
-	if c.cut {
+	switch {
+	case c.cut:
 		missing = append(missing, "the end of the file is missing")
+	case c.lost:
+		missing = append(missing, "the list of the objects in the file is missing or broken")
 	}
 	if len(missing) > 0 {
 		draft.Extra["damaged"] = strings.Join(missing, "; ")
@@ -124,19 +127,20 @@ func (c *content) blocks(ctx context.Context) ([]placed, error) {
 	markRunning(c.pages)
 	m := measure(c.pages)
 	words := vocabularyOf(c.pages)
-	h := headings{measures: m, words: words}
+	h := headings{measures: m}
+	marks := marksByPage(c.outline)
 	for i := range c.pages {
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, fmt.Errorf("read PDF: %w", ctx.Err())
 		}
-		h.groups = append(h.groups, groupPage(&c.pages[i], m)...)
+		p := &c.pages[i]
+		h.groups = append(h.groups, matchOutline(groupPage(p, m), c.outline, marks[p.number], words)...)
 	}
-	h.mark(c.outline)
+	h.mark()
 	a := assembler{measures: m, words: words, listed: -1}
 	dropRepeatedRunning(h.groups)
 	groups := joinFlowing(h.groups)
 	at := 0
-	marks := c.outline
 	for i := range c.pages {
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, fmt.Errorf("read PDF: %w", ctx.Err())
@@ -150,10 +154,7 @@ func (c *content) blocks(ctx context.Context) ([]placed, error) {
 		for _, text := range p.recognised {
 			a.blocks = append(a.blocks, placed{document.Block{Kind: document.Paragraph, Text: guard(text), Page: p.number}, 0})
 		}
-		for len(marks) > 0 && marks[0].page < p.number {
-			marks = marks[1:]
-		}
-		a.insertMarks(p, start, c.outline)
+		a.insertMarks(p, start, c.outline, marks[p.number])
 		a.annotations(p)
 	}
 	return a.blocks, nil
@@ -188,6 +189,7 @@ func joinFlowing(groups []group) []group {
 			continue
 		case last >= 0 && g.first && g.page <= joined[last].page+1 && joined[last].flows(g):
 			joined[last].lines = append(joined[last].lines, g.lines...)
+			joined[last].length += g.length
 			continue
 		}
 		joined = append(joined, *g)
@@ -302,57 +304,6 @@ func (a *assembler) table(t, previous *table, page int, y float64) {
 // sameColumns tells whether the columns of two tables stand in the same places.
 func sameColumns(a, b *table) bool {
 	return len(a.rows[0]) == len(b.rows[0]) && slices.EqualFunc(a.edges, b.edges, func(x, y float64) bool { return math.Abs(x-y) < 4 })
-}
-
-// insertMarks adds a heading for each bookmark that leads to a page and that no line of it names.
-func (a *assembler) insertMarks(p *page, start int, outline []bookmark) {
-	for b := range outline {
-		mark := &outline[b]
-		if mark.page != p.number || mark.used {
-			continue
-		}
-		mark.used = true
-		if a.says(start, letters(mark.title)) {
-			continue
-		}
-		at := start
-		if mark.high {
-			_, y := p.turn.apply(0, mark.y)
-			for at < len(a.blocks) && a.blocks[at].y < y-1 {
-				at++
-			}
-			if at == len(a.blocks) && at > start {
-				at = start
-			}
-		}
-		for at < len(a.blocks) && a.blocks[at].Kind == document.Heading && a.blocks[at].Level < mark.level {
-			at++
-		}
-		heading := document.Block{Kind: document.Heading, Level: min(mark.level, 6), Text: mark.title, Page: p.number}
-		y := math.Inf(-1)
-		if at > start {
-			y = a.blocks[at-1].y
-		}
-		a.blocks = slices.Insert(a.blocks, at, placed{heading, y})
-	}
-}
-
-// says tells whether a block from start on says what a title says.
-func (a *assembler) says(start int, wanted string) bool {
-	if wanted == "" {
-		return true
-	}
-	for i := start; i < len(a.blocks); i++ {
-		block := &a.blocks[i]
-		have := letters(block.Text)
-		if block.Kind == document.Table {
-			have = letters(strings.Join(block.Header, " "))
-		}
-		if strings.HasPrefix(have, wanted) || len(wanted) >= 8 && strings.Contains(have, wanted) {
-			return true
-		}
-	}
-	return false
 }
 
 // annotations adds what was filled in and what was noted on a page.

@@ -86,10 +86,17 @@ type span struct {
 	turn         turn
 	link         int // index + 1 in the links of the page
 	glyphs       int
+	breaks       []blank // between its words
 	bold, mono   bool
 	spaced       bool // a blank stands before it
 	raised       bool // set small above or below the line of its neighbour
 	rightToLeft  bool
+}
+
+// blank is a place between two words of a span.
+type blank struct {
+	at     int // in the text
+	x0, x1 float64
 }
 
 func (s *span) top() float64    { return s.base - 0.8*s.size }
@@ -143,8 +150,10 @@ type glyphReader struct {
 	spans  []span
 	open   span // the span that grows, if it has text
 	buffer []byte
-	blanks int // that were read since the last glyph
+	blanks int    // that were read since the last glyph
+	last   uint64 // the last of them
 	widest float64
+	before float64 // where the last glyph starts: those of a ligature all start in one place
 }
 
 func (g *glyphReader) read(ctx context.Context, count int) []span {
@@ -163,6 +172,7 @@ func (g *glyphReader) read(ctx context.Context, count int) []span {
 			continue
 		case r == ' ' || r == 0xa0 || r == '\t' || r == 0x3000 || r == 0x2007 || r == 0x202f || r >= 0x2000 && r <= 0x200a:
 			g.blanks++
+			g.last = index
 			continue
 		case r < 0 || r > unicode.MaxRune:
 			continue
@@ -201,6 +211,10 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 		x0, base = s.turn.apply(ox, oy)
 		x1 = x0 + s.size/2
 	}
+	if g.blanks == 1 && len(g.buffer) > 0 && math.Abs(x0-g.open.x1) < 0.04*s.size && g.open.turn == s.turn &&
+		g.number(ctx, "FPDFText_IsGenerated", g.text, g.last) == 1 {
+		g.blanks = 0 // pdfium saw a gap where there is none
+	}
 	spaced := g.blanks > 0
 	switch {
 	case len(g.buffer) > 0 && g.parted(x0, x1, base, r, (box[0]+box[2])/2, (box[1]+box[3])/2):
@@ -216,6 +230,7 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 		if s.mono && g.widest > 0 && x0 > g.open.x1 {
 			blanks = min(max(1, int(math.Round((x0-g.open.x1)/g.widest))), 40)
 		}
+		g.open.breaks = append(g.open.breaks, blank{at: len(g.buffer), x0: g.open.x1, x1: x0})
 		g.buffer = append(g.buffer, strings.Repeat(" ", blanks)...)
 	}
 	g.blanks = 0
@@ -224,6 +239,7 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 	if len(g.buffer) > before {
 		g.open.glyphs++
 	}
+	g.before = x0
 	g.open.x0, g.open.x1 = min(g.open.x0, x0), max(g.open.x1, x1)
 	if s.mono {
 		g.widest = x1 - x0
@@ -244,10 +260,10 @@ func (g *glyphReader) parted(x0, x1, base float64, r rune, midX, midY float64) b
 	gap := x0 - open.x1
 	if open.rightToLeft || isRightToLeft(r) {
 		gap = max(gap, open.x0-x1)
-	} else if gap < -0.6*s.size {
+	} else if gap < -0.6*s.size && x0 < g.before-0.1*s.size {
 		return true
 	}
-	limit := 0.9 * s.size
+	limit := wideGap * s.size
 	if s.mono {
 		limit = 6 * s.size
 	}
@@ -259,7 +275,10 @@ func (g *glyphReader) parted(x0, x1, base float64, r rune, midX, midY float64) b
 
 func (g *glyphReader) flush() {
 	if len(g.buffer) > 0 {
-		g.open.text = compose(string(g.buffer))
+		text := string(g.buffer)
+		if g.open.text = compose(text); len(g.open.text) != len(text) {
+			g.open.breaks = nil
+		}
 		if strings.TrimSpace(g.open.text) != "" {
 			g.spans = append(g.spans, g.open)
 		}

@@ -13,8 +13,6 @@ import (
 const (
 	// maxRestarts is how many times a document is opened again after pdfium failed at a page.
 	maxRestarts = 3
-	// pageTime is the longest that one page may take, whatever time the document has.
-	pageTime = 30 * time.Second
 	// maxLines is how many lines of text a document may have.
 	maxLines = 500_000
 )
@@ -24,7 +22,9 @@ type content struct {
 	info    info
 	outline []bookmark
 	pages   []page // all, in order; what could not be read is empty and marked
+	bytes   []byte // the file as it was opened
 	cut     bool   // whether the end of the file is missing
+	lost    bool   // whether the list of its objects was
 
 	recognised  int    // how many pages were read as pictures
 	withoutText string // why pages have no text
@@ -34,6 +34,7 @@ type content struct {
 type file struct {
 	*instance
 	document uint64
+	pageTime time.Duration
 }
 
 // readPages reads all that a file has without recognising pictures. It holds a slot while it does.
@@ -47,7 +48,19 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 		return nil, err
 	}
 	defer release()
-	f, err := open(ctx, engine, in.Content)
+	opened := in.Content
+	f, err := r.open(ctx, engine, opened)
+	lost := isDamaged(err)
+	if lost {
+		if opened = repaired(in.Content); opened == nil {
+			return nil, err
+		}
+		again, failed := r.open(ctx, engine, opened)
+		if failed != nil {
+			return nil, err
+		}
+		f, err = again, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +76,9 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF has %d pages, the limit is %d", count, in.Limits.MaxPages)}
 	}
 	read := &content{info: f.info(ctx), outline: f.outline(ctx, count)}
-	tail := in.Content[max(0, len(in.Content)-2048):]
-	read.cut = !bytes.Contains(tail, []byte("%%EOF")) && f.number(ctx, "FPDF_DocumentHasValidCrossReferenceTable", f.document) == 0
-	if err := f.failure(ctx); err != nil && isFatal(err) {
+	read.bytes, read.lost = opened, lost
+	read.cut = !hasEnd(in.Content) && (lost || f.number(ctx, "FPDF_DocumentHasValidCrossReferenceTable", f.document) == 0)
+	if err := f.failure(ctx); err != nil && !isDamaged(err) {
 		return nil, err
 	}
 	read.pages = make([]page, count)
@@ -79,14 +92,14 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 				continue
 			}
 			f.discard()
-			again, err := open(ctx, engine, in.Content)
+			again, err := r.open(ctx, engine, opened)
 			if err != nil {
 				return nil, err
 			}
 			f = again
 		}
 		if err := f.page(ctx, p); err != nil {
-			if isFatal(err) {
+			if !isDamaged(err) {
 				return nil, err
 			}
 			*p = page{number: number, damaged: true}
@@ -104,19 +117,24 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 	return read, nil
 }
 
-// isFatal tells the errors that end the reading of a document from those of one page.
-func isFatal(err error) bool {
+// isDamaged tells the errors that are the fault of a file, or of one page, from those that end the reading of a document.
+func isDamaged(err error) bool {
 	var damaged *document.DamagedError
-	return !errors.As(err, &damaged)
+	return errors.As(err, &damaged)
+}
+
+// hasEnd tells whether the mark at the end of a file is there.
+func hasEnd(content []byte) bool {
+	return bytes.Contains(content[max(0, len(content)-2048):], []byte("%%EOF"))
 }
 
 // open opens a file in an instance of its own.
-func open(ctx context.Context, engine *engine, content []byte) (*file, error) {
+func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*file, error) {
 	i, err := engine.instance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{instance: i}
+	f := &file{instance: i, pageTime: r.opt.PageTime}
 	address := i.put(ctx, content)
 	if address != 0 {
 		f.document = i.call(ctx, "FPDF_LoadMemDocument", address, uint64(len(content)), 0)
@@ -141,13 +159,13 @@ func open(ctx context.Context, engine *engine, content []byte) (*file, error) {
 	case !bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-")):
 		return nil, &document.DamagedError{Format: formatName, Detail: "the mark of a PDF is missing at its start"}
 	}
-	return nil, &document.DamagedError{Format: formatName, Detail: "its list of objects cannot be found, and they cannot be found without it"}
+	return nil, &document.DamagedError{Format: formatName, Detail: "the list of its objects is missing or broken, and no pages are found without it"}
 }
 
 // page reads one page. A *document.DamagedError is a fault of this page alone; f.err then says whether the instance can
 // still be used.
 func (f *file) page(ctx context.Context, p *page) error {
-	limited, cancel := context.WithTimeout(ctx, pageTime)
+	limited, cancel := context.WithTimeout(ctx, f.pageTime)
 	defer cancel()
 	handle := f.call(limited, "FPDF_LoadPage", f.document, uint64(p.number-1)) //nolint:gosec // counts from 1
 	if handle != 0 {

@@ -12,6 +12,7 @@ type group struct {
 	page    int // number
 	column  int
 	lines   []line
+	length  int    // of its text, less that of the last line
 	marker  string // of an item of a list
 	code    bool
 	running bool
@@ -22,6 +23,12 @@ type group struct {
 	right   float64
 	gap     float64 // to what stands above it, in lines
 }
+
+const (
+	// maxParagraph and maxParagraphLines are how long a paragraph gets, in bytes and lines.
+	maxParagraph      = 64 << 10
+	maxParagraphLines = 1000
+)
 
 // measures are what is usual in a document.
 type measures struct {
@@ -133,6 +140,9 @@ func (g *grouper) goesOn(open *group, l, last, next *line, code bool, marker str
 	if open.table != nil || l.table != nil || open.code != code || open.running || l.running || l.turn != last.turn {
 		return false
 	}
+	if open.length += len(last.text); open.length > maxParagraph || len(open.lines) >= maxParagraphLines {
+		return false
+	}
 	distance := l.base - last.base
 	if distance <= 0 || math.Abs(l.size-last.size) > 0.08*max(l.size, last.size) {
 		return false
@@ -216,6 +226,9 @@ func endsSentence(text string) bool {
 // flows tells whether a group goes on with another at the beginning of the next column or page.
 func (g *group) flows(next *group) bool {
 	if g.code || next.code || g.table != nil || next.table != nil || g.heading > 0 || next.heading > 0 || next.marker != "" || next.running {
+		return false
+	}
+	if len(g.lines)+len(next.lines) > maxParagraphLines || g.length+next.length > maxParagraph {
 		return false
 	}
 	last, first := &g.lines[len(g.lines)-1], &next.lines[0]

@@ -30,7 +30,7 @@ func findGutter(segments []segment) (gutter, bool) {
 	grid := gridOf(segments, size)
 	type candidate struct{ left, right, top, bottom int } // the first cells, and the first beyond
 	var candidates []candidate
-	narrow, low := max(2, int(math.Ceil(0.9*size/grid.width))), max(2, int(2.2*size/grid.height))
+	narrow, low := max(2, int(math.Ceil(0.5*size/grid.width))), max(2, int(2.2*size/grid.height))
 	heights := make([]int, grid.columns+1)
 	type rising struct{ start, height int }
 	var stack []rising
@@ -169,6 +169,7 @@ func (g *gutter) parts(segments []segment) bool {
 	wide := min(left.glyphs/left.lines, right.glyphs/right.lines)
 	fewest := min(left.lines, right.lines)
 	if wide >= 30 && fewest >= 8 {
+		g.endAt(inside, isLeft, &left, &right)
 		return true
 	}
 	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.order, b.order) })
@@ -179,6 +180,7 @@ func (g *gutter) parts(segments []segment) bool {
 		}
 	}
 	if wide >= 18 {
+		g.endAt(inside, isLeft, &left, &right)
 		return changes <= max(2, fewest/4)
 	}
 	if wide < 4 || changes > 2 {
@@ -200,4 +202,24 @@ func (g *gutter) parts(segments []segment) bool {
 	}
 	g.top, g.bottom = top, bottom
 	return left.lines > 0 && right.lines > 0 && (left.lines > 1 || right.lines > 1)
+}
+
+// endAt ends a stretch where both columns do. What stands further down on one side only belongs to that column, unless it
+// is set apart from it just where the other column ends: then it comes after both.
+func (g *gutter) endAt(inside []*segment, isLeft func(*segment) bool, left, right *side) {
+	end := min(left.bottom, right.bottom)
+	longer := left.bottom > right.bottom
+	byBase := slices.Clone(inside)
+	slices.SortStableFunc(byBase, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
+	last := math.Inf(-1)
+	for _, s := range byBase {
+		if isLeft(s) != longer {
+			continue
+		}
+		if near := 2.5 * s.size; last > end-near && s.top < end+near && s.top-last > s.size {
+			g.bottom = (last + s.top) / 2
+			return
+		}
+		last = max(last, s.bottom)
+	}
 }

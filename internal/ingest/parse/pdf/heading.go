@@ -27,19 +27,19 @@ type class struct {
 	level int
 	count int
 	later bool // whether it occurs after the first page
+	first int  // the groups with its first and last heading
+	last  int
 }
 
 // headings finds the headings of a document and their levels.
 type headings struct {
 	measures
-	words   vocabulary
 	groups  []group
 	classes []class
 }
 
-// mark gives each group that is a heading its level. Bookmarks for which a heading was found are marked as used.
-func (h *headings) mark(outline []bookmark) {
-	h.matchOutline(outline)
+// mark gives each group that is a heading its level, beside those that have one from the outline.
+func (h *headings) mark() {
 	bold := h.boldHeadings()
 	candidates := make([]int, 0, 64) // groups
 	classOf := make(map[int]int)
@@ -55,6 +55,10 @@ func (h *headings) mark(outline []bookmark) {
 		}
 		k := h.classAt(size, !large)
 		c := &h.classes[k]
+		if c.count == 0 {
+			c.first = i
+		}
+		c.last = i
 		c.count++
 		c.later = c.later || g.page > h.groups[0].page
 		if g.heading > 0 {
@@ -94,7 +98,12 @@ func (h *headings) levels() {
 		order = append(order, &h.classes[k])
 	}
 	slices.SortFunc(order, func(a, b *class) int { return cmp.Compare(b.size, a.size) })
-	repeated := slices.ContainsFunc(order, func(c *class) bool { return c.later })
+	start := len(h.groups) // where the headings begin that are not those of the title page
+	for _, c := range order {
+		if c.later {
+			start = min(start, c.first)
+		}
+	}
 	next, titles := 1, 0
 	for _, c := range order {
 		most := 0
@@ -107,7 +116,7 @@ func (h *headings) levels() {
 		case most > 0:
 			c.level = most
 			next = max(next, most+1)
-		case repeated && !c.later && c.count <= 2 && !c.bold:
+		case c.last < start && start < len(h.groups) && c.count <= 2 && !c.bold:
 			c.level = min(titles+1, 2)
 			titles++
 			next = max(next, 2)
@@ -207,63 +216,6 @@ func depthOf(text string) int {
 		return 0
 	}
 	return strings.Count(strings.TrimRight(strings.Fields(found)[0], "."), ".") + 1
-}
-
-// matchOutline makes headings of the lines that the bookmarks name.
-func (h *headings) matchOutline(outline []bookmark) {
-	first := make(map[int]int) // of the groups of a page
-	for i := range h.groups {
-		if _, known := first[h.groups[i].page]; !known {
-			first[h.groups[i].page] = i
-		}
-	}
-	for b := range outline {
-		mark := &outline[b]
-		wanted := letters(mark.title)
-		start, found := first[mark.page]
-		if !found || wanted == "" {
-			continue
-		}
-		for i := start; i < len(h.groups) && h.groups[i].page == mark.page; i++ {
-			if h.groups[i].heading > 0 || h.groups[i].table != nil {
-				continue
-			}
-			if count := h.named(i, wanted); count > 0 {
-				h.split(i, count, min(mark.level, 6))
-				mark.used = true
-				for p, at := range first {
-					if p > mark.page {
-						first[p] = at + 1
-					}
-				}
-				break
-			}
-		}
-	}
-	h.groups = slices.DeleteFunc(h.groups, func(g group) bool { return len(g.lines) == 0 })
-}
-
-// named returns how many lines of a group the title of a bookmark is, 0 when it is none.
-func (h *headings) named(i int, wanted string) int {
-	g := &h.groups[i]
-	text := ""
-	for k := range min(len(g.lines), maxHeadingLines) {
-		text = joinLines(text, strings.TrimSpace(g.lines[k].text), h.words)
-		if have := letters(text); have == wanted || strings.TrimLeft(have, "0123456789") == strings.TrimLeft(wanted, "0123456789") && len(have) > 2 {
-			return k + 1
-		}
-	}
-	return 0
-}
-
-// split makes a heading of the first lines of a group. The others, which may be none, are a group of their own.
-func (h *headings) split(i, count, level int) {
-	rest := h.groups[i]
-	rest.lines = slices.Clone(rest.lines[count:])
-	rest.marker, rest.first = "", false
-	g := &h.groups[i]
-	g.lines, g.heading, g.running, g.marker, g.code = g.lines[:count:count], level, false, "", false
-	h.groups = slices.Insert(h.groups, i+1, rest)
 }
 
 // letters returns the letters and digits of a text in lower case, to compare texts by.

@@ -23,7 +23,8 @@ type line struct {
 	apart        bool     // its parts stand far apart
 	pieces       []string // the parts of a line that stand far apart
 	table        *table
-	parts        []part // where more than one stands on the line; only while a page is arranged
+	parts        []part // where more than one stands on the line; only while a page is arranged, as are the words
+	words        []part
 }
 
 // leaders are the dots that lead the eye to the number of a page.
@@ -97,7 +98,7 @@ func (a *arranger) line(row []segment) line {
 		}
 		made.parts = append(made.parts, part{text: strings.TrimSpace(w.text.String()[from:]), x0: row[i].x0, x1: row[i].x1})
 	}
-	made.text, made.links = w.text.String(), w.ranges
+	made.text, made.links, made.words = w.text.String(), w.ranges, w.words
 	if len(made.links) == 0 && !made.mono {
 		made.text = leaders.ReplaceAllString(made.text, " … ")
 	}
@@ -133,12 +134,15 @@ type lineWriter struct {
 	links  []link
 	mono   bool
 	text   strings.Builder
+	words  []part
 	ranges []linked
 	last   *span
 }
 
 func (w *lineWriter) span(s *span, apart bool) {
+	before := w.text.Len()
 	w.blanks(s, apart)
+	w.addWords(s, w.last != nil && w.text.Len() == before)
 	text := s.text
 	if !w.mono {
 		text = squeeze(text)
@@ -155,6 +159,29 @@ func (w *lineWriter) span(s *span, apart bool) {
 		w.link(from, w.text.Len(), w.links[s.link-1].target)
 	}
 	w.last = s
+}
+
+// addWords adds the words of a span. The first may go on the last one before it.
+func (w *lineWriter) addWords(s *span, glued bool) {
+	from, x := 0, s.x0
+	add := func(to int, x1 float64) {
+		text := strings.TrimSpace(s.text[from:to])
+		if n := len(w.words); glued && n > 0 {
+			w.words[n-1].text += text
+			w.words[n-1].x1 = max(w.words[n-1].x1, x1)
+		} else if text != "" {
+			w.words = append(w.words, part{text: text, x0: x, x1: x1})
+		}
+		glued = false
+	}
+	for _, b := range s.breaks {
+		if b.at < from || b.at > len(s.text) {
+			continue
+		}
+		add(b.at, b.x0)
+		from, x = b.at, b.x1
+	}
+	add(len(s.text), s.x1)
 }
 
 // blanks writes what stands between a span and the one before it.

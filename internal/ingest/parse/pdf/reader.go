@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"magpie/internal/ingest/document"
 )
@@ -27,6 +28,9 @@ type Options struct {
 	CacheDir string
 	// Instances is how many documents are read at the same time, the number of processors by default.
 	Instances int
+	// PageTime is the longest that one page may take, whatever time the document has; 30 seconds by default. A page that
+	// takes longer is left out.
+	PageTime time.Duration
 	// OCR reads pages without text; nil when there is none.
 	OCR Recogniser
 }
@@ -53,6 +57,9 @@ type start struct {
 func New(opt Options) *Reader {
 	if opt.Instances <= 0 {
 		opt.Instances = runtime.NumCPU()
+	}
+	if opt.PageTime <= 0 {
+		opt.PageTime = 30 * time.Second
 	}
 	return &Reader{opt: opt, slots: make(chan struct{}, opt.Instances)}
 }

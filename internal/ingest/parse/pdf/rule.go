@@ -21,8 +21,14 @@ const (
 // rule is a straight line that runs along or across the page, at a height or a distance from the left.
 type rule struct{ at, from, to float64 }
 
-// rules are the straight lines drawn on a page, in its space.
-type rules struct{ level, upright []rule }
+// rules are the straight lines drawn on a page, in its space, and the dots, which may be the bullets of lists.
+type rules struct {
+	level, upright []rule
+	dots           []dot
+}
+
+// dot is the middle of a small shape.
+type dot struct{ x, y float64 }
 
 func (r rules) uprights() []rule { return r.upright }
 
@@ -71,7 +77,7 @@ func (f *file) rules(ctx context.Context, handle uint64, objects int) rules {
 	if len(reader.found.level)+len(reader.found.upright) > maxRules {
 		return rules{}
 	}
-	return rules{level: mergeRules(reader.found.level), upright: mergeRules(reader.found.upright)}
+	return rules{level: mergeRules(reader.found.level), upright: mergeRules(reader.found.upright), dots: reader.found.dots}
 }
 
 func (r *ruleReader) more() bool {
@@ -123,6 +129,10 @@ func (r *ruleReader) path(ctx context.Context, object uint64, within matrix) {
 	right, top := within.apply(box[2], box[3])
 	left, right, bottom, top = min(left, right), max(left, right), min(bottom, top), max(bottom, top)
 	switch width, height := right-left, top-bottom; {
+	case filled && width > 1 && height > 1 && width < 8 && height < 8 && width/height < 1.3 && height/width < 1.3:
+		if len(r.found.dots) < maxRules {
+			r.found.dots = append(r.found.dots, dot{(left + right) / 2, (bottom + top) / 2})
+		}
 	case width <= thin && height <= thin:
 	case height <= thin:
 		r.found.level = append(r.found.level, rule{at: (bottom + top) / 2, from: left, to: right})
@@ -220,5 +230,31 @@ func (r rules) turned(t turn) rules {
 	for _, u := range r.upright {
 		add(u.at, u.from, u.at, u.to)
 	}
+	for _, d := range r.dots {
+		x, y := t.apply(d.x, d.y)
+		result.dots = append(result.dots, dot{x, y})
+	}
 	return result
+}
+
+// bullets puts a bullet before the text to the left of which a dot is drawn.
+func (r rules) bullets(spans []span) {
+	if len(r.dots) == 0 {
+		return
+	}
+	dots := slices.Clone(r.dots)
+	slices.SortFunc(dots, func(a, b dot) int { return cmp.Compare(a.y, b.y) })
+	for i := range spans {
+		s := &spans[i]
+		from, _ := slices.BinarySearchFunc(dots, s.base-0.75*s.size, func(d dot, y float64) int { return cmp.Compare(d.y, y) })
+		for _, d := range dots[from:] {
+			if d.y > s.base+0.1*s.size {
+				break
+			}
+			if gap := s.x0 - d.x; gap > 0.3*s.size && gap < 2.5*s.size {
+				s.text, s.x0 = "• "+s.text, d.x
+				break
+			}
+		}
+	}
 }

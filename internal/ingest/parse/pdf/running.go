@@ -3,6 +3,7 @@ package pdf
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,7 +136,7 @@ func (p *page) edges(l *line) []edge {
 			// A header that changes with the chapter, but for the number of the page.
 			found = append(found, edge{text: anyText, offset: number - p.number, place: place})
 		}
-		if text == "- # -" || text == "– # –" || isPageWord(text) {
+		if isPageWord(text) {
 			text = "#"
 		}
 		// The number may stand left on one page and right on the next.
@@ -152,14 +153,11 @@ func (p *page) edges(l *line) []edge {
 // anyText stands for the text beside the number of a page.
 const anyText = "\x00"
 
-// isPageWord recognises lines that say nothing but which page it is.
-func isPageWord(text string) bool {
-	switch strings.ToLower(strings.Trim(text, " .:-–—|")) {
-	case "page #", "seite #", "p. #", "s. #", "página #", "pagina #", "# page", "strona #", "sida #", "side #", "#":
-		return true
-	}
-	return false
-}
+// pageWord is a line that says nothing but which page it is.
+var pageWord = regexp.MustCompile(`(?i)^\W*(?:page|pages|seite|blatt|p\.|s\.|página|pagina|strona|sida|side|sivu|pág\.)?\s*#\s*(?:(?:of|von|de|di|sur|van|av|af|/|\|)\s*\d+)?\s*(?:页|ページ|頁|page)?\W*$`)
+
+// isPageWord recognises such lines, in which # stands for the number.
+func isPageWord(text string) bool { return pageWord.MatchString(text) }
 
 // roman reads a small number in Roman figures, 0 when it is none.
 func roman(text string) int {

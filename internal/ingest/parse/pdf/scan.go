@@ -58,7 +58,7 @@ func (r *Reader) recognise(ctx context.Context, in document.Source, read *conten
 	size := 0
 	for start := 0; start < len(silent); start += scanBatch {
 		batch := silent[start:min(start+scanBatch, len(silent))]
-		pictures, err := r.draw(ctx, in.Content, batch)
+		pictures, err := r.draw(ctx, read.bytes, batch)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (r *Reader) draw(ctx context.Context, content []byte, pages []*page) ([][]b
 	}()
 	for i, p := range pages {
 		if f == nil {
-			if f, err = open(ctx, engine, content); err != nil {
+			if f, err = r.open(ctx, engine, content); err != nil {
 				return nil, err
 			}
 		}
@@ -134,7 +134,7 @@ func (r *Reader) draw(ctx context.Context, content []byte, pages []*page) ([][]b
 			continue
 		}
 		var tooLarge *document.LimitError
-		if isFatal(err) && !errors.As(err, &tooLarge) {
+		if !isDamaged(err) && !errors.As(err, &tooLarge) {
 			return nil, err
 		}
 		f.discard()
@@ -145,7 +145,7 @@ func (r *Reader) draw(ctx context.Context, content []byte, pages []*page) ([][]b
 
 // draw draws one page in shades of grey, upright.
 func (f *file) draw(ctx context.Context, number int) ([]byte, error) {
-	limited, cancel := context.WithTimeout(ctx, pageTime)
+	limited, cancel := context.WithTimeout(ctx, f.pageTime)
 	defer cancel()
 	picture, err := f.picture(limited, number)
 	if f.err != nil && ctx.Err() == nil && limited.Err() != nil {

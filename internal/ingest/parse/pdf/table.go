@@ -253,18 +253,21 @@ func (t *table) addRow(boxes [][]span) {
 	}
 	bases = distinct(bases)
 	full, first := 0, 0
-	for _, base := range bases {
-		count := 0
-		for c := range lines {
-			if slices.ContainsFunc(lines[c], func(l cellLine) bool { return math.Abs(l.base-base) <= 3 }) {
-				count++
-				if c == 0 {
-					first++
-				}
+	counts := make([]int, len(bases)) // in how many cells something stands on a base line
+	for c := range lines {
+		last := -1
+		for _, l := range lines[c] {
+			i := nearest(bases, l.base)
+			if i == last {
+				continue
 			}
-		}
-		if count >= 2 {
-			full++
+			last = i
+			if counts[i]++; counts[i] == 2 {
+				full++
+			}
+			if c == 0 {
+				first++
+			}
 		}
 	}
 	if len(bases) < 3 || 10*full < 7*len(bases) || 10*first < 8*len(bases) {
@@ -282,14 +285,14 @@ func (t *table) addRow(boxes [][]span) {
 	for c := range lines {
 		for _, l := range lines[c] {
 			i := nearest(bases, l.base)
-			made[i][c] = joinLines(made[i][c], l.text, nil)
+			made[i][c] = joinCells(made[i][c], l.text)
 		}
 	}
 	for i, row := range made {
 		if i > 0 && row[0] == "" {
 			above := t.rows[len(t.rows)-1]
 			for c, text := range row {
-				above[c] = joinLines(above[c], text, nil)
+				above[c] = joinCells(above[c], text)
 			}
 			continue
 		}
@@ -318,9 +321,18 @@ func cellLines(spans []span) []cellLine {
 func joinCell(lines []cellLine) string {
 	text := ""
 	for _, l := range lines {
-		text = joinLines(text, l.text, nil)
+		text = joinCells(text, l.text)
 	}
 	return cellOf(text)
+}
+
+// joinCells puts two lines of a cell together. A text that is too long for a cell grows no further: what it stands in will
+// be no table.
+func joinCells(a, b string) string {
+	if len(a) > 2*maxCellText {
+		return a
+	}
+	return joinLines(a, b, nil)
 }
 
 // trim takes away the rows and columns in which nothing stands, and makes rows of a single cell at the beginning and the
