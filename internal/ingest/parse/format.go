@@ -67,7 +67,9 @@ func textByExtension(name string) (format, bool) {
 		return format{name: "asciidoc", read: readASCIIDoc}, true
 	case "csv", "tsv", "tab", "psv":
 		return format{name: "csv", long: true, docType: "data", read: readSeparated}, true
-	case "json", "geojson", "ipynb", "webmanifest", "har":
+	case "ipynb":
+		return format{name: "notebook", read: readNotebook}, true
+	case "json", "geojson", "webmanifest", "har":
 		return jsonFormat(), true
 	case "jsonl", "ndjson", "jsonlines":
 		return format{name: "jsonl", long: true, docType: "data", read: readJSON}, true

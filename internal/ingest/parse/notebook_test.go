@@ -1,0 +1,40 @@
+package parse_test
+
+import (
+	"strings"
+	"testing"
+
+	"magpie/internal/ingest/document"
+)
+
+func TestNotebooksKeepCodeAndWhatItPrinted(t *testing.T) {
+	t.Parallel()
+	source := `{"nbformat": 4, "metadata": {"language_info": {"name": "R"}}, "cells": [
+		{"cell_type": "raw", "source": "---\ntitle: From the head\n---"},
+		{"cell_type": "markdown", "source": ["# One\n", "text"]}, {"cell_type": "markdown", "source": "# One"},
+		{"cell_type": "code", "source": "x <- 1", "outputs": [
+			{"output_type": "stream", "text": "` + strings.Repeat(`line\n`, 200) + `"},
+			{"output_type": "error", "ename": "E", "evalue": "v", "traceback": []},
+			{"output_type": "display_data", "data": {"image/png": "aaaa", "application/json": {"a": 1}}}]},
+		{"cell_type": "unknown", "source": 7}, {"cell_type": "code"}]}`
+	doc := mustParse(t, "a.ipynb", source)
+	var got []string
+	for i := range doc.Blocks {
+		got = append(got, doc.Blocks[i].Kind.String()+" "+doc.Blocks[i].Language+doc.Blocks[i].Anchor)
+	}
+	want := "heading one, paragraph , heading one-1, code r, code text, code text"
+	if strings.Join(got, ", ") != want || doc.Title != "From the head" || doc.Format != "notebook" {
+		t.Errorf("%q, title %q", got, doc.Title)
+	}
+	if lines := strings.Count(doc.Blocks[4].Text, "\n"); lines != 49 || doc.Blocks[5].Text != "E: v" {
+		t.Errorf("%d lines, %q", lines, doc.Blocks[5].Text)
+	}
+	if doc := mustParse(t, "a.ipynb", `{"cells": "none of a notebook"}`); doc.Blocks[0].Kind != document.Paragraph {
+		t.Errorf("%+v", doc.Blocks)
+	}
+}
+
+func FuzzNotebook(f *testing.F) {
+	fuzzFormat(f, "a.ipynb", `{"nbformat": 4, "cells": [{"cell_type": "code", "source": ["a"], "outputs": [{"data": {"text/html": "<table><tr><td>1"}}]}]}`,
+		`{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "heading", "level": 9, "source": "x"}]}]}`)
+}
