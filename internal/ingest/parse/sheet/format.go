@@ -46,7 +46,7 @@ const maxFormat = 1000
 // compileFormat reads a format code. What makes no sense shows numbers in their shortest form.
 func compileFormat(code string) *numberFormat {
 	format := &numberFormat{}
-	if len(code) > maxFormat {
+	if code == "" || len(code) > maxFormat {
 		return format
 	}
 	for len(format.sections) < 4 {

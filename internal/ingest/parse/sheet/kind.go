@@ -96,10 +96,11 @@ func isMoment(text string) bool {
 	if isClock(date) && clock == "" {
 		return true
 	}
-	if !(matches(date, "####-##-##") || matches(date, "####-##") || matches(date, "##.##.####") || matches(date, "#.#.####") || matches(date, "##/##/####")) {
-		return false
-	}
-	return clock == "" || isClock(clock)
+	return isDate(date) && (clock == "" || isClock(clock))
+}
+
+func isDate(text string) bool {
+	return matches(text, "####-##-##") || matches(text, "####-##") || matches(text, "##.##.####") || matches(text, "#.#.####") || matches(text, "##/##/####")
 }
 
 func isClock(text string) bool {

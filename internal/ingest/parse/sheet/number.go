@@ -50,7 +50,7 @@ func appendGeneral(to []byte, value float64) []byte {
 		to = append(to, '-')
 	}
 	switch {
-	case d.point > significant || d.point < -4:
+	case d.point > significant || d.point < -3:
 		to = append(to, d.digits[0])
 		if d.length > 1 {
 			to = append(to, '.')

@@ -48,7 +48,7 @@ func workbookStream(file *cfb.File) ([]byte, error) {
 
 // xls reads one workbook.
 type xls struct {
-	ctx      context.Context //nolint:containedctx // lives as long as one call of ReadXLS
+	ctx      context.Context // lives as long as one call of ReadXLS
 	limits   document.Limits
 	tables   *Tables
 	version  int

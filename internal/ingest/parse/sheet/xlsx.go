@@ -57,7 +57,7 @@ func finish(tables *Tables, draft *document.Draft, damage []string, format strin
 
 // xlsx reads one workbook.
 type xlsx struct {
-	ctx    context.Context //nolint:containedctx // lives as long as one call of ReadXLSX
+	ctx    context.Context // lives as long as one call of ReadXLSX
 	p      *ooxml.Package
 	main   string
 	limits document.Limits

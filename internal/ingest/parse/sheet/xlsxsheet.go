@@ -267,8 +267,9 @@ func (w *xlsx) number() string {
 // isShortest reports a number that is written as it would be shown: without an exponent, without needless zeros, with no
 // more than 15 digits.
 func isShortest(text []byte) bool {
-	if text[0] == '-' {
-		text = text[1:]
+	text, negative := bytes.CutPrefix(text, []byte("-"))
+	if negative && string(text) == "0" {
+		return false
 	}
 	if len(text) == 0 || len(text) > significant || text[0] == '0' && len(text) > 1 && text[1] != '.' {
 		return false
@@ -285,7 +286,7 @@ func isShortest(text []byte) bool {
 		return true
 	}
 	last := text[len(text)-1]
-	return last != '0' && last != '.' && !(len(text) > 5 && string(text[:6]) == "0.0000")
+	return last != '0' && last != '.' && !bytes.HasPrefix(text, []byte("0.0000"))
 }
 
 // withLink makes the text a link where the cell's formula is one: HYPERLINK("address","text").
