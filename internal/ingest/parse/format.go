@@ -74,6 +74,10 @@ func textByExtension(name string) (format, bool) {
 	case "jsonl", "ndjson", "jsonlines":
 		return format{name: "jsonl", long: true, docType: "data", read: readJSON}, true
 	}
+	switch extension {
+	case "xml", "rss", "atom", "rdf", "svg", "opml", "dbk", "docbook", "dita", "ditamap", "fb2", "jats", "tei":
+		return xmlFormat(), true
+	}
 	if language, found := configLanguage(extension); found {
 		return format{name: "config", language: language, docType: "config", read: readCode}, true
 	}
@@ -90,6 +94,8 @@ func codeFormat(language string) format {
 func textFormat() format { return format{name: "text", long: true, read: readText} }
 
 func htmlFormat() format { return format{name: "html", read: readHTML} }
+
+func xmlFormat() format { return format{name: "xml", read: readXML} }
 
 func jsonFormat() format { return format{name: "json", docType: "data", read: readJSON} }
 
@@ -114,17 +120,22 @@ func (p *Parser) formatByMediaType(mediaType string) (format, bool) {
 		return format{name: "restructuredtext", read: readRestructured}, true
 	case "text/asciidoc", "text/x-asciidoc":
 		return format{name: "asciidoc", read: readASCIIDoc}, true
-	case "application/yaml", "application/x-yaml", "text/yaml", "application/xml", "text/xml", "application/toml":
+	case "application/yaml", "application/x-yaml", "text/yaml", "application/toml":
 		_, kind, _ := strings.Cut(base, "/")
 		return format{name: "config", language: strings.TrimPrefix(kind, "x-"), docType: "config", read: readCode}, true
+	case "application/xml", "text/xml", "image/svg+xml":
+		return xmlFormat(), true
 	case "text/plain":
 		return textFormat(), true
 	}
 	if form, found := p.binary(binaryMediaType(base)); found {
 		return form, true
 	}
-	if strings.HasSuffix(base, "+json") {
+	switch {
+	case strings.HasSuffix(base, "+json"):
 		return jsonFormat(), true
+	case strings.HasSuffix(base, "+xml"):
+		return xmlFormat(), true
 	}
 	return format{}, false
 }
@@ -133,7 +144,7 @@ func configLanguage(extension string) (string, bool) {
 	switch extension {
 	case "yaml", "yml":
 		return "yaml", true
-	case "toml", "ini", "xml", "xsd", "xsl", "properties", "plist", "hcl", "tf", "rss", "atom", "jsonc", "json5":
+	case "toml", "ini", "xsd", "xsl", "properties", "plist", "hcl", "tf", "jsonc", "json5":
 		return extension, true
 	case "conf", "cfg", "cnf", "config", "editorconfig", "service":
 		return "ini", true

@@ -40,6 +40,9 @@ func (p *Parser) identify(name, mediaType string, content []byte) (format, error
 	if looksLikeHTML(head) {
 		return htmlFormat(), nil
 	}
+	if bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))), []byte("<?xml")) {
+		return xmlFormat(), nil
+	}
 	if looksLikeMail(head) {
 		if form, found := p.binary("eml"); found {
 			return form, nil

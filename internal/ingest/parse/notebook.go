@@ -213,6 +213,11 @@ func (w *notebookWriter) output(output *notebookOutput) {
 			plain = output.Trace
 		}
 	}
+	for kind := range output.Data {
+		if strings.HasPrefix(kind, "image/") {
+			return // its text only says that there is a picture
+		}
+	}
 	text := terminal.ReplaceAllString(string(plain), "")
 	w.add(document.Block{Kind: document.Code, Language: "text", Text: strings.Trim(clean(beginning(text)), "\n")})
 }

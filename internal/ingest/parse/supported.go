@@ -83,8 +83,6 @@ func refusedExtension(extension string) string {
 		return "image/jpeg"
 	case "tif":
 		return "image/tiff"
-	case "svg":
-		return "image/svg+xml"
 	case "mp3", "wav", "ogg", "flac", "aac", "m4a", "wma", "opus":
 		return "audio/" + extension
 	case "mp4", "avi", "mov", "mkv", "webm", "wmv", "m4v", "mpg", "mpeg":
