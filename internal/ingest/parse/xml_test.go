@@ -22,7 +22,7 @@ func TestXMLIsProseOrData(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	deep := mustParse(t, "a.xml", "<article><para>"+strings.Repeat("<x>", 5000)+"bottom of a deep document with words"+strings.Repeat("</x>", 5000)+"</para></article>")
+	deep := mustParse(t, "a.xml", "<article><para>"+strings.Repeat("<x>", 5000)+"the bottom of a very deep document with a good many words"+strings.Repeat("</x>", 5000)+"</para></article>")
 	if deep.Blocks[0].Kind != document.Paragraph {
 		t.Errorf("%+v", deep.Blocks[0].Kind)
 	}

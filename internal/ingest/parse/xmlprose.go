@@ -24,8 +24,9 @@ type xmlWriter struct {
 	meta     map[string]any
 	language string
 	line     bytes.Buffer // text of the paragraph that is open
-	section  int             // how many sections are open
-	ids      []string        // ids of the open sections that no heading has taken
+	section  int          // how many sections are open
+	item     int          // how many items of lists are open
+	ids      []string     // ids of the open sections that no heading has taken
 	steps    int
 }
 
@@ -75,6 +76,9 @@ func (w *xmlWriter) children(nesting int) error {
 func (w *xmlWriter) element(nesting int) error {
 	name := w.scanner.Name()
 	role := xmlRole(name)
+	if name == "info" && w.item == 0 {
+		role = xmlMeta // of DocBook; in the steps of a task it is text
+	}
 	if nesting > maxXMLNesting {
 		text, err := w.scanner.InnerText()
 		w.line.WriteString(text)
@@ -249,7 +253,9 @@ func (w *xmlWriter) list(nesting int) error {
 			}
 			continue
 		}
+		w.item++
 		inner, err := w.within(nesting + 1)
+		w.item--
 		if err != nil {
 			return err
 		}
