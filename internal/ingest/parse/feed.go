@@ -29,7 +29,7 @@ func readFeed(ctx context.Context, r request) (*document.Draft, error) {
 			return found, nil
 		}
 		if err != nil {
-			return nil, err //nolint:wrapcheck // surveyXML has seen the whole document
+			return nil, err // surveyXML has seen the whole document
 		}
 		if kind != xmlscan.Start {
 			continue
@@ -48,7 +48,7 @@ func readFeed(ctx context.Context, r request) (*document.Draft, error) {
 			key := strings.Replace(name, "subtitle", "description", 1)
 			text, err := scanner.InnerText()
 			if err != nil {
-				return nil, err //nolint:wrapcheck // as above
+				return nil, err // as above
 			}
 			if text = oneLine(clean(text)); found.Meta[key] == nil && text != "" {
 				found.Meta[key] = text
@@ -63,7 +63,7 @@ func readEntry(scanner *xmlscan.Scanner) (*entry, error) {
 	for depth := scanner.Depth(); scanner.Depth() >= depth; {
 		kind, err := scanner.Next()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // surveyXML has seen the whole document
+			return nil, err // surveyXML has seen the whole document
 		}
 		if kind != xmlscan.Start {
 			continue
@@ -94,7 +94,7 @@ func readEntry(scanner *xmlscan.Scanner) (*entry, error) {
 		}
 		text, err := scanner.InnerText()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // as above
+			return nil, err // as above
 		}
 		if *to == "" {
 			*to = strings.TrimSpace(clean(text))

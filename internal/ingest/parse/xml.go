@@ -74,7 +74,7 @@ func surveyXML(ctx context.Context, text string) (*xmlSurvey, error) {
 			return s, nil
 		}
 		if err != nil {
-			return s, err //nolint:wrapcheck // the caller tells syntax errors apart
+			return s, err // the caller tells syntax errors apart
 		}
 		switch kind {
 		case xmlscan.Start:

@@ -38,7 +38,7 @@ func (w *xmlWriter) document() error {
 		kind, err = w.scanner.Next()
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // surveyXML has seen the whole document
+		return err // surveyXML has seen the whole document
 	}
 	if w.language = w.scanner.Attr("lang"); w.language == "" {
 		w.language = w.scanner.Attr("language")
@@ -58,7 +58,7 @@ func (w *xmlWriter) children(nesting int) error {
 		}
 		kind, err := w.scanner.Next()
 		if err != nil {
-			return err //nolint:wrapcheck // io.EOF, or what surveyXML would have met
+			return err // io.EOF, or what surveyXML would have met
 		}
 		switch kind {
 		case xmlscan.Text:
@@ -82,11 +82,11 @@ func (w *xmlWriter) element(nesting int) error {
 	if nesting > maxXMLNesting {
 		text, err := w.scanner.InnerText()
 		w.line.WriteString(text)
-		return err //nolint:wrapcheck // as in children
+		return err // as in children
 	}
 	switch role {
 	case xmlSkip:
-		return w.scanner.Skip() //nolint:wrapcheck // as in children
+		return w.scanner.Skip() // as in children
 	case xmlSection:
 		return w.sectionElement(nesting)
 	case xmlTitle:
@@ -169,7 +169,7 @@ func (w *xmlWriter) title() error {
 	w.flush()
 	text, err := w.scanner.InnerText()
 	if err != nil {
-		return err //nolint:wrapcheck // as in children
+		return err // as in children
 	}
 	if text = oneLine(clean(text)); text == "" {
 		return nil
@@ -221,7 +221,7 @@ func (w *xmlWriter) code() error {
 	}
 	text, err := w.scanner.InnerText()
 	if err != nil {
-		return err //nolint:wrapcheck // as in children
+		return err // as in children
 	}
 	w.blocks = append(w.blocks, document.Block{Kind: document.Code, Language: strings.TrimPrefix(language, "language-"), Text: strings.Trim(clean(text), "\n")})
 	return nil
@@ -242,7 +242,7 @@ func (w *xmlWriter) list(nesting int) error {
 	for depth := w.scanner.Depth(); w.scanner.Depth() >= depth; {
 		kind, err := w.scanner.Next()
 		if err != nil {
-			return err //nolint:wrapcheck // as in children
+			return err // as in children
 		}
 		if kind != xmlscan.Start {
 			continue
@@ -311,7 +311,7 @@ func (w *xmlWriter) table(nesting int) error {
 		}
 		kind, err := w.scanner.Next()
 		if err != nil {
-			return err //nolint:wrapcheck // as in children
+			return err // as in children
 		}
 		if kind != xmlscan.Start {
 			continue
@@ -351,7 +351,7 @@ func (w *xmlWriter) caption() error {
 	if text = oneLine(clean(text)); text != "" {
 		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
 	}
-	return err //nolint:wrapcheck // as in children
+	return err // as in children
 }
 
 // about reads what the document says of itself.
@@ -359,7 +359,7 @@ func (w *xmlWriter) about() error {
 	for depth := w.scanner.Depth(); w.scanner.Depth() >= depth; {
 		kind, err := w.scanner.Next()
 		if err != nil {
-			return err //nolint:wrapcheck // as in children
+			return err // as in children
 		}
 		key, known := map[string]string{
 			"title": "title", "article-title": "title", "author": "author", "creator": "author", "pubdate": "created", "date": "created",
@@ -370,7 +370,7 @@ func (w *xmlWriter) about() error {
 		}
 		text, err := w.scanner.InnerText()
 		if err != nil {
-			return err //nolint:wrapcheck // as in children
+			return err // as in children
 		}
 		if text = oneLine(clean(text)); text == "" {
 			continue

@@ -236,7 +236,7 @@ func (w *walker) readAll(r io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(r, int64(w.in.Limits.MaxBytes)+1))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // broken says what it is
+		return nil, err // broken says what it is
 	}
 	if n > int64(w.in.Limits.MaxBytes) {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("a member has more than %d bytes", w.in.Limits.MaxBytes)}
@@ -292,5 +292,5 @@ func (c *counter) Read(p []byte) (int, error) {
 	if limit := c.budget.CheckRatio(c.expanded, c.compressed); limit != nil {
 		return n, limit
 	}
-	return n, err //nolint:wrapcheck // io.EOF among others
+	return n, err // io.EOF among others
 }
