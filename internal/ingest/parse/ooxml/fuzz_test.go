@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -73,8 +74,8 @@ func checkDraft(t *testing.T, read readFunc, content []byte) {
 		}
 		return
 	}
-	if diff := cmp.Diff(draft, again); diff != "" {
-		t.Fatalf("not the same again: %s", diff)
+	if !reflect.DeepEqual(draft, again) {
+		t.Fatalf("not the same again: %s", cmp.Diff(draft, again))
 	}
 	for _, block := range draft.Blocks {
 		if block.Kind == document.Heading && (block.Level < 1 || block.Level > 6 || block.Anchor == "" || strings.Contains(block.Text, "\n")) {

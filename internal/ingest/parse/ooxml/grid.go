@@ -64,20 +64,18 @@ func (g *grid) drop() { g.rows = g.rows[:len(g.rows)-1] }
 
 // blocks returns the table, or what stands in its cells where it only arranges the page.
 func (g *grid) blocks() []document.Block {
+	var blocks []document.Block
+	for g.isCaptioned() {
+		blocks = append(blocks, g.rows[0].cells[0].blocks...)
+		g.rows = g.rows[1:]
+	}
 	if g.isLayout() {
-		var blocks []document.Block
 		for i := range g.rows {
 			for j := range g.rows[i].cells {
 				blocks = append(blocks, g.rows[i].cells[j].blocks...)
 			}
 		}
 		return blocks
-	}
-	var blocks []document.Block
-	page := g.page()
-	for caption := g.caption(); caption != ""; caption = g.caption() {
-		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: caption, Page: page})
-		g.rows = g.rows[1:]
 	}
 	rows := make([][]string, 0, len(g.rows))
 	headers := 0
@@ -99,7 +97,7 @@ func (g *grid) blocks() []document.Block {
 		return blocks
 	}
 	table := document.NewTable(header(rows, &headers), rows[headers:])
-	table.Page = page
+	table.Page = g.page()
 	return append(blocks, table)
 }
 
@@ -146,39 +144,63 @@ func (g *grid) page() int {
 	return 0
 }
 
-// caption returns the text of the first row where that is a line above the table: one cell over all columns. It is "" for
-// others.
-func (g *grid) caption() string {
+// isCaptioned recognises a first row that is a line above the table: one cell over all columns.
+func (g *grid) isCaptioned() bool {
 	if len(g.rows) < 2 || len(g.rows[0].cells) != 1 || len(g.rows[1].cells) < 2 {
-		return ""
+		return false
 	}
 	c := &g.rows[0].cells[0]
-	if c.at > 0 || c.span < g.rows[1].next {
-		return ""
-	}
-	return flatText(c.blocks)
+	return c.at == 0 && c.span >= g.rows[1].next
 }
 
-// isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code, and rows or columns of
-// cells that hold more than a paragraph.
+// isLayout recognises tables that arrange a page: a single cell, cells that hold headings (save for a first row that is
+// written in a style of headings) or lines of code, and rows or columns of cells that hold more than a paragraph.
 func (g *grid) isLayout() bool {
 	columns, full := 0, false
+	titled := g.isTitled()
 	for i := range g.rows {
 		columns = max(columns, len(g.rows[i].cells))
 		for j := range g.rows[i].cells {
 			blocks := g.rows[i].cells[j].blocks
 			for k := range blocks {
 				switch blocks[k].Kind {
-				case document.Heading, document.Code:
-					return true
-				case document.Paragraph, document.List, document.Table, document.Quote:
+				case document.Heading:
+					if i > 0 || !titled {
+						return true
+					}
+				case document.Code:
+					if strings.Contains(blocks[k].Text, "\n") {
+						return true
+					}
+				case document.List, document.Table, document.Quote:
+					full = true
+				case document.Paragraph:
 				}
 			}
-			full = full || len(blocks) > 1 || len(blocks) == 1 && blocks[0].Kind != document.Paragraph
+			full = full || len(blocks) > 1
 		}
 	}
 	single := len(g.rows) == 1 || columns == 1
-	return len(g.rows) == 1 && columns == 1 || single && full
+	return len(g.rows) == 1 && columns == 1 || full && (single || titled)
+}
+
+// isTitled recognises a first row whose cells are all nothing but headings: those of columns.
+func (g *grid) isTitled() bool {
+	if len(g.rows) < 2 || len(g.rows[0].cells) < 2 {
+		return false
+	}
+	titles := 0
+	for i := range g.rows[0].cells {
+		blocks := g.rows[0].cells[i].blocks
+		switch {
+		case len(blocks) == 0:
+		case len(blocks) == 1 && blocks[0].Kind == document.Heading:
+			titles++
+		default:
+			return false
+		}
+	}
+	return titles > 1
 }
 
 // texts returns the cells of a row by their columns. A cell that goes on from above repeats a short text.
@@ -256,7 +278,11 @@ func flatText(blocks []document.Block) string {
 	for i := range blocks {
 		block := &blocks[i]
 		if block.Kind != document.Table {
-			if text := strings.TrimSpace(block.Text); text != "" {
+			text := strings.TrimSpace(block.Text)
+			if block.Kind == document.Code && text != "" {
+				text = codeSpan(text)
+			}
+			if text != "" {
 				parts = append(parts, text)
 			}
 			continue
