@@ -72,7 +72,7 @@ func textByExtension(name string) (format, bool) {
 	case "json", "geojson", "webmanifest", "har":
 		return jsonFormat(), true
 	case "jsonl", "ndjson", "jsonlines":
-		return format{name: "jsonl", long: true, docType: "data", read: readJSON}, true
+		return format{name: "jsonl", long: true, docType: "data", read: readJSONLines}, true
 	}
 	switch extension {
 	case "xml", "rss", "atom", "rdf", "svg", "opml", "dbk", "docbook", "dita", "ditamap", "fb2", "jats", "tei":
@@ -115,7 +115,7 @@ func (p *Parser) formatByMediaType(mediaType string) (format, bool) {
 	case "application/json":
 		return jsonFormat(), true
 	case "application/x-ndjson", "application/jsonl", "application/jsonlines":
-		return format{name: "jsonl", long: true, docType: "data", read: readJSON}, true
+		return format{name: "jsonl", long: true, docType: "data", read: readJSONLines}, true
 	case "text/x-rst", "text/prs.fallenstein.rst":
 		return format{name: "restructuredtext", read: readRestructured}, true
 	case "text/asciidoc", "text/x-asciidoc":
