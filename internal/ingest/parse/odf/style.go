@@ -107,6 +107,8 @@ func readStyle(w *walker, scan *xmlscan.Scanner) (*style, error) {
 		family: scan.Attr("family"), name: scan.Attr("name"), display: scan.Attr("display-name"), parent: scan.Attr("parent-style-name"),
 		newPage: scan.Attr("master-page-name") != "",
 	}
+	made.judge(made.name)
+	made.judge(made.display)
 	made.list, made.listSet = scan.LookupAttr("list-style-name")
 	if level, err := strconv.Atoi(scan.Attr("default-outline-level")); err == nil && level >= 1 && level <= 10 {
 		made.outline = level
@@ -174,6 +176,7 @@ func (s *styles) get(family, name string) *style {
 	}
 	if found == nil {
 		found = &style{family: family, name: name}
+		found.judge(name)
 		if s.count < maxStyles { // a hostile file may name a new one each time
 			s.count++
 			s.automatic[key] = found
@@ -197,16 +200,17 @@ func (s *styles) resolve(made *style) {
 				made.outline = at.outline
 			}
 			if !made.listSet {
-				made.list, made.listSet = at.list, at.listSet
+				made.judge(made.name)
+	made.judge(made.display)
+	made.list, made.listSet = at.list, at.listSet
 			}
 			made.hidden.inherit(at.hidden)
 			made.bold.inherit(at.bold)
 			made.italic.inherit(at.italic)
 			made.breakBefore.inherit(at.breakBefore)
 			made.breakAfter.inherit(at.breakAfter)
+			made.code, made.quote, made.title = made.code || at.code, made.quote || at.quote, made.title || at.title
 		}
-		made.judge(at.name)
-		made.judge(at.display)
 		if at.parent == "" || at.parent == at.name {
 			return
 		}

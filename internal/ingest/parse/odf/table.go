@@ -1,6 +1,7 @@
 package odf
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -98,8 +99,11 @@ func (w *walker) tableRow(s *xmlscan.Scanner, g *grid) error {
 		g.judge(made)
 		return err
 	})
-	if len(row) == 0 || g.cells > maxCells {
+	if len(row) == 0 {
 		return err
+	}
+	if g.cells > maxCells && w.over == nil {
+		w.over = &document.LimitError{Detail: fmt.Sprintf("a table has more than %d cells", maxCells)}
 	}
 	g.tall = g.tall || filled > 1
 	for i := range repeated {
