@@ -76,6 +76,11 @@ type Config struct {
 	// others take its syncs over.
 	WorkerLostAfter time.Duration `env:"WORKER_LOST_AFTER" envDefault:"45s"`
 
+	// CacheDir is where compiled code of the PDF reader is kept; empty is magpie in the user's cache folder.
+	CacheDir string `env:"CACHE_DIR"`
+	// Tesseract is the program that reads text in images; empty looks it up, "off" leaves images unread.
+	Tesseract string `env:"TESSERACT"`
+
 	// LogLevel is debug, info, warn or error; LogFormat text or json.
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`

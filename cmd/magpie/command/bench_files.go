@@ -54,7 +54,7 @@ func writePDF(w io.Writer, pages int) error {
 	}
 	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, start)
 	_, err := w.Write(b.Bytes())
-	return err //nolint:wrapcheck // the caller names the file
+	return err // the caller names the file
 }
 
 // writeWorkbook writes a workbook (ECMA-376) of one sheet with a header and rows of texts and numbers.
@@ -92,16 +92,16 @@ func writeWorkbook(w io.Writer, rows int) error {
 	if err != nil {
 		return err
 	}
-	return archive.Close() //nolint:wrapcheck // the caller names the file
+	return archive.Close() // the caller names the file
 }
 
 // writePart writes a part; the writer keeps its error until it is flushed.
 func writePart(archive *zip.Writer, name string, write func(*bufio.Writer)) error {
 	part, err := archive.Create(name)
 	if err != nil {
-		return err //nolint:wrapcheck // the caller names the file
+		return err // the caller names the file
 	}
 	buffered := bufio.NewWriter(part)
 	write(buffered)
-	return buffered.Flush() //nolint:wrapcheck // the caller names the file
+	return buffered.Flush() // the caller names the file
 }

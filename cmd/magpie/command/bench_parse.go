@@ -59,7 +59,10 @@ func (c *benchParseCommand) Run(r *runtime) (err error) {
 	if err != nil {
 		return err
 	}
-	parser := wire.Parser(settings)
+	parser, err := wire.Parser(settings)
+	if err != nil {
+		return err // names the setting
+	}
 	defer func() { err = errors.Join(err, parser.Close()) }()
 	byFormat, err := c.collect(r, parser)
 	if err != nil {

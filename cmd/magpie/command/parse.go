@@ -28,7 +28,10 @@ func (c *parseCommand) Run(r *runtime) (err error) {
 	if err != nil {
 		return err
 	}
-	parser := wire.Parser(settings)
+	parser, err := wire.Parser(settings)
+	if err != nil {
+		return err // names the setting
+	}
 	defer func() { err = errors.Join(err, parser.Close()) }()
 	failed := 0
 	for i, name := range c.Files {
@@ -64,7 +67,7 @@ func (c *parseCommand) one(r *runtime, parser *parse.Parser, name string, at int
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("took longer than %s", c.Timeout)
 		}
-		return err //nolint:wrapcheck // made to be shown
+		return err // made to be shown
 	}
 	return c.print(r, name, found, at)
 }
@@ -73,7 +76,7 @@ func (c *parseCommand) content(r *runtime, name string) ([]byte, error) {
 	if name != "-" {
 		content, err := os.ReadFile(name)
 		if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
-			return nil, pathError.Err //nolint:wrapcheck // the caller names the file
+			return nil, pathError.Err // the caller names the file
 		}
 		return content, err
 	}

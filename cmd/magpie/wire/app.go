@@ -83,7 +83,11 @@ func (a *App) open(ctx context.Context) error {
 	}
 	analyzer := analysis.New()
 	a.Index = index.New(a.DB.Pool, analyzer)
-	a.Parser = Parser(a.Config)
+	parser, err := Parser(a.Config)
+	if err != nil {
+		return err
+	}
+	a.Parser = parser
 	a.closers = append(a.closers, a.Parser.Close)
 	blobs, err := a.blobs(ctx)
 	if err != nil {

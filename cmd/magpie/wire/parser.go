@@ -1,9 +1,33 @@
 package wire
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+
 	"magpie/internal/config"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/parse/ocr"
 )
 
 // Parser makes the parser of documents that the settings ask for. The caller closes it.
-func Parser(*config.Config) *parse.Parser { return parse.New(parse.Options{}) }
+func Parser(c *config.Config) (*parse.Parser, error) {
+	opt := parse.Options{CacheDir: c.CacheDir}
+	if opt.CacheDir == "" {
+		// Without a home there is no such folder, and code is compiled anew by each process.
+		if folder, err := os.UserCacheDir(); err == nil {
+			opt.CacheDir = filepath.Join(folder, "magpie")
+		}
+	}
+	if c.Tesseract == "off" {
+		return parse.New(opt), nil
+	}
+	program, err := ocr.Find(c.Tesseract)
+	switch {
+	case err == nil:
+		opt.OCR = program
+	case c.Tesseract != "":
+		return nil, fmt.Errorf("TESSERACT: %w", err)
+	}
+	return parse.New(opt), nil
+}

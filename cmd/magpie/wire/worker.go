@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"magpie/internal/index"
+	"magpie/internal/ingest"
+	"magpie/internal/ingest/document"
 	"magpie/worker"
 	"magpie/worker/syncer"
 )
@@ -31,6 +33,7 @@ func (a *App) Worker() *worker.Worker {
 	}
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now,
+		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	return worker.New(a.Redis, a.Jobs, engine, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"magpie/internal/ingest/parse/archive"
+	"magpie/internal/ingest/parse/epub"
 	"magpie/internal/ingest/parse/odf"
 	"magpie/internal/ingest/parse/ooxml"
 	"magpie/internal/ingest/parse/rtf"
@@ -18,10 +19,19 @@ func (p *Parser) binary(name string) (format, bool) {
 		form.open, form.strict = rtf.Read, true
 	case "xlsx":
 		form.open, form.strict = sheet.ReadXLSX, true
+	case "xls":
+		form.open = sheet.ReadXLS
+	case "image/png", "image/jpeg", "image/tiff", "image/gif", "image/bmp", "image/webp":
+		if p.opt.OCR == nil {
+			return format{}, false
+		}
+		form.name, form.open, form.strict = "image", p.opt.OCR.Read, true
 	case "docx":
 		form.open, form.strict = ooxml.ReadWord, true
 	case "pptx":
 		form.open, form.strict = ooxml.ReadSlides, true
+	case "epub":
+		form.open, form.strict = epub.Read, true
 	case "odt":
 		form.open, form.strict = odf.ReadText, true
 	case "ods":

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/ocr"
 	"magpie/internal/ingest/parse/pdf"
 )
 
@@ -17,6 +18,8 @@ type Options struct {
 	// CacheDir is where machine code that is made at the first use is kept, so that it is made once; nobody else may write
 	// there. "" keeps it in memory.
 	CacheDir string
+	// OCR reads text in images, and in pages of PDF files that are images; nil leaves them unread.
+	OCR *ocr.Tesseract
 	// Grace is how long after the end of its context a reader may go on before it is left behind, 2 seconds by default.
 	Grace time.Duration
 }
@@ -33,13 +36,17 @@ func New(opt Options) *Parser {
 	if opt.Grace <= 0 {
 		opt.Grace = 2 * time.Second
 	}
-	return &Parser{opt: opt, pdf: pdf.New(pdf.Options{CacheDir: opt.CacheDir})}
+	pages := pdf.Options{CacheDir: opt.CacheDir}
+	if opt.OCR != nil {
+		pages.OCR = opt.OCR
+	}
+	return &Parser{opt: opt, pdf: pdf.New(pages)}
 }
 
 // Close waits for the readers that are still at work and gives back what they share.
 func (p *Parser) Close() error {
 	p.readers.Wait()
-	return p.pdf.Close() //nolint:wrapcheck // says what it was doing
+	return p.pdf.Close() // says what it was doing
 }
 
 // PanicError says that a fault in Magpie was met while a document was read; the document is not to blame.

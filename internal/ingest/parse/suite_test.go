@@ -16,6 +16,7 @@ import (
 
 	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/ingest/parse/ocr"
 )
 
 const formatsFolder = "../../../testdata/formats"
@@ -116,7 +117,13 @@ func TestEveryFormat(t *testing.T) {
 
 func newParser(t testing.TB) *parse.Parser {
 	t.Helper()
-	parser := parse.New(parse.Options{CacheDir: cacheDir(t)})
+	opt := parse.Options{CacheDir: cacheDir(t)}
+	if program, err := ocr.Find(""); err == nil {
+		opt.OCR = program
+	} else {
+		t.Logf("images are not read here: %v", err)
+	}
+	parser := parse.New(opt)
 	t.Cleanup(func() {
 		if err := parser.Close(); err != nil {
 			t.Error(err)

@@ -24,7 +24,13 @@ func (p *Parser) Supported(name, mediaType string) (reason string, ok bool) {
 	return "", true
 }
 
-func notSupported(mediaType string) string { return "format not supported: " + mediaType }
+func notSupported(mediaType string) string {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/tiff", "image/gif", "image/bmp", "image/webp":
+		return "no text: it is an image, and text recognition (tesseract) is not installed"
+	}
+	return "format not supported: " + mediaType
+}
 
 func refusedMediaType(base string) bool {
 	kind, rest, _ := strings.Cut(base, "/")
@@ -96,4 +102,4 @@ func refusedExtension(extension string) string {
 }
 
 // ReadsImages reports whether text in images is read: whether there is a program for it.
-func (p *Parser) ReadsImages() bool { return false }
+func (p *Parser) ReadsImages() bool { return p.opt.OCR != nil }
