@@ -189,7 +189,8 @@ func (t *Tables) spend(size int) {
 
 // link makes the text of the cells of an area a link, unless it shows the address itself.
 func (t *Tables) link(a area, target string) {
-	if _, ok := linkTarget(target); !ok {
+	target, ok := linkTarget(target)
+	if !ok {
 		return
 	}
 	for n := t.rows.find(a.top); n < len(t.rows.list) && int(t.rows.list[n].number) <= a.bottom && t.err == nil; n++ {
@@ -207,13 +208,15 @@ func (t *Tables) link(a area, target string) {
 	}
 }
 
-// linked makes a text a link, unless it is one, or shows the address itself.
+// linked makes a text a link to what linkTarget returned, unless it is one, or shows the address itself.
 func linked(text, target string) string {
-	target, ok := linkTarget(target)
-	if !ok || text == target || strings.HasPrefix(text, "[") && strings.HasSuffix(text, ")") && strings.Contains(text, "](") {
+	if text == target || strings.HasPrefix(text, "[") && strings.HasSuffix(text, ")") && strings.Contains(text, "](") {
 		return text
 	}
-	return "[" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text) + "](" + target + ")"
+	if strings.ContainsAny(text, "[]") {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "[", `\[`), "]", `\]`)
+	}
+	return "[" + text + "](" + target + ")"
 }
 
 // linkTarget returns an address as it can stand in a link; false for what is none to be followed.

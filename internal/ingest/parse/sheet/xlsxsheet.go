@@ -299,5 +299,9 @@ func (w *xlsx) withLink(text string) string {
 	if !found || len(rest) == 0 || rest[0] != ',' && rest[0] != ')' {
 		return text
 	}
-	return linked(text, string(address))
+	target, ok := linkTarget(string(address))
+	if !ok {
+		return text
+	}
+	return linked(text, target)
 }
