@@ -358,8 +358,10 @@ func (p *asciidoc) value(name string) (string, bool) {
 		return " ", true
 	case "empty", "blank", "zwsp", "wj", "shy":
 		return "", true
-	case "plus", "pp":
+	case "plus":
 		return "+", true
+	case "pp":
+		return "++", true
 	case "cpp":
 		return "C++", true
 	case "asterisk":

@@ -97,7 +97,7 @@ func (b *asciidocBody) list(lines []string, around []string, depth int) ([]docum
 	var blocks []document.Block
 	items := listText{emit: func(block document.Block) { blocks = append(blocks, block) }}
 	number := 0
-	i := 0
+	i, end := 0, 1
 	for i < len(lines) && b.p.alive() {
 		item, is := itemOfLine(lines[i])
 		if !is || item.marker != first.marker {
@@ -126,12 +126,12 @@ func (b *asciidocBody) list(lines []string, around []string, depth int) ([]docum
 		}
 		items.item(markerOf(first.marker, number), 0, itemBlocks(terms, inner))
 		i += n
-		for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
+		for end = i; i < len(lines) && strings.TrimSpace(lines[i]) == ""; {
 			i++
 		}
 	}
 	items.flush()
-	return blocks, max(i, 1)
+	return blocks, end
 }
 
 // markerOf returns the Markdown marker of an item.
