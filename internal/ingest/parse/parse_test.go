@@ -140,7 +140,7 @@ func TestFactsOfFrontMatter(t *testing.T) {
 		"lang: de-DE\nauthor: [Ada, Bob]\ndate: 2024-03-01\nlastmod: 2024-05-02T10:00:00Z\ntype: reference\nweight: 5\nnested: {a: 1}\n---\nText.\n"
 	doc := mustParse(t, "en/v1/guides/x.md", yaml)
 	want := &document.Document{
-		Title: "Backups: all of them", Language: "de", Author: "Ada, Bob", Section: "Ops", Version: "2.1", DocType: "reference",
+		Title: "Backups: all of them", Format: "markdown", Language: "de", Author: "Ada, Bob", Section: "Ops", Version: "2.1", DocType: "reference",
 		Tags: []string{"One", "two", "three"}, CreatedAt: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2024, 5, 2, 10, 0, 0, 0, time.UTC),
 		Metadata: map[string]any{"description": "How to.", "weight": 5, "type": "reference"}, Blocks: []document.Block{{Kind: document.Paragraph, Text: "Text."}},
 	}
