@@ -8,6 +8,12 @@ const (
 	fullRow    = 60
 )
 
+// maxLevels is how many rows of groups may stand above the names of the columns.
+const maxLevels = 3
+
+// maxUnit is the longest text of a row of units below a header.
+const maxUnit = 8
+
 // head is the header of a table.
 type head struct {
 	preface int      // rows that stand above it and are not of the table
@@ -18,37 +24,71 @@ type head struct {
 // head finds the header of a table with these columns.
 func (t *Tables) head(list []row, used []int) head {
 	for i := range min(len(list)-1, maxPreface) {
-		grouped := i > 0 && t.groups(list, i-1, used)
-		if t.isHeader(list, i, used) && t.filled(list, i, grouped, used) >= fullRow {
-			if grouped {
-				return head{preface: i - 1, rows: 2, cells: t.joinHeaders(&list[i-1], &list[i], used)}
-			}
-			return head{preface: i, rows: 1, cells: t.textsOf(&list[i], used)}
+		top := t.topOf(list, i, used)
+		if t.isHeader(list, i, used) && t.filled(list, top, i, used) >= fullRow {
+			return t.headOf(list, top, i, used)
 		}
-		if t.filled(list, i, false, used) >= fullRow && !t.groups(list, i, used) {
+		if t.filled(list, i, i, used) >= fullRow && !t.groups(list, i, i+1, used) {
+			if t.areUnits(list, i+1, used) {
+				return t.headOf(list, top, i+1, used)
+			}
 			break
 		}
 	}
 	switch {
 	case len(list) == 1:
-	case t.words(&list[0]) && len(list) > 2 && len(t.merged[list[0].number]) > 0 && t.words(&list[1]) && t.groups(list, 0, used):
-		return head{rows: 2, cells: t.joinHeaders(&list[0], &list[1], used)}
+	case t.words(&list[0]) && len(list) > 2 && len(t.merged[list[0].number]) > 0 && t.words(&list[1]) && t.groups(list, 0, 1, used):
+		return t.headOf(list, 0, 1, used)
 	case !t.words(&list[0]):
 		return head{cells: letterHeader(used)}
 	}
 	return head{rows: 1, cells: t.textsOf(&list[0], used)}
 }
 
-// filled returns how much of the columns a row fills, with the row above it where that is part of the header, in percent.
-// The first column, of the names of the rows, needs no name itself.
-func (t *Tables) filled(list []row, i int, withAbove bool, used []int) int {
-	n := 0
+// topOf returns the first of the rows of groups above the names of columns.
+func (t *Tables) topOf(list []row, names int, used []int) int {
+	top := names
+	for top > 0 && names-top < maxLevels && t.groups(list, top-1, names, used) {
+		top--
+	}
+	return top
+}
+
+// headOf makes a header of some rows.
+func (t *Tables) headOf(list []row, top, bottom int, used []int) head {
+	cells := t.textsOf(&list[bottom], used)
+	for i := bottom - 1; i >= top; i-- {
+		cells = t.joinHeaders(&list[i], cells, used)
+	}
+	return head{preface: top, rows: bottom - top + 1, cells: cells}
+}
+
+// areUnits reports a row of short texts between the names of columns and their numbers, with nothing in the first column.
+func (t *Tables) areUnits(list []row, i int, used []int) bool {
+	if i+1 >= len(list) || t.rows.at(&list[i], used[0]) != "" || !t.words(&list[i-1]) || !t.isHeader(list, i, used) {
+		return false
+	}
 	for _, column := range used {
-		if t.rows.at(&list[i], column) != "" || withAbove && t.rows.at(&list[i-1], column) != "" {
-			n++
+		if text := t.rows.at(&list[i], column); kindOf(text) > word || len(text) > maxUnit || text != "" && t.rows.at(&list[i-1], column) == "" {
+			return false
 		}
 	}
-	if len(used) > 1 && n < len(used) && t.rows.at(&list[i], used[0]) == "" {
+	return true
+}
+
+// filled returns how much of the columns the rows from top to bottom fill, in percent. The first column, of the names of
+// the rows, needs no name itself.
+func (t *Tables) filled(list []row, top, bottom int, used []int) int {
+	n := 0
+	for _, column := range used {
+		for i := top; i <= bottom; i++ {
+			if t.rows.at(&list[i], column) != "" {
+				n++
+				break
+			}
+		}
+	}
+	if len(used) > 1 && n < len(used) && t.rows.at(&list[bottom], used[0]) == "" {
 		n++
 	}
 	return n * 100 / len(used)
@@ -61,41 +101,59 @@ func (t *Tables) isHeader(list []row, i int, used []int) bool {
 	for below < len(list)-1 && below < i+sampleRows && list[below].count(2) < 2 && len(used) > 1 {
 		below++ // the name of a group of rows
 	}
-	figures, sequence, years, other, previous := 0, 0, 0, 0, 0
+	figures, years, other := 0, 0, 0
+	var sequence, under []int
 	for _, column := range used {
-		text, under := t.rows.at(&list[i], column), t.rows.at(&list[below], column)
-		underKind := kindOf(under)
-		if underKind > word {
+		text, below := t.rows.at(&list[i], column), t.rows.at(&list[below], column)
+		belowKind := kindOf(below)
+		if belowKind > word {
 			figures++
 		}
 		switch kindOf(text) {
 		case blank, word:
+			continue
 		case moment:
-			if underKind == moment {
+			if belowKind == moment {
 				return false
 			}
+			continue
 		case number:
-			value, plain := period(text)
-			switch {
-			case isYear(text):
-				years++
-			case plain && (sequence == 0 || value == previous+1):
-				sequence++
-			default:
-				return false
-			}
-			if under != "" && (isYear(text) && !isYear(under) || !isYear(text) && under != text) {
+		}
+		value, plain := period(text)
+		switch {
+		case isYear(text):
+			years++
+			if below != "" && !isYear(below) {
 				other++
 			}
-			previous = value
+		case plain:
+			sequence = append(sequence, value)
+			if value, plain := period(below); plain {
+				under = append(under, value)
+			}
+		default:
+			return false
 		}
 	}
-	return figures > 0 && sequence != 1 && sequence != 2 && (years+sequence == 0 || other > 0)
+	if figures == 0 || years > 0 && other == 0 {
+		return false
+	}
+	return len(sequence) == 0 || isSequence(sequence) && kindOf(t.rows.at(&list[i], used[0])) <= word && !isSequence(under)
 }
 
-// groups reports a row of names for groups of columns, whose own names are in the row below.
-func (t *Tables) groups(list []row, i int, used []int) bool {
-	if i+1 >= len(list) || !t.words(&list[i+1]) || len(used) < 3 {
+// isSequence reports at least three numbers that follow each other.
+func isSequence(values []int) bool {
+	for i := 1; i < len(values); i++ {
+		if values[i] != values[i-1]+1 {
+			return false
+		}
+	}
+	return len(values) > 2
+}
+
+// groups reports a row of names for groups of columns, whose own names are in the rows below, down to that of the names.
+func (t *Tables) groups(list []row, i, names int, used []int) bool {
+	if names >= len(list) || !t.words(&list[i+1]) || len(used) < 3 {
 		return false
 	}
 	named := 0
@@ -116,13 +174,17 @@ func (t *Tables) groups(list []row, i int, used []int) bool {
 			return true
 		}
 	}
-	return named > 0 && !prefix && t.covered(list, i, used)
+	return named > 0 && !prefix && t.covered(list, i, names, used)
 }
 
-// covered reports that the row below has a text in each column for which a row of groups has none.
-func (t *Tables) covered(list []row, i int, used []int) bool {
+// covered reports that there is a name for each column, or a group.
+func (t *Tables) covered(list []row, top, names int, used []int) bool {
 	for _, column := range used {
-		if t.rows.at(&list[i], column) == "" && t.rows.at(&list[i+1], column) == "" {
+		named := false
+		for i := top; i <= names && !named; i++ {
+			named = t.rows.at(&list[i], column) != ""
+		}
+		if !named {
 			return false
 		}
 	}
@@ -130,12 +192,12 @@ func (t *Tables) covered(list []row, i int, used []int) bool {
 }
 
 // joinHeaders joins the names of groups with those of the columns.
-func (t *Tables) joinHeaders(groups, names *row, used []int) []string {
+func (t *Tables) joinHeaders(groups *row, names []string, used []int) []string {
 	header := make([]string, len(used))
 	merged := t.merged[groups.number]
 	carried := ""
 	for i, column := range used {
-		group, name := t.rows.at(groups, column), t.rows.at(names, column)
+		group, name := t.rows.at(groups, column), names[i]
 		switch {
 		case group != "":
 			carried = group

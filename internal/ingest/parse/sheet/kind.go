@@ -10,6 +10,7 @@ const (
 	word
 	number
 	moment // a date, a time, or both
+	code   // a word with digits; only finerKind tells it
 )
 
 // maxNumber is the longest text that may be a number or a date.
@@ -49,6 +50,15 @@ func kindOf(text string) kind {
 		return number
 	}
 	return word
+}
+
+// finerKind is kindOf that tells words with digits apart.
+func finerKind(text string) kind {
+	k := kindOf(text)
+	if k == word && len(text) <= maxNumber && strings.ContainsAny(text, "0123456789") {
+		return code
+	}
+	return k
 }
 
 // isFigure reports what can stand between the first and the last digit of a number.

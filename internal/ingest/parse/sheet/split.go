@@ -33,10 +33,24 @@ func (t *Tables) split(list []row) [][]row {
 	return parts
 }
 
+// tally counts what the cells of a column look like: numbers and dates, texts with digits such as codes, other texts.
+type tally struct{ figures, codes, words int }
+
+// typical returns what most cells look like.
+func (c tally) typical() kind {
+	switch {
+	case c.figures > c.codes+c.words:
+		return number
+	case c.codes > c.figures+c.words:
+		return code
+	}
+	return word
+}
+
 // shape is what the columns of a table look like.
 type shape struct {
 	first   int
-	columns []struct{ words, figures int }
+	columns []tally
 	widest  int // the most cells of a row
 }
 
@@ -48,9 +62,12 @@ func (t *Tables) learn(s *shape, line *row) {
 		}
 		cells++
 		at := &s.columns[t.rows.columnOf(line, i)-s.first]
-		if kindOf(cell) == word {
+		switch finerKind(cell) {
+		case word:
 			at.words++
-		} else {
+		case code:
+			at.codes++
+		case blank, number, moment:
 			at.figures++
 		}
 	}
@@ -77,11 +94,14 @@ func (t *Tables) goesOn(before []row, closeRows int, after []row, gap int) bool 
 	if t.same(lead, following) {
 		return false
 	}
-	s := shape{first: first, columns: make([]struct{ words, figures int }, last-first+1)}
+	s := shape{first: first, columns: make([]tally, last-first+1)}
 	for n := range sample {
 		if line := &sample[n]; line.number != lead.number || len(sample) == 1 {
 			t.learn(&s, line)
 		}
+	}
+	if t.isTotal(&s, following, last) {
+		return true
 	}
 	if following.count(s.widest)*2 < s.widest {
 		return false
@@ -98,13 +118,20 @@ func (t *Tables) alike(s *shape, before []row, closeRows int, after []row, gap i
 	for n := range after {
 		agree, against := 0, 0
 		for i, column := range s.columns {
-			if column.figures <= column.words {
+			typical := column.typical()
+			if typical == word {
 				continue
 			}
 			typed = true
-			switch kindOf(t.rows.at(&after[n], s.first+i)) {
+			switch finerKind(t.rows.at(&after[n], s.first+i)) {
 			case number, moment:
 				agree++
+			case code:
+				if typical == code {
+					agree++
+				} else {
+					against++
+				}
 			case word:
 				against++
 			case blank:
@@ -123,6 +150,14 @@ func (t *Tables) alike(s *shape, before []row, closeRows int, after []row, gap i
 		}
 	}
 	return len(before) >= longTable || closeRows == 1 && len(after) == 1
+}
+
+// isTotal reports a row that has less cells than those of the table, but ends as they do: "Total" and a number in the last
+// column.
+func (t *Tables) isTotal(s *shape, line *row, last int) bool {
+	begin, end := t.rows.extent([]row{*line})
+	fewer := begin > s.first || line.count(s.widest)*2 < s.widest
+	return fewer && end == last && s.columns[last-s.first].typical() == number && kindOf(t.rows.at(line, last)) > word
 }
 
 // firstWide returns the index of the first row with several cells, -1 for none.
@@ -145,12 +180,13 @@ func (t *Tables) words(line *row) bool {
 	return true
 }
 
-// same reports two rows with the same texts in the same columns.
+// same reports two rows most of whose texts are the same in the same columns.
 func (t *Tables) same(a, b *row) bool {
+	equal := 0
 	for i, cell := range a.cells {
-		if cell != "" && t.rows.at(b, t.rows.columnOf(a, i)) != cell {
-			return false
+		if cell != "" && t.rows.at(b, t.rows.columnOf(a, i)) == cell {
+			equal++
 		}
 	}
-	return a.count(len(a.cells)) == b.count(len(b.cells))
+	return equal > 1 && 3*equal >= 2*max(a.count(len(a.cells)), b.count(len(b.cells)))
 }

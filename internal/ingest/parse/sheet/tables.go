@@ -21,12 +21,14 @@ const (
 // and lines of a single cell above or below a table as paragraphs.
 //
 // Empty rows part tables. But a table goes on after one or two empty rows when what follows stands in the same columns and
-// has numbers and dates where the table has them; where all is text, only after one empty row, when the table has several
-// rows already. A row that repeats the header begins a new table.
+// has numbers, dates and codes where the table has them, or is a total in its last columns; where all is text, only after
+// one empty row, when the table has several rows already. A row that repeats the header begins a new table. Tables side by
+// side are one, unless the file marks them: an empty column more often spaces the columns of a single one.
 //
-// The header of a table is its first row of texts above rows with numbers. A row of groups above it ("Sales" over "Q1"
-// and "Q2") is joined to it: "Sales / Q1". Years, dates and numbers in sequence are fine in a header. A table whose first
-// row is like all others has the letters of its columns as header. Columns without any text are dropped.
+// The header of a table is its first row of texts above rows with numbers. Rows of groups above it ("Sales" over "Q1" and
+// "Q2") and a row of units below it are joined to it: "Sales / Q1". Years, dates and numbers in sequence are fine in a
+// header. A table whose first row is like all others has the letters of its columns as header. Columns without any text
+// are dropped.
 //
 // It is for one goroutine.
 type Tables struct {

@@ -78,7 +78,20 @@ func TestTablesAreLaidOut(t *testing.T) {
 		"far to the right":        {strings.Repeat(";", 700) + "Name;Count\n" + strings.Repeat(";", 700) + "Nuts;5", "| Name | Count |\n| --- | --- |\n| Nuts | 5 |"},
 		"columns far apart":       {"Name" + strings.Repeat(";", 700) + "Count\nNuts" + strings.Repeat(";", 700) + "5", "| Name | Count |\n| --- | --- |\n| Nuts | 5 |"},
 		"an empty sheet":          {"\n;;\n", ""},
-		"groups with their name":  {"Item;Qty;Price\nFruit\nApple;2;3.5\nPear;3;4.5\nNuts\nHazel;5;1.5", "| Item | Qty | Price |\n| --- | --- | --- |\n| Fruit |  |  |\n| Apple | 2 | 3.5 |\n| Pear | 3 | 4.5 |\n| Nuts |  |  |\n| Hazel | 5 | 1.5 |"},
+		"units below the header":  {"Part;Length;Weight\n;mm;kg\nBolt;30;0.1", "| Part | Length / mm | Weight / kg |\n| --- | --- | --- |\n| Bolt | 30 | 0.1 |"},
+		"three rows of header": {
+			";;2023;;2024;\n;;H1;H2;H1;H2\nRegion;Product;EUR;EUR;EUR;EUR\nNorth;A;1;2;3;4",
+			"| Region | Product | 2023 / H1 / EUR | 2023 / H2 / EUR | 2024 / H1 / EUR | 2024 / H2 / EUR |\n| --- | --- | --- | --- | --- | --- |\n| North | A | 1 | 2 | 3 | 4 |",
+		},
+		"totals behind an empty row": {
+			"Pos;Item;Count;Price\n1;Bolt;3;4.50\n2;Nut;4;5.50\n\n;;Total;10.00\n\nPay soon",
+			"| Pos | Item | Count | Price |\n| --- | --- | --- | --- |\n| 1 | Bolt | 3 | 4.50 |\n| 2 | Nut | 4 | 5.50 |\n|  |  | Total | 10.00 |\n\nPay soon",
+		},
+		"nearly the same header again": {"Assets;2022;2021\nLand;5;6\n\nDebts;2022;2021\nLoan;7;8", "| Assets | 2022 | 2021 |\n| --- | --- | --- |\n| Land | 5 | 6 |\n\n| Debts | 2022 | 2021 |\n| --- | --- | --- |\n| Loan | 7 | 8 |"},
+		"codes go on":                  {"Name;Phone\nAnna;555-0101\nBert;555-0102\n\nCaro;555-0103", "| Name | Phone |\n| --- | --- |\n| Anna | 555-0101 |\n| Bert | 555-0102 |\n| Caro | 555-0103 |"},
+		"a matrix":                     {"0;1;2;3\n4;5;6;7\n8;9;10;11", "| A | B | C | D |\n| --- | --- | --- | --- |\n| 0 | 1 | 2 | 3 |\n| 4 | 5 | 6 | 7 |\n| 8 | 9 | 10 | 11 |"},
+		"money is a number":            {"Item;Price\nBolt;€ 3.50\nNut;1'000.00 CHF\n\nPin;-3 $", "| Item | Price |\n| --- | --- |\n| Bolt | € 3.50 |\n| Nut | 1'000.00 CHF |\n| Pin | -3 $ |"},
+		"groups with their name":       {"Item;Qty;Price\nFruit\nApple;2;3.5\nPear;3;4.5\nNuts\nHazel;5;1.5", "| Item | Qty | Price |\n| --- | --- | --- |\n| Fruit |  |  |\n| Apple | 2 | 3.5 |\n| Pear | 3 | 4.5 |\n| Nuts |  |  |\n| Hazel | 5 | 1.5 |"},
 	} {
 		if got := markdown(test.source); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
