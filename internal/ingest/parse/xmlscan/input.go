@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-const bufferSize = 64 << 10
+const bufferSize = 32 << 10
 
 // input holds what has been read of a document and not yet been scanned. The token that is being read stays in the
 // buffer as a whole, so that its parts need no copies: positions inside it are counted from at, which moves only

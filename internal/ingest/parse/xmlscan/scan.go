@@ -60,7 +60,7 @@ type Scanner struct {
 
 // New makes a scanner for UTF-8, UTF-16 with a byte order mark, or the single-byte encoding that the XML declaration names.
 func New(r io.Reader) *Scanner {
-	s := &Scanner{input: input{source: decoded(bufio.NewReaderSize(r, bufferSize)), buffer: make([]byte, 0, bufferSize)}}
+	s := &Scanner{input: input{source: decoded(bufio.NewReaderSize(r, 512)), buffer: make([]byte, 0, bufferSize)}}
 	s.last = &s.fallback
 	return s
 }
