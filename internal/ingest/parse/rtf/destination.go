@@ -132,7 +132,7 @@ func (r *reader) fieldResult() {
 	if link != "" {
 		s.link = link
 	}
-	if page && s.flow.kind == flowHeader {
+	if page && s.flow.framed {
 		s.flow.paged = true
 		s.hidden = true
 	}

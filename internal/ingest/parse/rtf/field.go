@@ -95,9 +95,10 @@ func (s *shape) description() string {
 func (r *reader) describe() {
 	text := r.shape.description()
 	s := &r.state
-	if text == "" || s.hidden || s.deleted || r.html != nil {
+	if text == "" || text == r.described || s.hidden || s.deleted || r.html != nil {
 		return
 	}
+	r.described = text // the parts of one drawing have the same
 	r.flush()
 	if !s.flow.started {
 		r.startParagraph(s.flow)

@@ -20,6 +20,7 @@ const (
 // flow is where paragraphs go: the body, a note, a header, a text box. The zero value is an empty body.
 type flow struct {
 	kind   flowKind
+	framed bool // it is a header or footer, or a text box in one
 	main   stream
 	table  table
 	nested table // of all depths below the first
@@ -262,7 +263,7 @@ func (r *reader) endTable(f *flow) {
 func (r *reader) enter(kind flowKind) {
 	r.flush()
 	s := &r.state
-	s.flow = &flow{kind: kind}
+	s.flow = &flow{kind: kind, framed: kind == flowHeader || s.flow.framed}
 	s.dest, s.own = destText, true
 	s.paragraph = plainParagraph()
 	s.bold, s.italic, s.hidden, s.link, s.reference = false, false, false, "", false

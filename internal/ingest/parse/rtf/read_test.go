@@ -82,7 +82,7 @@ func TestTextBecomesBlocks(t *testing.T) {
 			"a b\n\n> Ann: Why?\n\nc"},
 		"footnotes": {`a{\super\chftn}{\*\footnote\chftn\pard\plain one\par two}.\par\pard\s1 H\par\pard b{\footnote three}\par`,
 			"a[1].\n\n- [1] one\n  two\n\n# H\n\nb[2]\n\n- [2] three"},
-		"headers": {`{\header\pard Guide\par}{\footer\pard Page {\field{\*\fldinst PAGE}{\fldrslt 3}}\par Draft\par}{\headerf Guide}a\par`, "a\n\nGuide\nDraft"},
+		"headers": {`{\header\pard Guide\par}{\footer\pard Page {\field{\*\fldinst PAGE}{\fldrslt 3}}\par Draft\par{\shp{\*\shpinst{\shptxt Page {\field{\*\fldinst PAGE}{\fldrslt 3}}\par}}}}{\headerf Guide}a\par`, "a\n\nGuide\nDraft"},
 		"link": {`see {\field{\*\fldinst{HYPERLINK "https://example.org/a(b)?c=1" \\o "tip"}}{\fldrslt{\ul the page}}}.\par`,
 			"see [the page](https://example.org/a%28b%29?c=1)."},
 		"link to a place":  {`{\field{\*\fldinst HYPERLINK \\l "x"}{\fldrslt here}} {\field{\*\fldinst HYPERLINK "http://e.org" \\l "y"}{\fldrslt there}}\par`, "here [there](http://e.org#y)"},

@@ -126,20 +126,22 @@ type reader struct {
 	list              *listDefinition
 	listID            int
 
-	info     info
-	author   string
-	shape    shape
-	title    string
-	root     *flow
-	notes    []string // of the section
-	settled  int      // how many of them were there when the paragraph began
-	noted    int
-	headers  []string
-	breaks   int
-	section  bool // a section has ended, so that the next one begins on a new page
-	broken   []string
-	monoText int
-	allText  int
+	info   info
+	author string
+	shape  shape
+	// described is the description of the last picture that has one.
+	described string
+	title     string
+	root      *flow
+	notes     []string // of the section
+	settled   int      // how many of them were there when the paragraph began
+	noted     int
+	headers   []string
+	breaks    int
+	section   bool // a section has ended, so that the next one begins on a new page
+	broken    []string
+	monoText  int
+	allText   int
 }
 
 // place is where text goes, and what it looks like.

@@ -8,7 +8,7 @@ import (
 
 // blockCost is what a block, a cell or a change of the look counts for beside its text, so that a file of nothing but
 // marks has its limit too.
-const blockCost = 24
+const blockCost = 48
 
 // stream collects the blocks of the text, of a cell or of a note, and joins the neighbours that are one list, one piece of
 // code or one quotation. The zero value is empty.

@@ -19,8 +19,8 @@ const (
 
 // cellDefinition is what a row's definition says of a cell.
 type cellDefinition struct {
-	right         int  // its right edge in twips
-	merged, below bool // goes on from the cell at its left, or above
+	right int  // its right edge in twips
+	below bool // goes on from the cell above
 }
 
 // table collects the rows of one table. The zero value is empty.

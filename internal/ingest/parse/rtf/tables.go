@@ -23,9 +23,14 @@ const (
 type style struct {
 	number  int
 	name    []byte
-	based   int // -1 for none
-	outline int // -1 where it does not say
-	other   bool
+	based   int  // -1 for none
+	outline int  // -1 where it does not say
+	other   bool // it is one of characters or tables
+
+	// What it means, once it is resolved.
+	level    int
+	role     role
+	resolved bool
 }
 
 // bodyLevel is the outline level of text that is no heading.
@@ -34,6 +39,17 @@ const bodyLevel = 9
 // meaning follows what a style is based on until one says what its paragraphs are: the level of a heading, counted from 1, or
 // 0, and a role.
 func (r *reader) meaning(number int) (level int, as role) {
+	if s := r.styles[number]; s != nil {
+		if !s.resolved {
+			s.level, s.role = r.resolveStyle(number)
+			s.resolved = true
+		}
+		return s.level, s.role
+	}
+	return 0, roleText
+}
+
+func (r *reader) resolveStyle(number int) (level int, as role) {
 	outline := -1
 	for range 20 {
 		s := r.styles[number]

@@ -116,7 +116,7 @@ func (r *reader) special(name string) {
 	case "nestrow":
 		r.endRow(f, true)
 	case "chpgn":
-		f.paged = f.kind == flowHeader
+		f.paged = f.framed
 	}
 }
 

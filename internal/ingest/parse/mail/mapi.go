@@ -1,0 +1,250 @@
+package mail
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/cfb"
+)
+
+// Properties of messages, recipients and attachments (MS-OXPROPS).
+const (
+	propMessageClass       = 0x001A
+	propSubject            = 0x0037
+	propSubmitTime         = 0x0039
+	propSubjectPrefix      = 0x003D
+	propRepresentingName   = 0x0042
+	propRepresentingMail   = 0x0065
+	propTopic              = 0x0070
+	propTransportHeaders   = 0x007D
+	propRecipientType      = 0x0C15
+	propSenderName         = 0x0C1A
+	propSenderMail         = 0x0C1F
+	propDisplayCc          = 0x0E03
+	propDisplayTo          = 0x0E04
+	propDeliveryTime       = 0x0E06
+	propNormalizedSubject  = 0x0E1D
+	propBody               = 0x1000
+	propReportText         = 0x1001
+	propRTF                = 0x1009
+	propHTML               = 0x1013
+	propMessageID          = 0x1035
+	propInReplyTo          = 0x1042
+	propDisplayName        = 0x3001
+	propMail               = 0x3003
+	propCreationTime       = 0x3007
+	propAttachData         = 0x3701
+	propAttachName         = 0x3704
+	propAttachMethod       = 0x3705
+	propAttachLongName     = 0x3707
+	propAttachMediaType    = 0x370E
+	propAttachContentID    = 0x3712
+	propAttachFlags        = 0x3714
+	propSMTP               = 0x39FE
+	propHomePhone          = 0x3A09
+	propBusinessPhone      = 0x3A08
+	propCompany            = 0x3A16
+	propJobTitle           = 0x3A17
+	propDepartment         = 0x3A18
+	propMobilePhone        = 0x3A1C
+	propInternetCodePage   = 0x3FDE
+	propLocale             = 0x3FF1
+	propMessageCodePage    = 0x3FFD
+	propSenderSMTP         = 0x5D01
+	propRepresentingSMTP   = 0x5D02
+	propAttachHidden       = 0x7FFE
+	firstNamedProperty     = 0x8000
+	propertyBytes          = "0102"
+	propertyUnicode        = "001f"
+	propertyText           = "001e"
+	attachFlagInPage       = 4
+	attachMethodByValue    = 1
+	attachMethodMessage    = 5
+	attachMethodOLE        = 6
+	recipientTo            = 1
+	recipientCc            = 2
+	propertyEntry          = 16
+	headOfMessage          = 32 // bytes before the properties of the message that the file is
+	headOfEmbedded         = 24 // of one in an attachment
+	headOfPart             = 8  // of a recipient or attachment
+	defaultCodePage        = 1252
+	maxPropertiesOfStorage = 10_000
+)
+
+// messageFile is an open file of Outlook.
+type messageFile struct {
+	file *cfb.File
+	// folders are the storages in each storage, in the order of their names.
+	folders map[string][]string
+	named   map[namedProperty]uint16
+	err     error // the budget was overdrawn
+}
+
+// openMessage opens a file. The errors are those of cfb.Open.
+func openMessage(in document.Source) (*messageFile, error) {
+	file, err := cfb.Open(in.Content, outlookName, in.Budget)
+	if err != nil {
+		return nil, err
+	}
+	m := &messageFile{file: file, folders: make(map[string][]string)}
+	known := make(map[string]bool)
+	for _, name := range file.Names() {
+		folder, _, found := cutLast(name)
+		for found && !known[folder] {
+			known[folder] = true
+			parent, _, more := cutLast(folder)
+			m.folders[parent] = append(m.folders[parent], folder)
+			folder, found = parent, more
+		}
+	}
+	for _, folders := range m.folders {
+		slices.Sort(folders) // they are numbered
+	}
+	return m, nil
+}
+
+// cutLast parts a path from its last name.
+func cutLast(path string) (folder, name string, found bool) {
+	at := strings.LastIndexByte(path, '/')
+	if at < 0 {
+		return "", path, false
+	}
+	return path[:at], path[at+1:], true
+}
+
+// read returns a stream, nil where there is none that can be read.
+func (m *messageFile) read(path string) []byte {
+	if m.err != nil || !m.file.Has(path) {
+		return nil
+	}
+	content, err := m.file.Read(path)
+	if limit := (*document.LimitError)(nil); errors.As(err, &limit) {
+		m.err = err
+	}
+	return content
+}
+
+// storage holds the properties of a message, recipient or attachment.
+type storage struct {
+	message *messageFile
+	path    string
+	fixed   map[uint16][8]byte
+	page    int // code page of texts that are not in Unicode
+}
+
+// open reads the properties of a storage, "" for that of the file.
+func (m *messageFile) open(path string, head, page int) *storage {
+	s := &storage{message: m, path: path, fixed: make(map[uint16][8]byte), page: page}
+	data := m.read(s.join("__properties_version1.0"))
+	data = data[min(head, len(data)):]
+	for len(data) >= propertyEntry && len(s.fixed) < maxPropertiesOfStorage {
+		s.fixed[binary.LittleEndian.Uint16(data[2:])] = [8]byte(data[8:16])
+		data = data[propertyEntry:]
+	}
+	return s
+}
+
+func (s *storage) join(name string) string {
+	if s.path == "" {
+		return name
+	}
+	return s.path + "/" + name
+}
+
+func (s *storage) stream(id uint16, kind string) []byte {
+	return s.message.read(s.join(fmt.Sprintf("__substg1.0_%04x%s", id, kind)))
+}
+
+// bytes returns a property of bytes.
+func (s *storage) bytes(id uint16) []byte { return s.stream(id, propertyBytes) }
+
+// text returns a property of text, "" when there is none.
+func (s *storage) text(id uint16) string {
+	if text := s.stream(id, propertyUnicode); len(text) > 0 {
+		return strings.TrimRight(clean(cfb.DecodeUTF16(text)), "\x00")
+	}
+	if text := s.stream(id, propertyText); len(text) > 0 {
+		return clean(cfb.Decode(s.page, text))
+	}
+	return ""
+}
+
+// line is text on one line.
+func (s *storage) line(ids ...uint16) string {
+	for _, id := range ids {
+		if text := oneLine(s.text(id)); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// long returns a property that is a number, 0 when there is none.
+func (s *storage) long(id uint16) int {
+	value := s.fixed[id]
+	return int(int32(binary.LittleEndian.Uint32(value[:]))) //nolint:gosec // as MS-OXCDATA has it
+}
+
+// time returns a property that is a time, zero when there is none.
+func (s *storage) time(ids ...uint16) time.Time {
+	for _, id := range ids {
+		if value, found := s.fixed[id]; found {
+			if at := cfb.FileTime(binary.LittleEndian.Uint64(value[:])); !at.IsZero() {
+				return plausible(at.UTC())
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// codePage returns that of texts, and of pages where they say nothing else.
+func (s *storage) codePages() (text, page int) {
+	text, page = s.long(propMessageCodePage), s.long(propInternetCodePage)
+	if text == 0 || text == 1200 {
+		text = page
+	}
+	if text == 0 || text == 1200 {
+		text = pageOfLocale(s.long(propLocale))
+	}
+	return text, page
+}
+
+// pageOfLocale returns the code page of a language (MS-LCID).
+func pageOfLocale(locale int) int {
+	switch locale {
+	case 0x0804, 0x1004:
+		return 936
+	case 0x0404, 0x0C04:
+		return 950
+	}
+	switch locale & 0x3FF {
+	case 0x01:
+		return 1256
+	case 0x05, 0x0E, 0x15, 0x18, 0x1A, 0x1B, 0x24:
+		return 1250
+	case 0x02, 0x19, 0x22, 0x23:
+		return 1251
+	case 0x08:
+		return 1253
+	case 0x0D:
+		return 1255
+	case 0x11:
+		return 932
+	case 0x12:
+		return 949
+	case 0x1E:
+		return 874
+	case 0x1F:
+		return 1254
+	case 0x25, 0x26, 0x27:
+		return 1257
+	case 0x2A:
+		return 1258
+	}
+	return defaultCodePage
+}
