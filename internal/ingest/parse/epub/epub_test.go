@@ -26,7 +26,7 @@ func page(_ context.Context, _, mediaType string, content []byte) (*document.Dra
 	var text strings.Builder
 	kind, level, hidden := document.Paragraph, 0, 0
 	flush := func() {
-		if line := strings.Join(strings.Fields(text.String()), " "); line != "" {
+		if line := strings.ToValidUTF8(strings.Join(strings.Fields(text.String()), " "), "?"); line != "" {
 			block := document.Block{Kind: kind, Level: level, Text: line, Page: 9}
 			if kind == document.Heading {
 				block.Anchor = strings.ToLower(strings.ReplaceAll(line, " ", "-"))

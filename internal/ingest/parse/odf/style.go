@@ -201,8 +201,8 @@ func (s *styles) resolve(made *style) {
 			}
 			if !made.listSet {
 				made.judge(made.name)
-	made.judge(made.display)
-	made.list, made.listSet = at.list, at.listSet
+				made.judge(made.display)
+				made.list, made.listSet = at.list, at.listSet
 			}
 			made.hidden.inherit(at.hidden)
 			made.bold.inherit(at.bold)
