@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -11,143 +12,282 @@ import (
 	"magpie/internal/ingest/parse/xmlscan"
 )
 
-// readXML reads XML. Feeds become their entries, pictures their titles, lists of addresses lists; documents of a known
-// kind (DocBook, DITA, JATS, TEI), and of any kind whose text stands for the most part in elements that are named like
-// paragraphs and titles, become prose. All other XML is data and stays code, so that attributes are not lost.
-func readXML(ctx context.Context, r request) (*document.Draft, error) {
-	survey, err := surveyXML(ctx, r.text)
-	var syntax *xmlscan.SyntaxError
-	if errors.As(err, &syntax) {
-		found, codeErr := readCode(ctx, xmlAsCode(r))
-		if codeErr != nil {
-			return nil, codeErr
-		}
-		found.Extra["structure_error"] = document.Truncate(syntax.Error(), 200)
-		return found, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case survey.root == "html":
-		return readHTML(ctx, r)
-	case survey.root == "rss", survey.root == "feed", survey.root == "RDF" && survey.items > 0:
-		return readFeed(ctx, r)
-	case survey.isProse(), survey.root == "svg", survey.root == "urlset", survey.root == "sitemapindex", survey.root == "opml":
-		w := xmlWriter{ctx: ctx, scanner: xmlscan.New(strings.NewReader(r.text)), anchors: make(document.Anchors)}
-		if err := w.document(); err != nil {
-			return nil, err
-		}
-		if len(w.blocks) > 0 {
-			return &document.Draft{Blocks: w.blocks, Meta: w.meta, Language: w.language, Prose: true, DocType: "document"}, nil
-		}
-	}
-	return readCode(ctx, xmlAsCode(r))
-}
-
-// xmlAsCode is a request that reads XML as data.
-func xmlAsCode(r request) request {
-	r.format.language, r.format.docType = "xml", "config"
-	return r
-}
-
-// xmlSurvey is what one pass over a document tells of its kind.
-type xmlSurvey struct {
-	root         string
-	prose, other int // letters in elements named like paragraphs and titles, and in others
-	items        int // elements named item
-}
-
-// isProse reports documents that are mostly paragraphs.
-func (s *xmlSurvey) isProse() bool { return s.prose > 40 && s.prose > 2*s.other }
-
-func surveyXML(ctx context.Context, text string) (*xmlSurvey, error) {
-	s := &xmlSurvey{}
-	scanner := xmlscan.New(strings.NewReader(text))
-	within := 0 // depth of the outermost element of prose, 0 outside
-	for step := 0; ; step++ {
-		if step%1024 == 0 && ctx.Err() != nil {
-			return nil, fmt.Errorf("parse XML: %w", ctx.Err())
-		}
-		kind, err := scanner.Next()
-		if errors.Is(err, io.EOF) {
-			return s, nil
-		}
-		if err != nil {
-			return s, err // the caller tells syntax errors apart
-		}
-		switch kind {
-		case xmlscan.Start:
-			if s.root == "" {
-				s.root = scanner.Name()
-			}
-			if scanner.Name() == "item" {
-				s.items++
-			}
-			if role := xmlRole(scanner.Name()); within == 0 && (role == xmlParagraph || role == xmlTitle || role == xmlCode) {
-				within = scanner.Depth()
-			}
-		case xmlscan.End:
-			if scanner.Depth() < within {
-				within = 0
-			}
-		case xmlscan.Text:
-			if n := len(strings.TrimSpace(scanner.Text())); within > 0 {
-				s.prose += n
-			} else {
-				s.other += n
-			}
-		}
-	}
-}
-
-// role is what elements of a name are in the document formats that this reader knows by their common words.
-type role uint8
-
+// Bounds of an XML document of which a tree is built: one with more elements is kept as code, deeper elements are no elements
+// of the tree.
 const (
-	xmlOther role = iota
-	xmlSection
-	xmlTitle
-	xmlParagraph
-	xmlList
-	xmlItem
-	xmlTable
-	xmlRow
-	xmlCell
-	xmlCode
-	xmlQuote
-	xmlMeta // said of the document, no text of it
-	xmlSkip
+	maxXMLNodes = 1 << 19
+	maxXMLDepth = 500
 )
 
-func xmlRole(name string) role {
-	switch strings.ToLower(name) {
-	case "section", "sect1", "sect2", "sect3", "sect4", "sect5", "simplesect", "chapter", "appendix", "part", "preface", "sec", "topic", "concept", "task",
-		"reference", "glossary", "refsect1", "refsect2", "refsect3", "refsection", "refsynopsisdiv", "glossentry", "div", "div1", "div2", "div3":
-		return xmlSection
-	case "title", "subtitle", "head", "heading", "refname", "article-title", "glossterm", "bridgehead":
-		return xmlTitle
-	case "para", "p", "simpara", "formalpara", "shortdesc", "refpurpose", "paragraph", "desc", "abstract", "caption", "l", "note", "tip", "warning",
-		"caution", "important", "term", "dt", "dd", "cmd", "info", "result", "stepresult", "line", "verse", "subject", "text", "outline", "loc":
-		return xmlParagraph
-	case "itemizedlist", "orderedlist", "variablelist", "simplelist", "ul", "ol", "sl", "list", "steps", "procedure", "steps-unordered", "dl", "segmentedlist":
-		return xmlList
-	case "listitem", "li", "list-item", "step", "member", "varlistentry", "sli", "dlentry", "substep":
-		return xmlItem
-	case "table", "informaltable", "simpletable":
-		return xmlTable
-	case "row", "tr", "strow", "sthead":
-		return xmlRow
-	case "entry", "td", "th", "stentry", "cell":
-		return xmlCell
-	case "programlisting", "screen", "codeblock", "literallayout", "pre", "synopsis", "cmdsynopsis", "funcsynopsis", "msgblock", "code-block", "preformat":
-		return xmlCode
-	case "blockquote", "epigraph", "lq", "disp-quote", "cit":
-		return xmlQuote
-	case "articleinfo", "bookinfo", "chapterinfo", "sectioninfo", "refentryinfo", "prolog", "front", "teiheader", "metadata":
-		return xmlMeta
-	case "indexterm", "index", "toc", "style", "script", "defs", "remark", "comment":
-		return xmlSkip
+var errXMLTooLarge = errors.New("the document has too many elements")
+
+// readXML reads an XML document: feeds, outlines, site maps and drawings as what they are, documents of prose (DocBook, DITA,
+// JATS, TEI and others with elements of these names) by their structure, and everything else, which is data, as code, whole.
+// A document counts as prose when at least half of its letters stand in elements that are named like paragraphs, titles and
+// cells are, or in elements that hold both text and elements. Entities that a document type defines are left as they stand.
+func readXML(ctx context.Context, r request) (*document.Draft, error) {
+	root, err := xmlTree(ctx, r.text)
+	switch syntax := (*xmlscan.SyntaxError)(nil); {
+	case errors.As(err, &syntax), errors.Is(err, errXMLTooLarge):
+		found, codeErr := xmlCode(ctx, r)
+		if codeErr == nil {
+			found.Extra["structure_error"] = document.Truncate(err.Error(), 200)
+		}
+		return found, codeErr
+	case err != nil:
+		return nil, err
 	}
-	return xmlOther
+	w := xmlProse{ctx: ctx, anchors: make(document.Anchors), meta: make(map[string]any)}
+	switch root.name {
+	case "html":
+		return readHTML(ctx, r)
+	case "rss", "feed", "rdf":
+		if root.name != "rdf" || root.child("channel") != nil {
+			w.feed(root)
+			return w.draft(), w.err
+		}
+	case "opml":
+		w.outline(root)
+		return w.draft(), w.err
+	case "map", "bookmap":
+		if root.find("topicref") != nil || root.name == "bookmap" {
+			w.outline(root)
+			return w.draft(), w.err
+		}
+	case "urlset", "sitemapindex":
+		w.siteMap(root)
+		return w.draft(), w.err
+	case "svg":
+		w.drawing(root)
+		return w.draft(), w.err
+	}
+	if !isProse(root) {
+		return xmlCode(ctx, r)
+	}
+	w.document(root)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.draft(), nil
+}
+
+// xmlCode keeps a document as code.
+func xmlCode(ctx context.Context, r request) (*document.Draft, error) {
+	r.format.language, r.format.docType = "xml", "config"
+	found, err := readCode(ctx, r)
+	if err == nil {
+		found.Title = r.name // not its first element
+	}
+	return found, err
+}
+
+// xmlNode is an element, or a text where it has no name.
+type xmlNode struct {
+	name     string // in lower case, without prefix
+	attrs    []xmlscan.Attr
+	children []*xmlNode
+	text     string
+}
+
+// xmlTree reads a document into a tree.
+func xmlTree(ctx context.Context, text string) (*xmlNode, error) {
+	if rest, found := strings.CutPrefix(strings.TrimLeft(text, " \t\n"), "<?xml"); found {
+		// The text is UTF-8 already, whatever the declaration says.
+		_, text, _ = strings.Cut(rest, "?>")
+	}
+	scanner := xmlscan.New(strings.NewReader(text))
+	top := &xmlNode{}
+	open := []*xmlNode{top}
+	for nodes := 0; ; {
+		kind, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return top.children[0], nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("parse XML: %w", err)
+		}
+		if nodes++; nodes%1024 == 0 && ctx.Err() != nil {
+			return nil, fmt.Errorf("parse XML: %w", ctx.Err())
+		}
+		if nodes > 2*maxXMLNodes {
+			return nil, errXMLTooLarge
+		}
+		last := open[len(open)-1]
+		switch kind {
+		case xmlscan.Start:
+			if len(open) > maxXMLDepth {
+				open = append(open, last) // the text of what is deeper belongs to the element at the limit
+				continue
+			}
+			node := &xmlNode{name: strings.ToLower(scanner.Name())}
+			if attrs := scanner.Attrs(); len(attrs) > 0 {
+				node.attrs = append(make([]xmlscan.Attr, 0, len(attrs)), attrs...)
+			}
+			last.children = append(last.children, node)
+			open = append(open, node)
+		case xmlscan.End:
+			open = open[:len(open)-1]
+		case xmlscan.Text:
+			if n := len(last.children); n > 0 && last.children[n-1].name == "" {
+				last.children[n-1].text += scanner.Text()
+			} else {
+				last.children = append(last.children, &xmlNode{text: scanner.Text()})
+			}
+		}
+	}
+}
+
+func (n *xmlNode) attr(names ...string) string {
+	for _, name := range names {
+		for i := range n.attrs {
+			if strings.EqualFold(n.attrs[i].Name, name) && n.attrs[i].Value != "" {
+				return n.attrs[i].Value
+			}
+		}
+	}
+	return ""
+}
+
+// child returns the first child of one of the names, nil where there is none.
+func (n *xmlNode) child(names ...string) *xmlNode {
+	if n == nil {
+		return nil
+	}
+	for _, name := range names {
+		for _, child := range n.children {
+			if child.name == name {
+				return child
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the first element of a name below a node.
+func (n *xmlNode) find(name string) *xmlNode {
+	for _, child := range n.children {
+		if child.name == name {
+			return child
+		}
+		if found := child.find(name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// each calls f with all elements of a name below a node, without looking inside of these.
+func (n *xmlNode) each(name string, f func(*xmlNode)) {
+	for _, child := range n.children {
+		if child.name == name {
+			f(child)
+			continue
+		}
+		child.each(name, f)
+	}
+}
+
+// raw returns all text below a node.
+func (n *xmlNode) raw() string {
+	if n == nil {
+		return ""
+	}
+	if len(n.children) == 0 {
+		return n.text
+	}
+	var b strings.Builder
+	n.writeRaw(&b)
+	return b.String()
+}
+
+func (n *xmlNode) writeRaw(b *strings.Builder) {
+	b.WriteString(n.text)
+	for _, child := range n.children {
+		child.writeRaw(b)
+	}
+}
+
+// line returns all text below a node on one line.
+func (n *xmlNode) line() string { return oneLine(unnamed(n.raw())) }
+
+// unnamed replaces the entities of HTML that a document type would define. Those that XML itself has are replaced already.
+func unnamed(text string) string {
+	if !strings.Contains(text, "&") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(text, '&')
+		if at < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		n := entityLength(text[at:])
+		b.WriteString(text[:at])
+		switch entity := text[at : at+n]; entity {
+		case "&amp;", "&lt;", "&gt;", "&quot;", "&apos;", "&":
+			b.WriteString(entity)
+		default:
+			b.WriteString(strings.ReplaceAll(html.UnescapeString(entity), "\u00a0", " "))
+		}
+		text = text[at+n:]
+	}
+}
+
+// mixed reports an element with text of its own beside elements.
+func (n *xmlNode) mixed() bool {
+	text, elements := false, false
+	for _, child := range n.children {
+		if child.name != "" {
+			elements = true
+		} else if strings.TrimSpace(child.text) != "" {
+			text = true
+		}
+	}
+	return text && elements
+}
+
+// isProse decides between prose and data.
+func isProse(root *xmlNode) bool {
+	switch root.name {
+	case "stylesheet", "transform", "schema", "definitions", "project", "plist", "grammar", "xliff", "root", "resources", "kml", "gpx":
+		return false
+	}
+	var all, prose, paragraphs int
+	var count func(node *xmlNode, inProse bool)
+	count = func(node *xmlNode, inProse bool) {
+		if node.name == "" {
+			letters := len(strings.TrimSpace(node.text))
+			all += letters
+			if inProse {
+				prose += letters
+			}
+			return
+		}
+		if kind := xmlKind(node.name); kind == xmlCodeBlock || kind == xmlSkipped {
+			return
+		}
+		if named := isProseName(node.name); named || node.mixed() {
+			inProse = true
+			if named {
+				paragraphs++
+			}
+		}
+		for _, child := range node.children {
+			count(child, inProse)
+		}
+	}
+	count(root, false)
+	return paragraphs > 0 && prose*2 >= all && prose > 0
+}
+
+// isProseName reports the names of elements that hold running text in the formats for documents.
+func isProseName(name string) bool {
+	switch name {
+	case "p", "para", "simpara", "formalpara", "title", "subtitle", "head", "shortdesc", "abstract", "t", "listitem", "li", "item", "entry", "td", "th",
+		"dd", "dt", "note", "cmd", "info", "section-title", "article-title", "h1", "h2", "h3", "refpurpose", "verse", "l", "blockquote", "caption",
+		"figcaption", "footnote", "quote", "question", "answer", "paragraph", "bodytext":
+		return true
+	}
+	return false
 }

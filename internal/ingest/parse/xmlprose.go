@@ -1,386 +1,344 @@
 package parse
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
 )
 
-// maxXMLNesting is how deep elements are followed by recursion; deeper ones are read as their text.
-const maxXMLNesting = 100
-
-// xmlWriter turns a document of paragraphs into blocks. It follows the roles of elements, whatever their vocabulary.
-type xmlWriter struct {
-	ctx      context.Context
-	scanner  *xmlscan.Scanner
-	anchors  document.Anchors
-	blocks   []document.Block
-	meta     map[string]any
-	language string
-	line     bytes.Buffer // text of the paragraph that is open
-	section  int          // how many sections are open
-	item     int          // how many items of lists are open
-	ids      []string     // ids of the open sections that no heading has taken
-	steps    int
+// xmlProse turns a document of prose into blocks.
+type xmlProse struct {
+	ctx     context.Context
+	anchors document.Anchors
+	meta    map[string]any
+	lang    string
+	docType string
+	titles  map[string]string // of sections, by their ids
+	blocks  []document.Block
+	line    strings.Builder // inline text since the last block
+	notes   *[]string       // footnotes
+	level   int             // how deep sections are nested
+	steps   int
+	err     error
 }
 
-// document reads from the root to the end.
-func (w *xmlWriter) document() error {
-	w.meta = make(map[string]any)
-	kind, err := w.scanner.Next()
-	for err == nil && kind != xmlscan.Start {
-		kind, err = w.scanner.Next()
+func (w *xmlProse) draft() *document.Draft {
+	return &document.Draft{Blocks: w.blocks, Meta: w.meta, Language: w.lang, Prose: true, DocType: w.docType, Extra: make(map[string]any)}
+}
+
+func (w *xmlProse) alive() bool {
+	w.steps++
+	if w.err == nil && w.steps%512 == 0 && w.ctx.Err() != nil {
+		w.err = fmt.Errorf("parse XML: %w", w.ctx.Err())
 	}
-	if err != nil {
-		return err // surveyXML has seen the whole document
-	}
-	if w.language = w.scanner.Attr("lang"); w.language == "" {
-		w.language = w.scanner.Attr("language")
-	}
-	if err := w.children(0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
+	return w.err == nil
+}
+
+// document reads a whole document.
+func (w *xmlProse) document(root *xmlNode) {
+	w.lang = root.attr("lang")
+	w.titles = make(map[string]string)
+	w.survey(root)
+	var notes []string
+	w.notes = &notes
+	w.element(root)
 	w.flush()
-	return nil
+	for i, text := range notes {
+		w.emit(document.Block{Kind: document.Paragraph, Text: "[" + itoa(i+1) + "] " + text})
+	}
 }
 
-// children reads up to the end of the element that was begun.
-func (w *xmlWriter) children(nesting int) error {
-	for depth := w.scanner.Depth(); w.scanner.Depth() >= depth; {
-		if w.steps++; w.steps%1024 == 0 && w.ctx.Err() != nil {
-			return fmt.Errorf("parse XML: %w", w.ctx.Err())
+// survey finds the titles that cross references name.
+func (w *xmlProse) survey(node *xmlNode) {
+	if id := node.attr("id"); id != "" && len(w.titles) < maxNames {
+		title := node.child("title", "head", "refnamediv", "name")
+		if title == nil {
+			title = node.child("info").child("title")
 		}
-		kind, err := w.scanner.Next()
-		if err != nil {
-			return err // io.EOF, or what surveyXML would have met
-		}
-		switch kind {
-		case xmlscan.Text:
-			w.line.Write(w.scanner.Bytes())
-		case xmlscan.Start:
-			if err := w.element(nesting + 1); err != nil {
-				return err
-			}
-		case xmlscan.End:
+		if title != nil {
+			w.titles[id] = document.Truncate(title.line(), 500)
 		}
 	}
-	return nil
+	for _, child := range node.children {
+		w.survey(child)
+	}
 }
 
-func (w *xmlWriter) element(nesting int) error {
-	name := w.scanner.Name()
-	role := xmlRole(name)
-	if name == "info" && w.item == 0 {
-		role = xmlMeta // of DocBook; in the steps of a task it is text
+func (w *xmlProse) emit(block document.Block) {
+	w.flush()
+	if !block.Blank() {
+		w.blocks = append(w.blocks, block)
 	}
-	if nesting > maxXMLNesting {
-		text, err := w.scanner.InnerText()
-		w.line.WriteString(text)
-		return err // as in children
-	}
-	switch role {
-	case xmlSkip:
-		return w.scanner.Skip() // as in children
-	case xmlSection:
-		return w.sectionElement(nesting)
-	case xmlTitle:
-		return w.title()
-	case xmlParagraph:
-		w.flush()
-		if text := w.scanner.Attr("text"); name == "outline" && text != "" {
-			w.line.WriteString(text)
-			w.flush()
-		}
-		if err := w.children(nesting); err != nil {
-			return err
-		}
-		w.flush()
-		return nil
-	case xmlList:
-		return w.list(nesting)
-	case xmlTable:
-		return w.table(nesting)
-	case xmlCode:
-		return w.code()
-	case xmlQuote:
-		return w.quote(nesting)
-	case xmlMeta:
-		return w.about()
-	case xmlItem, xmlRow, xmlCell:
-		w.flush()
-		if err := w.children(nesting); err != nil {
-			return err
-		}
-		w.flush()
-		return nil
-	case xmlOther:
-	}
-	return w.inline(nesting, name)
 }
 
-// inline keeps the text of an element that stands in a paragraph, and its link.
-func (w *xmlWriter) inline(nesting int, name string) error {
-	target := ""
-	for _, attribute := range []string{"url", "href", "target"} {
-		if target == "" && (name == "ulink" || name == "link" || name == "xref" || name == "ext-link" || name == "a" || name == "ref") {
-			target = w.scanner.Attr(attribute)
-		}
+// flush ends the paragraph of the inline text so far.
+func (w *xmlProse) flush() {
+	if w.line.Len() == 0 {
+		return
 	}
-	before := w.line.Len()
-	if err := w.children(nesting); err != nil {
-		return err
-	}
-	isAddress := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "mailto:")
-	if !isAddress || w.line.Len() <= before {
-		return nil
-	}
-	text := oneLine(string(w.line.Bytes()[before:]))
-	w.line.Truncate(before)
-	w.line.WriteString("[" + text + "](" + strings.ReplaceAll(target, ")", "%29") + ")")
-	return nil
-}
-
-func (w *xmlWriter) flush() {
-	text := oneLine(clean(w.line.String()))
+	text := squeeze(w.line.String())
 	w.line.Reset()
 	if text != "" {
 		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
 	}
 }
 
-func (w *xmlWriter) sectionElement(nesting int) error {
-	w.flush()
-	w.section++
-	w.ids = append(w.ids, w.scanner.Attr("id"))
-	err := w.children(nesting)
-	w.flush()
-	w.section--
-	w.ids = w.ids[:len(w.ids)-1]
-	return err
+// read returns the blocks inside an element.
+func (w *xmlProse) read(node *xmlNode) []document.Block {
+	inner := xmlProse{ctx: w.ctx, anchors: w.anchors, meta: w.meta, titles: w.titles, notes: w.notes, level: w.level, steps: w.steps, err: w.err}
+	inner.children(node)
+	inner.flush()
+	w.steps, w.err = inner.steps, inner.err
+	return inner.blocks
 }
 
-func (w *xmlWriter) title() error {
-	w.flush()
-	text, err := w.scanner.InnerText()
-	if err != nil {
-		return err // as in children
+func (w *xmlProse) children(node *xmlNode) {
+	mixed := node.mixed()
+	for _, child := range node.children {
+		if !w.alive() {
+			return
+		}
+		switch kind := xmlKind(child.name); {
+		case child.name == "":
+			w.line.WriteString(unnamed(child.text))
+		case child.name == "ref" && child.child("mixed-citation", "element-citation", "nlm-citation") != nil:
+			w.block(child)
+		case kind == xmlInline, kind == xmlFootnote, mixed && (kind == xmlTitle || kind == xmlImage),
+			kind == xmlBlock && mixed && !isProseName(child.name) && !child.holdsBlocks():
+			w.writeInline(&w.line, child, true, 0)
+			if !mixed {
+				w.line.WriteByte(' ')
+			}
+		default:
+			w.element(child)
+		}
 	}
-	if text = oneLine(clean(text)); text == "" {
-		return nil
+}
+
+// holdsBlocks reports an element with block elements directly inside.
+func (n *xmlNode) holdsBlocks() bool {
+	for _, child := range n.children {
+		if child.name != "" && xmlKind(child.name) != xmlInline && xmlKind(child.name) != xmlSkipped && (isProseName(child.name) || xmlKind(child.name) != xmlBlock) {
+			return true
+		}
+	}
+	return false
+}
+
+// element reads one block element.
+func (w *xmlProse) element(node *xmlNode) {
+	switch xmlKind(node.name) {
+	case xmlSkipped:
+	case xmlSection:
+		w.flush()
+		w.level++
+		w.children(node)
+		w.flush()
+		w.level--
+	case xmlTitle:
+		w.title(node, "")
+	case xmlCodeBlock:
+		w.code(node)
+	case xmlList:
+		w.list(node)
+	case xmlTerms:
+		w.terms(node)
+	case xmlTable:
+		w.table(node)
+	case xmlNote:
+		w.note(node)
+	case xmlQuote:
+		w.flush()
+		quoted(w.read(node), w.emit)
+	case xmlImage:
+		w.image(node)
+	case xmlInfo:
+		w.info(node)
+	case xmlFootnote:
+		w.writeInline(&w.line, node, true, 0)
+	case xmlQuestion:
+		w.question(node)
+	case xmlNames:
+		w.flush()
+		w.heading(min(max(w.level, 1), 6), strings.TrimRight(node.child("refname").line()+" — "+node.child("refpurpose").line(), " —"), node.attr("id"))
+	default:
+		w.block(node)
+	}
+}
+
+// maxRecord is how long the text of an element without text of its own may be to be put on one line.
+const maxRecord = 200
+
+// block reads an element of which nothing is known: a paragraph, or whatever holds paragraphs.
+func (w *xmlProse) block(node *xmlNode) {
+	w.flush()
+	if child := node.child("title", "caption", "head"); child != nil && (node.name == "figure" || node.name == "fig" || node.name == "example" ||
+		node.name == "formalpara" || node.name == "informalfigure" || node.name == "equation" || node.name == "bibliodiv" || node.name == "boxed-text") {
+		w.caption(child)
+		w.without(node, child)
+		return
+	}
+	if !node.mixed() && node.isRecord() {
+		if text := node.joined(); len(text) <= maxRecord {
+			w.emit(document.Block{Kind: document.Paragraph, Text: text})
+			return
+		}
+	}
+	w.children(node)
+	w.flush()
+}
+
+// without reads the children of an element but one.
+func (w *xmlProse) without(node, left *xmlNode) {
+	rest := xmlNode{name: node.name, attrs: node.attrs, children: make([]*xmlNode, 0, len(node.children))}
+	for _, child := range node.children {
+		if child != left {
+			rest.children = append(rest.children, child)
+		}
+	}
+	w.children(&rest)
+	w.flush()
+}
+
+// isRecord reports an element with several elements in it, all of which hold text alone and none of which is known.
+func (n *xmlNode) isRecord() bool {
+	elements := 0
+	for _, child := range n.children {
+		if child.name == "" {
+			continue
+		}
+		if elements++; xmlKind(child.name) != xmlBlock && xmlKind(child.name) != xmlInline || isProseName(child.name) || child.mixed() || !child.isRecord() && len(child.children) > 1 {
+			return false
+		}
+	}
+	return elements > 1 || elements == 0 && len(n.children) == 1
+}
+
+// joined returns the texts of an element with blanks between.
+func (n *xmlNode) joined() string {
+	var b strings.Builder
+	var write func(node *xmlNode)
+	write = func(node *xmlNode) {
+		b.WriteString(node.text)
+		for _, child := range node.children {
+			write(child)
+		}
+		b.WriteByte(' ')
+	}
+	write(n)
+	return oneLine(unnamed(b.String()))
+}
+
+// caption emits the title of something that is no section.
+func (w *xmlProse) caption(node *xmlNode) {
+	w.flush()
+	w.emit(document.Block{Kind: document.Paragraph, Text: squeeze(w.inline(node))})
+}
+
+// title emits the title of a section.
+func (w *xmlProse) title(node *xmlNode, id string) {
+	w.flush()
+	level := max(w.level, 1)
+	if len(node.name) == 2 && node.name[0] == 'h' && '1' <= node.name[1] && node.name[1] <= '6' {
+		level = int(node.name[1] - '0')
+	}
+	if id == "" {
+		id = node.attr("id")
+	}
+	w.heading(level, oneLine(w.plain(node)), id)
+}
+
+func (w *xmlProse) heading(level int, text, id string) {
+	if text == "" {
+		return
 	}
 	if len(text) > maxHeading {
-		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
-		return nil
+		w.emit(document.Block{Kind: document.Paragraph, Text: text})
+		return
 	}
-	id := ""
-	if len(w.ids) > 0 {
-		id, w.ids[len(w.ids)-1] = w.ids[len(w.ids)-1], ""
+	if _, known := w.meta["title"]; !known && w.meta != nil && len(w.blocks) == 0 {
+		w.meta["title"] = text
 	}
-	w.blocks = append(w.blocks, document.Block{
-		Kind: document.Heading, Level: min(w.section+1, 6), Text: text, Anchor: w.anchors.Take(id, text),
-	})
-	return nil
+	w.emit(document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: w.anchors.Take(id, text)})
 }
 
-// within reads the element that was begun into blocks of its own.
-func (w *xmlWriter) within(nesting int) ([]document.Block, error) {
-	outer := w.blocks
-	w.blocks = nil
-	err := w.children(nesting)
+func (w *xmlProse) code(node *xmlNode) {
 	w.flush()
-	inner := w.blocks
-	w.blocks = outer
-	return inner, err
-}
-
-func (w *xmlWriter) quote(nesting int) error {
-	w.flush()
-	inner, err := w.within(nesting)
-	if err != nil {
-		return err
+	if caption := node.child("title", "caption"); caption != nil {
+		w.caption(caption)
 	}
-	var parts []string
-	for i := range inner {
-		parts = append(parts, inner[i].Markdown())
+	language := node.attr("language", "lang")
+	if class := node.attr("outputclass", "class"); language == "" {
+		if language = classLanguage(class); language == "" && isLanguageName(class) && !strings.Contains(class, " ") {
+			language = class
+		}
 	}
-	w.blocks = append(w.blocks, document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
-	return nil
-}
-
-func (w *xmlWriter) code() error {
-	w.flush()
-	language := w.scanner.Attr("language")
-	if language == "" {
-		language = w.scanner.Attr("outputclass")
-	}
-	text, err := w.scanner.InnerText()
-	if err != nil {
-		return err // as in children
-	}
-	w.blocks = append(w.blocks, document.Block{Kind: document.Code, Language: strings.TrimPrefix(language, "language-"), Text: strings.Trim(clean(text), "\n")})
-	return nil
-}
-
-// list reads a list; lists in its items are indented below them.
-func (w *xmlWriter) list(nesting int) error {
-	w.flush()
-	ordered := false
-	switch w.scanner.Name() {
-	case "orderedlist", "ol", "steps", "procedure":
-		ordered = true
+	if kind := node.attr("type"); language == "" && node.name == "sourcecode" && isLanguageName(kind) {
+		language = kind
 	}
 	var b strings.Builder
-	number := 0
-	outer := w.blocks
-	w.blocks = nil
-	for depth := w.scanner.Depth(); w.scanner.Depth() >= depth; {
-		kind, err := w.scanner.Next()
-		if err != nil {
-			return err // as in children
+	for _, child := range node.children {
+		if child.name != "title" && child.name != "co" && child.name != "areaspec" {
+			child.writeRaw(&b)
 		}
-		if kind != xmlscan.Start {
-			continue
-		}
-		if xmlRole(w.scanner.Name()) != xmlItem {
-			if err := w.element(nesting + 1); err != nil {
-				return err
-			}
-			continue
-		}
-		w.item++
-		inner, err := w.within(nesting + 1)
-		w.item--
-		if err != nil {
-			return err
-		}
-		number++
-		mark := "- "
-		if ordered {
-			mark = fmt.Sprintf("%d. ", number)
-		}
-		writeItem(&b, mark, inner)
 	}
-	w.flush()
-	before := w.blocks
-	w.blocks = append(outer, before...)
-	if b.Len() > 0 {
-		w.blocks = append(w.blocks, document.Block{Kind: document.List, Text: strings.TrimRight(b.String(), "\n")})
-	}
-	return nil
+	w.emit(document.Block{Kind: document.Code, Language: strings.ToLower(language), Text: strings.Trim(dedent(strings.Trim(unnamed(b.String()), "\n")), "\n")})
 }
 
-// writeItem writes an item of a list, all its lines but the first indented below the mark.
-func writeItem(b *strings.Builder, mark string, blocks []document.Block) {
-	var parts []string
-	for i := range blocks {
-		text := blocks[i].Markdown()
-		if blocks[i].Kind == document.Heading {
-			text = "**" + blocks[i].Text + "**"
-		}
-		parts = append(parts, text)
+// note emits a text that is set apart as a quotation under its label.
+func (w *xmlProse) note(node *xmlNode) {
+	w.flush()
+	label := node.name
+	if kind := node.attr("type"); kind != "" && kind != "other" && len(kind) < 20 {
+		label = kind
 	}
-	text := strings.Join(parts, "\n")
-	first := true
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		switch {
-		case first:
-			b.WriteString(mark + line + "\n")
-		case line == "":
-			b.WriteByte('\n')
+	label = strings.ToUpper(label[:1]) + label[1:]
+	if title := node.child("title"); title != nil {
+		if text := title.line(); text != "" && !strings.EqualFold(text, label) {
+			label += ": " + text
+		}
+		rest := *node
+		rest.children = nil
+		for _, child := range node.children {
+			if child != title {
+				rest.children = append(rest.children, child)
+			}
+		}
+		node = &rest
+	}
+	quoted(titledBlocks(label, w.read(node)), w.emit)
+}
+
+// image keeps the text for those who do not see a picture.
+func (w *xmlProse) image(node *xmlNode) {
+	w.flush()
+	text := ""
+	for _, name := range []string{"textobject", "alt", "alt-text", "long-desc"} {
+		if found := node.find(name); found != nil && text == "" {
+			text = found.line()
+		}
+	}
+	if text == "" {
+		text = node.attr("alt")
+	}
+	w.emit(document.Block{Kind: document.Paragraph, Text: oneLine(text)})
+	if caption := node.find("caption"); caption != nil {
+		w.blocks = append(w.blocks, w.read(caption)...)
+	}
+}
+
+func (w *xmlProse) question(node *xmlNode) {
+	w.flush()
+	for _, child := range node.children {
+		switch child.name {
+		case "":
+		case "question":
+			w.emit(document.Block{Kind: document.Paragraph, Text: "**" + cellOf(w.read(child)) + "**"})
 		default:
-			b.WriteString(strings.Repeat(" ", len(mark)) + line + "\n")
-		}
-		first = false
-	}
-}
-
-// table reads rows and cells wherever they stand in the table.
-func (w *xmlWriter) table(nesting int) error {
-	w.flush()
-	var rows [][]string
-	for depth := w.scanner.Depth(); w.scanner.Depth() >= depth; {
-		if w.steps++; w.steps%1024 == 0 && w.ctx.Err() != nil {
-			return fmt.Errorf("parse XML: %w", w.ctx.Err())
-		}
-		kind, err := w.scanner.Next()
-		if err != nil {
-			return err // as in children
-		}
-		if kind != xmlscan.Start {
-			continue
-		}
-		switch xmlRole(w.scanner.Name()) {
-		case xmlRow:
-			rows = append(rows, nil)
-		case xmlTitle:
-			if err := w.caption(); err != nil {
-				return err
-			}
-		case xmlCell:
-			inner, err := w.within(nesting + 1)
-			if err != nil {
-				return err
-			}
-			var parts []string
-			for i := range inner {
-				parts = append(parts, inner[i].Markdown())
-			}
-			if len(rows) == 0 {
-				rows = append(rows, nil)
-			}
-			rows[len(rows)-1] = append(rows[len(rows)-1], strings.Join(parts, " "))
-		case xmlOther, xmlSection, xmlParagraph, xmlList, xmlItem, xmlTable, xmlCode, xmlQuote, xmlMeta, xmlSkip:
+			w.children(child)
+			w.flush()
 		}
 	}
-	if len(rows) > 0 {
-		w.blocks = append(w.blocks, document.NewTable(rows[0], rows[1:]))
-	}
-	return nil
-}
-
-// caption is the title of a table, which is no heading.
-func (w *xmlWriter) caption() error {
-	text, err := w.scanner.InnerText()
-	if text = oneLine(clean(text)); text != "" {
-		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
-	}
-	return err // as in children
-}
-
-// about reads what the document says of itself.
-func (w *xmlWriter) about() error {
-	for depth := w.scanner.Depth(); w.scanner.Depth() >= depth; {
-		kind, err := w.scanner.Next()
-		if err != nil {
-			return err // as in children
-		}
-		key, known := map[string]string{
-			"title": "title", "article-title": "title", "author": "author", "creator": "author", "pubdate": "created", "date": "created",
-			"keyword": "keywords", "abstract": "description", "releaseinfo": "version", "subject": "category",
-		}[w.scanner.Name()]
-		if kind != xmlscan.Start || !known {
-			continue
-		}
-		text, err := w.scanner.InnerText()
-		if err != nil {
-			return err // as in children
-		}
-		if text = oneLine(clean(text)); text == "" {
-			continue
-		}
-		if key == "keywords" && w.meta[key] != nil {
-			text = fmt.Sprint(w.meta[key], ", ", text)
-		} else if w.meta[key] != nil {
-			continue
-		}
-		w.meta[key] = text
-	}
-	return nil
 }
