@@ -247,6 +247,9 @@ func linkTarget(href string) string {
 	}
 	switch strings.ToLower(scheme) {
 	case "http", "https", "mailto":
+		if !strings.ContainsAny(href, " ()\n\t") {
+			return href
+		}
 		return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "\n", "", "\t", "").Replace(href)
 	}
 	return ""

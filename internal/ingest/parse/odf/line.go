@@ -120,7 +120,7 @@ func (l *line) ends() bool {
 }
 
 // maxBlanks bounds the blanks that one element may stand for.
-const maxBlanks = 200
+const maxBlanks = 80
 
 // blanks adds blanks that are meant; in prose they are one.
 func (l *line) blanks(n int) {

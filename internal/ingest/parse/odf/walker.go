@@ -12,9 +12,9 @@ import (
 // Bounds of the work on one document.
 const (
 	// maxNested is how deep tables, frames and notes keep their structure when they stand inside each other.
-	maxNested = 16
+	maxNested = 8
 	// maxBlocks is how many blocks are made, those inside of cells included.
-	maxBlocks = 1 << 20
+	maxBlocks = 500_000
 	// maxHeading is the longest text, in bytes, that is taken for a heading.
 	maxHeading = 1000
 )
