@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -46,4 +48,42 @@ func TestABrokenConnectionIsReplacedBeforeAQueryIsLostOnIt(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The driver reads ahead in the background when much is sent, and may leave that read under way.
+func TestAConnectionThatIsReadFromIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := conn.Conn().PgConn().Conn()
+	var reader sync.WaitGroup
+	reader.Go(func() { _, _ = socket.Read(make([]byte, 1)) })
+	acquired := make(chan error, 1)
+	go func() {
+		conn.Release()
+		again, err := db.Pool.Acquire(t.Context())
+		if err == nil {
+			again.Release()
+		}
+		acquired <- err
+	}()
+	select {
+	case err := <-acquired:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the connection was waited for")
+	}
+	if err := socket.Close(); err != nil {
+		t.Error(err)
+	}
+	reader.Wait()
 }
