@@ -65,13 +65,13 @@ func (p *prepared) isContents() bool { return p.links >= 2 && p.inLinks > 4*p.ou
 
 // hasHeadings tells whether a page has elements for headings.
 func hasHeadings(content []byte) bool {
-	for at := 0; ; at += 2 {
-		next := bytes.Index(content[at:], []byte("<h"))
-		if next < 0 {
+	for {
+		at := bytes.IndexByte(content, '<')
+		if at < 0 || at+2 >= len(content) {
 			return false
 		}
-		at += next
-		if at+2 < len(content) && '1' <= content[at+2] && content[at+2] <= '6' {
+		content = content[at+1:]
+		if content[0]|0x20 == 'h' && '1' <= content[1] && content[1] <= '6' {
 			return true
 		}
 	}
