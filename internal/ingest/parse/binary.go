@@ -3,6 +3,7 @@ package parse
 import (
 	"magpie/internal/ingest/parse/archive"
 	"magpie/internal/ingest/parse/epub"
+	"magpie/internal/ingest/parse/mail"
 	"magpie/internal/ingest/parse/odf"
 	"magpie/internal/ingest/parse/ooxml"
 	"magpie/internal/ingest/parse/rtf"
@@ -38,6 +39,12 @@ func (p *Parser) binary(name string) (format, bool) {
 		form.open, form.strict = odf.ReadSpreadsheet, true
 	case "odp":
 		form.open, form.strict = odf.ReadPresentation, true
+	case "eml":
+		form.open, form.textual = mail.ReadEML, true
+	case "msg":
+		form.open, form.strict = mail.ReadMSG, true
+	case "mbox":
+		form.open, form.textual = mail.ReadMbox, true
 	case "zip", "tar", "gzip", "bzip2":
 		form.open, form.strict = archive.Read, true
 	default:
@@ -51,6 +58,8 @@ func binaryExtension(extension string) string {
 	switch extension {
 	case "pdf", "rtf", "epub", "zip", "tar", "msg", "eml", "mbox":
 		return extension
+	case "mht", "mhtml":
+		return "eml"
 	case "docx", "docm", "dotx", "dotm":
 		return "docx"
 	case "pptx", "pptm", "ppsx", "ppsm", "potx":

@@ -21,6 +21,8 @@ type format struct {
 	open func(context.Context, document.Source) (*document.Draft, error)
 	// strict tells of a binary format that a file named so is damaged when it is plain text; of others the content decides.
 	strict bool
+	// textual tells of a format with a reader of its own that is text all the same, as mails are.
+	textual bool
 	// long tells of a text format whose reader itself bounds what it makes of many lines.
 	long bool
 }

@@ -28,13 +28,13 @@ func (p *Parser) identify(name, mediaType string, content []byte) (format, error
 		return format{}, &document.UnsupportedError{Reason: "binary content"}
 	case isNamed && named.open != nil && named.strict && !looksLikeHTML(head):
 		return named, nil
-	case isNamed && named.open == nil:
+	case isNamed && (named.open == nil || named.textual):
 		return named, nil
 	}
 	if reason, ok := p.Supported(name, mediaType); !ok {
 		return format{}, &document.UnsupportedError{Reason: reason}
 	}
-	if form, found := p.formatByMediaType(mediaType); found && form.open == nil && form.name != "text" {
+	if form, found := p.formatByMediaType(mediaType); found && (form.open == nil || form.textual) && form.name != "text" {
 		return form, nil
 	}
 	if looksLikeHTML(head) {
