@@ -32,7 +32,7 @@ type assembler struct {
 // assemble makes a draft of what was read.
 func assemble(ctx context.Context, in document.Source, read *content) (*document.Draft, error) {
 	draft := &document.Draft{
-		Meta: read.info.meta(in.Name), Language: read.info.language, Prose: true, Pages: len(read.pages), Extra: make(map[string]any),
+		Meta: read.info.meta(in.Name), Language: read.languageOf(), Prose: true, Pages: len(read.pages), Extra: make(map[string]any),
 	}
 	blocks, err := read.blocks(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func pageList(numbers []int) string {
 
 // blocks makes blocks of all pages.
 func (c *content) blocks(ctx context.Context) ([]placed, error) {
-	markRunning(c.pages)
 	m := measure(c.pages)
+	markRunning(c.pages, m)
 	words := vocabularyOf(c.pages)
 	h := headings{measures: m}
 	marks := marksByPage(c.outline)
@@ -292,6 +292,9 @@ func (a *assembler) table(t, previous *table, page int, y float64) {
 		if len(before) == len(header) && !slices.Equal(before, document.NewTable(header, nil).Header) {
 			header, body = before, rows
 		}
+		if len(body) > 0 && a.completes(body[0]) {
+			body = body[1:]
+		}
 	}
 	block := document.NewTable(header, body)
 	block.Page = page
@@ -299,6 +302,21 @@ func (a *assembler) table(t, previous *table, page int, y float64) {
 	for _, text := range t.below {
 		a.emit(document.Block{Kind: document.Paragraph, Text: guard(smooth(text)), Page: page}, y)
 	}
+}
+
+// completes adds a row at the beginning of a page to the last row on the page before, if it is the rest of that: there is
+// nothing in its first cell.
+func (a *assembler) completes(row []string) bool {
+	before := &a.blocks[len(a.blocks)-1].Block
+	if row[0] != "" || len(before.Rows) == 0 {
+		return false
+	}
+	last := before.Rows[len(before.Rows)-1]
+	rest := document.NewTable(row, nil).Header
+	for c := range min(len(last), len(rest)) {
+		last[c] = joinCells(last[c], rest[c])
+	}
+	return true
 }
 
 // sameColumns tells whether the columns of two tables stand in the same places.

@@ -211,8 +211,11 @@ func isCentred(a, b *line) bool {
 // wordWidth estimates how wide the first word of a line is.
 func wordWidth(l *line) float64 {
 	word, _, _ := strings.Cut(l.text, " ")
-	if len(l.text) == 0 {
+	switch {
+	case l.text == "":
 		return 0
+	case isIdeographic(firstRune(word)):
+		return l.size
 	}
 	return (l.x1 - l.x0) * float64(len(word)) / float64(len(l.text))
 }

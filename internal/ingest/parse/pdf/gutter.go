@@ -141,23 +141,71 @@ func (s *side) add(g *segment) {
 	s.glyphs += g.glyphs
 }
 
-// parts tells whether what stands on the two sides of a stretch are columns of text, and not the cells of rows. Text of
-// columns is wide, or is written one column after the other.
+// parts tells whether what stands on the two sides of a stretch, or of a part of it, are columns of text, and not the cells
+// of rows. The stretch is then as high as the columns are.
 func (g *gutter) parts(segments []segment) bool {
 	inside := make([]*segment, 0, len(segments))
-	tables := false
 	for i := range segments {
-		s := &segments[i]
-		if middle := (s.top + s.bottom) / 2; middle >= g.top && middle <= g.bottom {
-			inside = append(inside, s)
-			tables = tables || s.table != nil
+		if middle := (segments[i].top + segments[i].bottom) / 2; middle >= g.top && middle <= g.bottom {
+			inside = append(inside, &segments[i])
 		}
 	}
-	isLeft := func(s *segment) bool { return (s.x0+s.x1)/2 < (g.left+g.right)/2 }
-	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
-	var left, right side
+	whole := *g
+	if g.judge(inside) {
+		return true
+	}
+	// Columns may stand above or below rows that leave the same stretch free.
+	part := g.columnsWithin(inside)
+	if len(part) < 4 || len(part) == len(inside) {
+		return false
+	}
+	*g = whole
+	g.top, g.bottom = math.Inf(1), math.Inf(-1)
+	for _, s := range part {
+		g.top, g.bottom = min(g.top, s.top), max(g.bottom, s.bottom)
+	}
+	within := 0
 	for _, s := range inside {
-		if isLeft(s) {
+		if middle := (s.top + s.bottom) / 2; middle >= g.top && middle <= g.bottom {
+			within++
+		}
+	}
+	return within == len(part) && g.judge(part)
+}
+
+func (g *gutter) isLeft(s *segment) bool { return (s.x0+s.x1)/2 < (g.left+g.right)/2 }
+
+// columnsWithin returns what was written one after the other on one side and then on the other: of all such pairs the one
+// whose smaller half has the most text.
+func (g *gutter) columnsWithin(inside []*segment) []*segment {
+	written := slices.Clone(inside)
+	slices.SortStableFunc(written, func(a, b *segment) int { return cmp.Compare(a.order, b.order) })
+	var best []*segment
+	most, before, start, last := 0, 0, 0, 0 // last is where the run before the one at hand starts
+	glyphs := 0
+	for i, s := range written {
+		if i > 0 && g.isLeft(s) != g.isLeft(written[i-1]) {
+			if half := min(before, glyphs); half > most {
+				best, most = written[last:i], half
+			}
+			before, glyphs, last, start = glyphs, 0, start, i
+		}
+		glyphs += s.glyphs
+	}
+	if half := min(before, glyphs); half > most {
+		best = written[last:]
+	}
+	return best
+}
+
+// judge tells columns of text from the cells of rows. Text of columns is wide, or is written one column after the other.
+func (g *gutter) judge(inside []*segment) bool {
+	tables := slices.ContainsFunc(inside, func(s *segment) bool { return s.table != nil })
+	byBase := slices.Clone(inside)
+	slices.SortStableFunc(byBase, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
+	var left, right side
+	for _, s := range byBase {
+		if g.isLeft(s) {
 			left.add(s)
 		} else {
 			right.add(s)
@@ -168,33 +216,29 @@ func (g *gutter) parts(segments []segment) bool {
 	}
 	wide := min(left.glyphs/left.lines, right.glyphs/right.lines)
 	fewest := min(left.lines, right.lines)
-	if wide >= 30 && fewest >= 8 {
-		g.endAt(inside, isLeft, &left, &right)
-		return true
-	}
-	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.order, b.order) })
+	byOrder := slices.Clone(inside)
+	slices.SortStableFunc(byOrder, func(a, b *segment) int { return cmp.Compare(a.order, b.order) })
 	changes := 0
-	for i := 1; i < len(inside); i++ {
-		if isLeft(inside[i]) != isLeft(inside[i-1]) {
+	for i := 1; i < len(byOrder); i++ {
+		if g.isLeft(byOrder[i]) != g.isLeft(byOrder[i-1]) {
 			changes++
 		}
 	}
-	if wide >= 18 {
-		g.endAt(inside, isLeft, &left, &right)
-		return changes <= max(2, fewest/4)
-	}
-	if wide < 4 || changes > 2 {
+	switch {
+	case wide >= 30 && fewest >= 8, wide >= 18 && changes <= max(2, fewest/4):
+		g.endAt(byBase, &left, &right)
+		return true
+	case wide < 4 || changes > 2:
 		return false
 	}
 	// Short lines side by side are columns only for as long as there are some on both sides.
 	top, bottom := max(left.top, right.top), min(left.bottom, right.bottom)
 	left, right = side{}, side{}
-	slices.SortStableFunc(inside, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
-	for _, s := range inside {
+	for _, s := range byBase {
 		if middle := (s.top + s.bottom) / 2; middle < top || middle > bottom {
 			continue
 		}
-		if isLeft(s) {
+		if g.isLeft(s) {
 			left.add(s)
 		} else {
 			right.add(s)
@@ -206,14 +250,12 @@ func (g *gutter) parts(segments []segment) bool {
 
 // endAt ends a stretch where both columns do. What stands further down on one side only belongs to that column, unless it
 // is set apart from it just where the other column ends: then it comes after both.
-func (g *gutter) endAt(inside []*segment, isLeft func(*segment) bool, left, right *side) {
+func (g *gutter) endAt(byBase []*segment, left, right *side) {
 	end := min(left.bottom, right.bottom)
 	longer := left.bottom > right.bottom
-	byBase := slices.Clone(inside)
-	slices.SortStableFunc(byBase, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
 	last := math.Inf(-1)
 	for _, s := range byBase {
-		if isLeft(s) != longer {
+		if g.isLeft(s) != longer {
 			continue
 		}
 		if near := 2.5 * s.size; last > end-near && s.top < end+near && s.top-last > s.size {

@@ -118,3 +118,34 @@ func cleanTitle(title, fileName string) string {
 	}
 	return title
 }
+
+// languageOf returns the language that the file names, unless the text is in a script in which that is not written: programs
+// name the language of their user when nobody chose one.
+func (c *content) languageOf() string {
+	latin, other := 0, 0
+	for i := range c.pages {
+		for k := range c.pages[i].lines {
+			for _, r := range c.pages[i].lines[k].text {
+				switch {
+				case unicode.Is(unicode.Latin, r):
+					latin++
+				case unicode.IsLetter(r):
+					other++
+				}
+			}
+		}
+		if latin+other > 20_000 {
+			break
+		}
+	}
+	language, _, _ := strings.Cut(strings.ToLower(c.info.language), "-")
+	switch language {
+	case "ja", "zh", "ko", "ru", "uk", "bg", "sr", "mk", "be", "el", "he", "yi", "ar", "fa", "ur", "hi", "mr", "ne", "bn", "ta", "te", "ml", "kn",
+		"gu", "pa", "th", "lo", "my", "km", "ka", "hy", "am", "kk", "mn":
+		return c.info.language
+	}
+	if other > latin {
+		return ""
+	}
+	return c.info.language
+}

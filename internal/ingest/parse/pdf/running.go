@@ -13,8 +13,9 @@ import (
 const (
 	// edgeLines is how many lines at each edge of a page may be running.
 	edgeLines = 3
-	// edgeShare is how much of the height of a page its edges are.
-	edgeShare = 0.25
+	// edgeShare is how much of the height of a page its edges are. A single line beyond them is at the edge as well when it
+	// is set apart from the others.
+	edgeShare = 0.085
 )
 
 // edge is what tells whether a line at the edge of a page runs from page to page: what it says, and where it stands.
@@ -26,7 +27,7 @@ type edge struct {
 
 // markRunning marks the headers, footers and page numbers that repeat from page to page. All but the first of them, and
 // all page numbers, are taken away; what stays is left out of the flow of the text.
-func markRunning(pages []page) {
+func markRunning(pages []page, m measures) {
 	least := 3
 	if len(pages) < 4 {
 		least = 2
@@ -38,7 +39,7 @@ func markRunning(pages []page) {
 	for i := range pages {
 		p := &pages[i]
 		seen := make(map[edge]bool)
-		for _, k := range p.edgeLines() {
+		for _, k := range p.edgeLines(m) {
 			for _, e := range p.edges(&p.lines[k]) {
 				if !seen[e] {
 					seen[e] = true
@@ -51,9 +52,9 @@ func markRunning(pages []page) {
 	for i := range pages {
 		p := &pages[i]
 		drop := make(map[int]bool)
-		for _, k := range p.edgeLines() {
+		for _, k := range p.edgeLines(m) {
 			l := &p.lines[k]
-			said, found := p.runs(l, counts, least)
+			said, found := p.runs(l, counts, least, max(3, len(pages)/4), m.body)
 			if !found {
 				continue
 			}
@@ -68,8 +69,13 @@ func markRunning(pages []page) {
 	}
 }
 
-// runs tells whether a line runs from page to page, and what it says without the number of the page.
-func (p *page) runs(l *line, counts map[edge]int, least int) (string, bool) {
+// runs tells whether a line runs from page to page, and what it says without the number of the page. A line that is set
+// larger than the body may be a heading: it has to be the same on many pages.
+func (p *page) runs(l *line, counts map[edge]int, least, many int, body float64) (string, bool) {
+	large := l.size > 1.1*body
+	if l.size > 1.6*body {
+		return "", false
+	}
 	for _, e := range p.edges(l) {
 		pages := counts[e]
 		for _, step := range []int{-1, 1} {
@@ -78,7 +84,7 @@ func (p *page) runs(l *line, counts map[edge]int, least int) (string, bool) {
 			pages += counts[beside]
 		}
 		switch {
-		case pages < least, e.text == anyText && pages < 3:
+		case pages < least, e.text == anyText && pages < 3, large && (pages < many || e.offset != math.MinInt):
 		case e.text == anyText:
 			return strings.Trim(oneLine(l.text), "0123456789ivxlc -–|"), true
 		default:
@@ -89,7 +95,7 @@ func (p *page) runs(l *line, counts map[edge]int, least int) (string, bool) {
 }
 
 // edgeLines returns the indexes of the lines at the edges of a page.
-func (p *page) edgeLines() []int {
+func (p *page) edgeLines(m measures) []int {
 	if p.turn%90 != 0 || p.bottom <= p.top {
 		return nil
 	}
@@ -100,12 +106,28 @@ func (p *page) edgeLines() []int {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.lines[a].base, p.lines[b].base) })
-	high, low := p.top+edgeShare*(p.bottom-p.top), p.bottom-edgeShare*(p.bottom-p.top)
-	var chosen []int
+	var rows [][]int // what stands side by side
 	for i, k := range order {
-		if base := p.lines[k].base; base < high && i < edgeLines || base > low && i >= len(order)-edgeLines {
-			chosen = append(chosen, k)
+		if l := &p.lines[k]; i == 0 || l.base-p.lines[order[i-1]].base > 0.5*l.size {
+			rows = append(rows, nil)
 		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], k)
+	}
+	high, low := p.top+edgeShare*(p.bottom-p.top), p.bottom-edgeShare*(p.bottom-p.top)
+	last := len(rows) - 1
+	apart := func(i, other int) bool {
+		l, o := &p.lines[rows[i][0]], &p.lines[rows[other][0]]
+		return math.Abs(o.base-l.base) > 1.6*m.leading*max(o.size, l.size)
+	}
+	var chosen []int
+	for i, row := range rows {
+		switch base := p.lines[row[0]].base; {
+		case base < high && i < edgeLines, base > low && i > last-edgeLines:
+		case i == 0 && last > 0 && apart(0, 1), i == last && last > 0 && apart(last, last-1):
+		default:
+			continue
+		}
+		chosen = append(chosen, row...)
 	}
 	return chosen
 }
