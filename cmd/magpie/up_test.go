@@ -221,14 +221,14 @@ func (l *local) works(d dev) {
 func TestDevSyncsAFolderAndSaysWhatItTook(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
-	if err := os.WriteFile(filepath.Join(l.docs, "picture.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(l.docs, "film.mp4"), []byte("\x00\x00\x00\x18ftypmp42"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", l.docs)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"3 seen: 2 added", "1 skipped", "files/s", "passages/s", "skipped 1: format not supported", "picture.png"} {
+	for _, want := range []string{"3 seen: 2 added", "1 skipped", "files/s", "passages/s", "skipped 1: format not supported", "film.mp4"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
 		}

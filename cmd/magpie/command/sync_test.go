@@ -57,7 +57,7 @@ func TestTheWholeWayFromAShell(t *testing.T) {
 	folder := write(t, map[string]string{
 		"keys.md":      "---\ntags: [security]\nversion: v2\n---\n# Rotate the key\n\nThe signing key is rotated once a year, by hand.\n",
 		"faq/index.md": "# Questions\n\n## Is there a warranty?\n\nNo, there is none.\n",
-		"picture.png":  "\x89PNG\r\n\x1a\n",
+		"film.mp4":     "\x00\x00\x00\x18ftypmp42",
 	})
 	s.ok("files", "upload", "Files", folder)
 	var job shownJob
@@ -65,7 +65,7 @@ func TestTheWholeWayFromAShell(t *testing.T) {
 	if job.Status != "COMPLETED" || job.Stats.Added != 2 || job.Stats.Skipped != 1 || job.Progress.Collected != 3 {
 		t.Errorf("%+v", job)
 	}
-	if out := s.ok("sync", "items", "Files", "--status", "skipped"); !strings.Contains(out, "picture.png") || !strings.Contains(out, "not supported") {
+	if out := s.ok("sync", "items", "Files", "--status", "skipped"); !strings.Contains(out, "film.mp4") || !strings.Contains(out, "not supported") {
 		t.Errorf("%s", out)
 	}
 	if out := s.ok("sync", "status", "Files"); !strings.Contains(out, job.ID) || !strings.Contains(out, "2 added") {

@@ -27,7 +27,7 @@ func (p *Parser) Supported(name, mediaType string) (reason string, ok bool) {
 func notSupported(mediaType string) string {
 	switch mediaType {
 	case "image/png", "image/jpeg", "image/tiff", "image/gif", "image/bmp", "image/webp":
-		return "no text: it is an image, and text recognition (tesseract) is not installed"
+		return "format not supported: " + mediaType + " (text recognition is not there: tesseract is not installed, or switched off)"
 	}
 	return "format not supported: " + mediaType
 }
