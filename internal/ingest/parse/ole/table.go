@@ -1,0 +1,196 @@
+package ole
+
+import (
+	"slices"
+	"strings"
+
+	"magpie/internal/ingest/document"
+)
+
+const (
+	// maxNesting is how deep tables stand in tables; what is deeper counts to the cell around it.
+	maxNesting = 8
+	// sameEdge is how far the edges of one column may be apart, in twentieths of a point.
+	sameEdge = 60
+	// maxRepeat is how long the text of a cell may be, in bytes, to be repeated in the rows that it reaches over, so that
+	// each row can be understood by itself.
+	maxRepeat = 100
+	// maxHeaderRows is how many rows are joined into the header of a table.
+	maxHeaderRows = 4
+)
+
+// table is a table that is being read.
+type table struct {
+	rows  []tableRow
+	cells [][]document.Block // of the row that is open
+	cell  flow
+}
+
+type tableRow struct {
+	cells  [][]document.Block
+	format rowFormat
+}
+
+// endCell ends the cell that is open.
+func (t *table) endCell() {
+	t.cells = append(t.cells, t.cell.finish())
+	t.cell = flow{}
+}
+
+// endRow ends the row that is open.
+func (t *table) endRow(format rowFormat) {
+	if blocks := t.cell.finish(); len(blocks) > 0 {
+		t.cells = append(t.cells, blocks)
+	}
+	t.cell = flow{}
+	if len(t.cells) > 0 {
+		t.rows = append(t.rows, tableRow{cells: t.cells, format: format})
+	}
+	t.cells = nil
+}
+
+// blocks returns the table, or what stands in its cells where it only arranges the page.
+func (t *table) blocks() []document.Block {
+	t.endRow(rowFormat{})
+	if t.isLayout() {
+		var blocks []document.Block
+		for i := range t.rows {
+			for _, cell := range t.rows[i].cells {
+				blocks = append(blocks, cell...)
+			}
+		}
+		return blocks
+	}
+	columns := t.columns()
+	var rows [][]string
+	headers := 0
+	var above []string
+	for i := range t.rows {
+		row := &t.rows[i]
+		texts, blank := row.texts(columns, above)
+		above = texts
+		if blank {
+			continue
+		}
+		if len(rows) == 0 || row.format.header && headers == len(rows) && headers < maxHeaderRows {
+			headers++
+		}
+		rows = append(rows, texts)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if headers == len(rows) {
+		headers = 1
+	}
+	return []document.Block{document.NewTable(joinHeader(rows[:headers]), rows[headers:])}
+}
+
+// isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code save for the first row,
+// and one row or column of cells that hold more than a paragraph.
+func (t *table) isLayout() bool {
+	columns, full := 0, false
+	for i := range t.rows {
+		columns = max(columns, len(t.rows[i].cells))
+		for _, cell := range t.rows[i].cells {
+			full = full || len(cell) > 1
+			for k := range cell {
+				switch cell[k].Kind {
+				case document.Heading:
+					if i > 0 {
+						return true
+					}
+				case document.Code:
+					if strings.Contains(cell[k].Text, "\n") {
+						return true
+					}
+				case document.List, document.Table, document.Quote:
+					full = true
+				case document.Paragraph:
+				}
+			}
+		}
+	}
+	return columns <= 1 && len(t.rows) <= 1 || full && (columns <= 1 || len(t.rows) == 1)
+}
+
+// columns returns where the columns of the table begin, from the edges of all its cells; nothing where the rows have too
+// little in common, and cells are best counted.
+func (t *table) columns() []int {
+	var edges []int
+	widest := 0
+	for i := range t.rows {
+		row := &t.rows[i]
+		widest = max(widest, len(row.cells))
+		if len(row.format.edges) != len(row.cells)+1 {
+			return nil
+		}
+		edges = append(edges, row.format.edges[:len(row.cells)]...)
+	}
+	slices.Sort(edges)
+	var columns []int
+	for _, edge := range edges {
+		if n := len(columns); n == 0 || edge-columns[n-1] > sameEdge {
+			columns = append(columns, edge)
+		}
+	}
+	if len(columns) > widest+widest/2+1 || len(columns) > document.MaxColumns {
+		return nil
+	}
+	return columns
+}
+
+// texts returns the cells of a row by their columns. A cell that goes on from above repeats a short text.
+func (r *tableRow) texts(columns []int, above []string) (texts []string, blank bool) {
+	blank = true
+	for i, cell := range r.cells {
+		at := len(texts)
+		if columns != nil {
+			next, _ := slices.BinarySearch(columns, r.format.edges[i]-sameEdge)
+			at = max(at, next)
+		}
+		if i >= document.MaxColumns {
+			at = document.MaxColumns - 1
+		}
+		for len(texts) <= at {
+			texts = append(texts, "")
+		}
+		text := flatText(cell)
+		if below := i < len(r.format.merged) && r.format.merged[i]>>5&3 == 1; below && text == "" && at < len(above) && len(above[at]) <= maxRepeat {
+			texts[at] = above[at]
+			continue
+		}
+		if text != "" {
+			blank = false
+			texts[at] = strings.TrimSpace(texts[at] + " " + text)
+		}
+	}
+	return texts, blank
+}
+
+// joinHeader joins the rows of a header.
+func joinHeader(rows [][]string) []string {
+	var joined []string
+	for _, row := range rows {
+		for at, text := range row {
+			text = withoutMarks(text)
+			switch {
+			case at >= len(joined):
+				joined = append(joined, text)
+			case text != "" && joined[at] != text:
+				joined[at] = strings.TrimSpace(joined[at] + " " + text)
+			}
+		}
+	}
+	return joined
+}
+
+// withoutMarks takes the marks of bold text off a cell that is all bold, as headers are.
+func withoutMarks(text string) string {
+	inner, opened := strings.CutPrefix(text, "**")
+	inner, closed := strings.CutSuffix(inner, "**")
+	if opened && closed && inner != "" && !strings.Contains(inner, "*") {
+		return inner
+	}
+	return text
+}
