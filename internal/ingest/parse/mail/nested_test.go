@@ -38,6 +38,14 @@ func (n inner) read(ctx context.Context, name, kind string, content []byte) (*do
 		return nil, &document.LimitError{Detail: "files stand too deep in files"}
 	}
 	n.depth++
+	if base, _, _ := strings.Cut(kind, ";"); base != "message/rfc822" && path.Ext(name) != ".eml" {
+		content = []byte(strings.Map(func(r rune) rune { // as readers give it
+			if r < ' ' && r != '\n' {
+				return -1
+			}
+			return r
+		}, strings.ToValidUTF8(string(content), "?")))
+	}
 	base, _, _ := strings.Cut(kind, ";")
 	switch {
 	case base == "message/rfc822" || path.Ext(name) == ".eml":

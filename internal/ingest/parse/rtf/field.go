@@ -81,7 +81,7 @@ func (s *shape) description() string {
 	if strings.TrimSpace(string(s.name)) != "wzDescription" {
 		return ""
 	}
-	text := strings.Join(strings.Fields(string(s.value)), " ")
+	text := words(string(s.value))
 	lower := strings.ToLower(text)
 	for _, ending := range []string{".png", ".jpg", ".jpeg", ".gif", ".emf", ".wmf", ".bmp", ".tif", ".tiff", ".svg"} {
 		if strings.HasSuffix(lower, ending) {

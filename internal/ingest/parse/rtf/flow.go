@@ -203,7 +203,7 @@ func (r *reader) heading(f *flow, s *stream, level int, as role, m marker) bool 
 func (r *reader) marker(f *flow) (m marker, item bool) {
 	p := &r.state.paragraph
 	defined := r.overrides[p.list]
-	text := strings.TrimSpace(f.marker)
+	text := words(f.marker)
 	switch {
 	case f.marked && text == "" && defined != nil && defined.levels[min(max(p.level, 0), maxLevels-1)].format == formatNone:
 		return marker{}, false
@@ -279,7 +279,7 @@ func (r *reader) leave(f *flow) {
 		}
 	case flowComment:
 		text := flat(blocks)
-		if author := strings.TrimSpace(r.author); author != "" && text != "" {
+		if author := words(r.author); author != "" && text != "" {
 			text = author + ": " + text
 		}
 		r.author = ""

@@ -38,13 +38,11 @@ func (l *line) add(text string, as look) {
 	start := len(l.text)
 	for _, r := range text {
 		switch {
+		case r >= ' ' && r < 0x7F:
+			l.text = append(l.text, byte(r)) //nolint:gosec // below 0x7F
 		case r == '\u2028' || r == '\u2029':
 			l.text = append(l.text, '\n')
-		case r == '\n' || r == '\t' || r >= ' ' && r < 0x7F:
-			l.text = append(l.text, byte(r)) //nolint:gosec // below 0x7F
-		case r < ' ', r >= 0x7F && r < 0xA0, r == '\u00AD', r == '\u200B', r == '\u200E', r == '\u200F', r == '\uFEFF',
-			r >= '\uE000' && r <= '\uF8FF':
-		default:
+		case !isSteering(r):
 			l.text = utf8.AppendRune(l.text, r)
 		}
 	}
@@ -56,6 +54,28 @@ func (l *line) add(text string, as look) {
 		return
 	}
 	l.runs = append(l.runs, run{look: as, end: len(l.text)})
+}
+
+// isSteering reports characters that only steer the layout, and those that mean something to their maker only.
+func isSteering(r rune) bool {
+	switch r {
+	case '\n', '\t':
+		return false
+	case '\u00AD', '\u200B', '\u200E', '\u200F', '\uFEFF':
+		return true
+	}
+	return r < ' ' || r >= 0x7F && r < 0xA0 || r >= '\uE000' && r <= '\uF8FF'
+}
+
+// words returns text on one line, without what only steers the layout.
+func words(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if isSteering(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // cut takes n bytes off the beginning.

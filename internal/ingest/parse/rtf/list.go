@@ -31,7 +31,7 @@ func (m marker) String() string {
 // markerOf reads the text that a word processor left for those that know no lists: a bullet, or a number with what stands
 // around it.
 func markerOf(text string) marker {
-	text = strings.Join(strings.Fields(text), " ")
+	text = words(text)
 	if text == "o" || !strings.ContainsFunc(text, isWordRune) {
 		return marker{} // o is how Courier draws a circle
 	}

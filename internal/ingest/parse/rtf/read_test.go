@@ -118,6 +118,7 @@ func TestListsKeepTheirLevels(t *testing.T) {
 		"old properties": {`\pard{\*\pn\pnlvlbody\pndec{\pntxta .}}a\par b\par\pard c\par`, "1. a\n2. b\n\nc"},
 		"typed":          {`\pard\li360\fi-360\bullet\tab a\par\li720 -\tab b\par\li360\bullet\tab c\par\pard\fi-9 x y\tab z\par`, "- a\n  - b\n- c\n\nx y z"},
 		"heading":        {`{\listtext 2.1\tab}\pard\ls1\s2 A\par`, "## 2.1 A"},
+		"odd marker":     {`{\listtext\'00 1\'07.\tab}\pard\ls1 a\par`, "1. a"},
 		"empty item":     {`{\listtext 1.\tab}\pard\ls1\par{\listtext 1.\tab}a\par`, "1. a"},
 		"comment inside": {`{\listtext\'b7\tab}\pard\ls2 a{\*\annotation why}\par{\listtext\'b7\tab}b\par c\par`, "- a\n- b\n\n> why\n\nc"},
 	} {
