@@ -100,10 +100,10 @@ func lexSection(code string) (tokens []token, rest string, more bool) {
 		case '[':
 			end := strings.IndexByte(code, ']')
 			if end < 0 {
-				end = len(code) - 1
+				end = len(code)
 			}
 			tokens = append(tokens, lexBracket(code[1:end])...)
-			size = end + 1
+			size = min(end+1, len(code))
 		case '0', '#', '?', '.', ',', '%', '/', '@':
 			tokens = append(tokens, token{c, code[:1]})
 		default:

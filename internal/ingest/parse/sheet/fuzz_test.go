@@ -69,7 +69,7 @@ func FuzzTables(f *testing.F) {
 		}
 		blocks := tables.Blocks()
 		checkBlocks(t, blocks)
-		got := strings.ReplaceAll(render(blocks), `\|`, "|")
+		got := strings.ReplaceAll(render(blocks), `\`, "") // bars are escaped
 		for _, cell := range strings.FieldsFunc(source, func(r rune) bool { return r == ';' || r == '\n' }) {
 			cell = strings.Map(func(r rune) rune {
 				if r < ' ' && r != '\t' && r != '\r' || r == 0x7F {
@@ -78,7 +78,7 @@ func FuzzTables(f *testing.F) {
 				return r
 			}, cell)
 			words := strings.Fields(cell)
-			if len(words) > 0 && !strings.Contains(got, strings.ReplaceAll(words[0], `\|`, "|")) {
+			if len(words) > 0 && !strings.Contains(got, strings.ReplaceAll(words[0], `\`, "")) {
 				t.Fatalf("%q is lost in\n%s", words[0], got)
 			}
 		}
@@ -89,6 +89,7 @@ func FuzzTables(f *testing.F) {
 func FuzzReadXLSX(f *testing.F) {
 	f.Add(`<worksheet><sheetData><row r="2"><c r="B2" t="s" s="1"><v>0</v></c><c s="1"><f>A1</f><v>45352.5</v></c><c t="d"><v>2024-03-01T13:45:00</v></c></row></sheetData><mergeCells><mergeCell ref="A1:B1"/></mergeCells><hyperlinks><hyperlink ref="A1:ZZ99" r:id="h"/></hyperlinks></worksheet>`,
 		`<sst><si><t>x_x0041_</t></si></sst>`, `0.00;[Red]-#,##0.0 "x"`)
+	f.Add("<worksheet><sheetData><row><c t='d'><v> 2024\x01-03-01T00:00:00|</v></c></row></sheetData></worksheet>", "", "")
 	f.Add(`<worksheet><sheetData><row><c t="inlineStr"><is><t>a</t></is></c><c><v>1e5</v></c></row><row/></sheetData></worksheet>`, "", "yyyy-mm-dd [h]:mm:ss.00 AM/PM")
 	f.Fuzz(func(t *testing.T, sheetXML, strings, format string) {
 		content := workbook(t, sheetXML, map[string]string{

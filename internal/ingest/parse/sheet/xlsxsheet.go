@@ -237,7 +237,7 @@ func (w *xlsx) text() string {
 		return "FALSE"
 	case 'd':
 		w.buffer = appendISO(w.buffer[:0], c.value)
-		return texts.keep(w.buffer)
+		return texts.keepFormatted(w.buffer)
 	case 0:
 		return w.number()
 	case 'S':
