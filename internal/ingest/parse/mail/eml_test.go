@@ -168,13 +168,13 @@ func TestAttachmentsStandUnderTheirNames(t *testing.T) {
 	got := mustRead(t, mixed([3]string{"a.md", "text/markdown; charset=latin1", "a"}, [3]string{`C:\dir\b.md`, "text/markdown", "b"}, [3]string{"c.exe", "application/x-msdownload", "c"},
 		[3]string{"d.broken", "x/y", "d"}, [3]string{"e.large", "x/y", "e"}, [3]string{"f.blank", "x/y", "f"}, [3]string{"winmail.dat", "application/octet-stream", "g"},
 		[3]string{"h.asc", "application/octet-stream", "-----BEGIN PGP MESSAGE-----\nabc"}, [3]string{"", "message/rfc822", "From: i@x\nSubject: Inner\n\ni\n"},
-		[3]string{"j.eml", "message/rfc822", "From: j@x\n\nj\n"}, [3]string{"", "image/png", "k"}))
-	want := "# S\n\nFrom: Ann <ann@example.org>\n\nbody\n\n## a.md\n\n### Notes\n\na\n\n## b.md\n\n### Notes\n\nb\n\n## Inner\n\nFrom: i@x\n\ni\n\n## j.eml\n\nFrom: j@x\n\nj"
+		[3]string{"Fwd: j.exe", "message/rfc822", "From: j@x\n\nj\n"}, [3]string{"", "image/png", "k"}))
+	want := "# S\n\nFrom: Ann <ann@example.org>\n\nbody\n\n## a.md\n\n### Notes\n\na\n\n## b.md\n\n### Notes\n\nb\n\n## Inner\n\nFrom: i@x\n\ni\n\n## Fwd: j.exe\n\nFrom: j@x\n\nj"
 	if diff := cmp.Diff(want, markdown(got.Blocks)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	wantExtra := map[string]any{
-		"from": "Ann <ann@example.org>", "attachments": []string{"a.md", "b.md", "Inner", "j.eml"},
+		"from": "Ann <ann@example.org>", "attachments": []string{"a.md", "b.md", "Inner", "Fwd: j.exe"},
 		"attachments_skipped": []string{
 			"c.exe: format not supported: application/x-msdownload", "d.broken: file is damaged: it is broken", "e.large: too large: a sheet is too large", "f.blank: no text",
 			"winmail.dat: Outlook's container (TNEF) is not read", "h.asc: encrypted", "image.png: format not supported: image/png",

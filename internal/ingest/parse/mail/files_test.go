@@ -96,7 +96,7 @@ func codePageMessage(t *testing.T) []byte {
 	m.text("", 0x0C1A, encode("港湾管理局"))
 	m.text("", 0x0C1F, "office@minato.example.jp")
 	m.text("", 0x0E04, encode("水先人会"))
-	m.text("", 0x007D, "From: office@minato.example.jp\r\nDate: Thu, 1 May 2025 08:00:00 +0900\r\nMessage-ID: <buoy-1@minato.example.jp>\r\n\r\n")
+	m.text("", 0x007D, "Microsoft Mail Internet Headers Version 2.0\r\nFrom: office@minato.example.jp\r\nDate: Thu, 1 May 2025 08:00:00 +0900\r\nMessage-ID: <buoy-1@minato.example.jp>\r\n\r\n")
 	m.text("", 0x1000, encode("灯浮標を移設します。\r\n"))
 	var b strings.Builder
 	for _, c := range []byte(encode("第三号灯浮標は六月に移設します。")) {

@@ -14,66 +14,78 @@ import (
 
 // Properties of messages, recipients and attachments (MS-OXPROPS).
 const (
-	propMessageClass       = 0x001A
-	propSubject            = 0x0037
-	propSubmitTime         = 0x0039
-	propSubjectPrefix      = 0x003D
-	propRepresentingName   = 0x0042
-	propRepresentingMail   = 0x0065
-	propTopic              = 0x0070
-	propTransportHeaders   = 0x007D
-	propRecipientType      = 0x0C15
-	propSenderName         = 0x0C1A
-	propSenderMail         = 0x0C1F
-	propDisplayCc          = 0x0E03
-	propDisplayTo          = 0x0E04
-	propDeliveryTime       = 0x0E06
-	propNormalizedSubject  = 0x0E1D
-	propBody               = 0x1000
-	propReportText         = 0x1001
-	propRTF                = 0x1009
-	propHTML               = 0x1013
-	propMessageID          = 0x1035
-	propInReplyTo          = 0x1042
-	propDisplayName        = 0x3001
-	propMail               = 0x3003
-	propCreationTime       = 0x3007
-	propAttachData         = 0x3701
-	propAttachName         = 0x3704
-	propAttachMethod       = 0x3705
-	propAttachLongName     = 0x3707
-	propAttachMediaType    = 0x370E
-	propAttachContentID    = 0x3712
-	propAttachFlags        = 0x3714
-	propSMTP               = 0x39FE
-	propHomePhone          = 0x3A09
-	propBusinessPhone      = 0x3A08
-	propCompany            = 0x3A16
-	propJobTitle           = 0x3A17
-	propDepartment         = 0x3A18
-	propMobilePhone        = 0x3A1C
-	propInternetCodePage   = 0x3FDE
-	propLocale             = 0x3FF1
-	propMessageCodePage    = 0x3FFD
-	propSenderSMTP         = 0x5D01
-	propRepresentingSMTP   = 0x5D02
-	propAttachHidden       = 0x7FFE
-	firstNamedProperty     = 0x8000
-	propertyBytes          = "0102"
-	propertyUnicode        = "001f"
-	propertyText           = "001e"
-	attachFlagInPage       = 4
-	attachMethodByValue    = 1
-	attachMethodMessage    = 5
-	attachMethodOLE        = 6
-	recipientTo            = 1
-	recipientCc            = 2
-	propertyEntry          = 16
-	headOfMessage          = 32 // bytes before the properties of the message that the file is
-	headOfEmbedded         = 24 // of one in an attachment
-	headOfPart             = 8  // of a recipient or attachment
-	defaultCodePage        = 1252
-	maxPropertiesOfStorage = 10_000
+	propMessageClass      = 0x001A
+	propSubject           = 0x0037
+	propSubmitTime        = 0x0039
+	propSubjectPrefix     = 0x003D
+	propRepresentingName  = 0x0042
+	propRepresentingMail  = 0x0065
+	propTopic             = 0x0070
+	propTransportHeaders  = 0x007D
+	propRecipientType     = 0x0C15
+	propSenderName        = 0x0C1A
+	propSenderMail        = 0x0C1F
+	propDisplayCc         = 0x0E03
+	propDisplayTo         = 0x0E04
+	propDeliveryTime      = 0x0E06
+	propNormalizedSubject = 0x0E1D
+	propBody              = 0x1000
+	propReportText        = 0x1001
+	propRTF               = 0x1009
+	propHTML              = 0x1013
+	propMessageID         = 0x1035
+	propInReplyTo         = 0x1042
+	propDisplayName       = 0x3001
+	propMail              = 0x3003
+	propCreationTime      = 0x3007
+	propAttachData        = 0x3701
+	propAttachName        = 0x3704
+	propAttachMethod      = 0x3705
+	propAttachLongName    = 0x3707
+	propAttachMediaType   = 0x370E
+	propAttachContentID   = 0x3712
+	propAttachFlags       = 0x3714
+	propSMTP              = 0x39FE
+	propBusinessPhone     = 0x3A08
+	propHomePhone         = 0x3A09
+	propCompany           = 0x3A16
+	propJobTitle          = 0x3A17
+	propDepartment        = 0x3A18
+	propMobilePhone       = 0x3A1C
+	propInternetCodePage  = 0x3FDE
+	propLocale            = 0x3FF1
+	propMessageCodePage   = 0x3FFD
+	propSenderSMTP        = 0x5D01
+	propRepresentingSMTP  = 0x5D02
+	propAttachHidden      = 0x7FFE
+	firstNamedProperty    = 0x8000
+)
+
+// Values of properties.
+const (
+	attachMethodByValue = 1
+	attachMethodMessage = 5
+	attachMethodOLE     = 6
+	attachFlagInPage    = 4
+	recipientTo         = 1
+	recipientCc         = 2
+)
+
+// How properties are stored (MS-OXMSG 2.1 and 2.4).
+const (
+	typeBytes      = "0102" // at the end of the name of a stream
+	typeUnicode    = "001f"
+	typeText       = "001e"
+	propertyEntry  = 16 // bytes
+	headOfMessage  = 32 // bytes before the properties of the message that the file is
+	headOfEmbedded = 24 // of one in an attachment
+	headOfPart     = 8  // of a recipient or attachment
+)
+
+const (
+	defaultCodePage = 1252
+	// maxProperties is how many properties of one storage count.
+	maxProperties = 10_000
 )
 
 // messageFile is an open file of Outlook.
@@ -142,7 +154,7 @@ func (m *messageFile) open(path string, head, page int) *storage {
 	s := &storage{message: m, path: path, fixed: make(map[uint16][8]byte), page: page}
 	data := m.read(s.join("__properties_version1.0"))
 	data = data[min(head, len(data)):]
-	for len(data) >= propertyEntry && len(s.fixed) < maxPropertiesOfStorage {
+	for len(data) >= propertyEntry && len(s.fixed) < maxProperties {
 		s.fixed[binary.LittleEndian.Uint16(data[2:])] = [8]byte(data[8:16])
 		data = data[propertyEntry:]
 	}
@@ -161,14 +173,14 @@ func (s *storage) stream(id uint16, kind string) []byte {
 }
 
 // bytes returns a property of bytes.
-func (s *storage) bytes(id uint16) []byte { return s.stream(id, propertyBytes) }
+func (s *storage) bytes(id uint16) []byte { return s.stream(id, typeBytes) }
 
 // text returns a property of text, "" when there is none.
 func (s *storage) text(id uint16) string {
-	if text := s.stream(id, propertyUnicode); len(text) > 0 {
+	if text := s.stream(id, typeUnicode); len(text) > 0 {
 		return strings.TrimRight(clean(cfb.DecodeUTF16(text)), "\x00")
 	}
-	if text := s.stream(id, propertyText); len(text) > 0 {
+	if text := s.stream(id, typeText); len(text) > 0 {
 		return clean(cfb.Decode(s.page, text))
 	}
 	return ""
@@ -202,7 +214,7 @@ func (s *storage) time(ids ...uint16) time.Time {
 	return time.Time{}
 }
 
-// codePage returns that of texts, and of pages where they say nothing else.
+// codePages returns that of texts, and of pages where they say nothing else.
 func (s *storage) codePages() (text, page int) {
 	text, page = s.long(propMessageCodePage), s.long(propInternetCodePage)
 	if text == 0 || text == 1200 {

@@ -100,6 +100,10 @@ func (r *messageReader) letter(path string, head, depth int) (*letter, error) {
 // describe reads who wrote to whom and when.
 func (r *messageReader) describe(l *letter, s *storage, class string) {
 	headers := []byte(s.text(propTransportHeaders))
+	if bytes.HasPrefix(headers, []byte("Microsoft Mail Internet Headers")) {
+		_, next := nextLine(headers, 0)
+		headers = headers[next:]
+	}
 	h, _ := readHeader(headers, begins(headers), func([]byte) bool { return false })
 	from := address{
 		name:    cleanName(s.line(propRepresentingName, propSenderName)),

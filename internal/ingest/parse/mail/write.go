@@ -190,7 +190,11 @@ func (w *writer) file(f *file, level int) error {
 		w.skip(f.title(), "encrypted")
 		return nil
 	}
-	draft, err := w.in.Nested(w.ctx, f.title(), f.kind, content)
+	name := f.title()
+	if f.kind == "message/rfc822" && !strings.HasSuffix(strings.ToLower(name), ".eml") {
+		name += ".eml" // it is named after its subject, which may end as another file's name does
+	}
+	draft, err := w.in.Nested(w.ctx, name, f.kind, content)
 	if err == nil && hasText(draft.Blocks) {
 		w.said = true
 		title, blocks := f.title(), draft.Blocks

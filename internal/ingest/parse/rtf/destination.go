@@ -175,7 +175,8 @@ func isSkipped(name string) bool {
 		"leveltext", "listname", "liststylename", "listpicture", "nonshppict", "shprslt", "pnseclvl", "ftnsep", "ftnsepc", "ftncn",
 		"aftnsep", "aftnsepc", "aftncn", "background", "mmathPr", "mmathPict", "atnref", "atndate", "atntime", "atnid", "atnicn",
 		"atnparent", "atrfstart", "atrfend", "passwordhash", "protusertbl", "userprops", "docvar", "wgrffmtfilter", "nonesttables",
-		"mhtmltag", "svb", "pgdscno", "pgdsctbl", "mailmerge", "keycode", "gridtbl", "blipuid", "bliptag", "pntxta", "pntxtb":
+		"mhtmltag", "svb", "pgdscno", "pgdsctbl", "mailmerge", "keycode", "gridtbl", "blipuid", "bliptag", "pntxta", "pntxtb",
+		"NeXTGraphic":
 		return true
 	}
 	return false

@@ -39,7 +39,7 @@ func (l *line) add(text string, as look) {
 	for _, r := range text {
 		switch {
 		case r >= ' ' && r < 0x7F:
-			l.text = append(l.text, byte(r)) //nolint:gosec // below 0x7F
+			l.text = append(l.text, byte(r))
 		case r == '\u2028' || r == '\u2029':
 			l.text = append(l.text, '\n')
 		case !isSteering(r):
