@@ -41,15 +41,15 @@ func Walk(ctx context.Context, in document.Source, visit func(Member) error) err
 	case bytes.HasPrefix(in.Content, []byte("PK")):
 		return w.zip()
 	case bytes.HasPrefix(in.Content, []byte("\x1F\x8B")):
-		r, err := gzip.NewReader(bytes.NewReader(in.Content))
+		r, err := gzip.NewReader(w.source())
 		if err != nil {
 			return damaged("gzip file", err)
 		}
 		return w.compressed(r, r.Name, "gzip file")
 	case bytes.HasPrefix(in.Content, []byte("BZh")):
-		return w.compressed(bzip2.NewReader(bytes.NewReader(in.Content)), "", "bzip2 file")
+		return w.compressed(bzip2.NewReader(w.source()), "", "bzip2 file")
 	case isTar(in.Content):
-		return w.tar(bytes.NewReader(in.Content))
+		return w.tar(w.source())
 	}
 	return &document.DamagedError{Format: "archive", Detail: "it does not begin as a zip, tar, gzip or bzip2 file does"}
 }
@@ -99,12 +99,21 @@ func (w *walker) tooLarge() error {
 	return &memberError{&document.LimitError{Detail: fmt.Sprintf("a member has more than %d bytes", w.in.Limits.MaxBytes)}}
 }
 
+// maxPath is the longest path of a member, in bytes, that is taken as one.
+const maxPath = 4096
+
 type walker struct {
-	ctx   context.Context
-	in    document.Source
-	visit func(Member) error
-	taken map[string]bool
-	count int
+	ctx     context.Context
+	in      document.Source
+	visit   func(Member) error
+	taken   map[string]bool
+	count   int
+	unnamed int // members whose path is too long
+}
+
+// source reads the archive until the context ends: a reader of what is compressed may take long to give its next byte.
+func (w *walker) source() *watchedReader {
+	return &watchedReader{ctx: w.ctx, reader: bytes.NewReader(w.in.Content)}
 }
 
 // offer cleans a member's path and hands it on, unless it is to be left out.
@@ -114,6 +123,11 @@ func (w *walker) offer(name string, modified time.Time, read func() ([]byte, err
 	}
 	if w.count++; w.count > w.in.Limits.MaxMembers {
 		return &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d members", w.in.Limits.MaxMembers)}
+	}
+	if len(name) > maxPath {
+		w.unnamed++
+		own := &document.DamagedError{Format: "archive", Detail: fmt.Sprintf("the path of a member has more than %d bytes", maxPath)}
+		return w.visit(Member{Path: fmt.Sprintf("unnamed-%d", w.unnamed), Modified: modified, Err: own})
 	}
 	name = cleanPath(name)
 	if name == "" || isLeaving(name) || w.taken[name] {
@@ -245,9 +259,11 @@ func (w *walker) readAll(r io.Reader) ([]byte, error) {
 }
 
 func (w *walker) tar(r io.Reader) error {
-	archive := tar.NewReader(r)
+	counted := &watchedReader{ctx: w.ctx, reader: r}
+	archive := tar.NewReader(counted)
 	for {
 		header, err := archive.Next()
+		begin := counted.read
 		switch {
 		case errors.Is(err, io.EOF):
 			if w.count == 0 {
@@ -267,30 +283,14 @@ func (w *walker) tar(r io.Reader) error {
 			if err != nil {
 				return nil, w.broken("tar archive", err)
 			}
-			return content, nil
+			// The holes of a sparse file take no room in the archive: they are expanded like what is compressed.
+			if holes := int64(len(content)) - (counted.read - begin); holes > 0 {
+				err = w.in.Budget.Spend(holes)
+			}
+			return content, err
 		})
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// counter counts what is decompressed.
-type counter struct {
-	reader     io.Reader
-	budget     *document.Budget
-	compressed int64
-	expanded   int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.reader.Read(p)
-	c.expanded += int64(n)
-	if limit := c.budget.Spend(int64(n)); limit != nil {
-		return n, limit
-	}
-	if limit := c.budget.CheckRatio(c.expanded, c.compressed); limit != nil {
-		return n, limit
-	}
-	return n, err // io.EOF among others
 }

@@ -8,8 +8,12 @@ import (
 	"magpie/internal/ingest/document"
 )
 
-// maxSkipped bounds how many members are named that were not read.
-const maxSkipped = 50
+const (
+	// maxSkipped bounds how many members are named that were not read.
+	maxSkipped = 50
+	// maxBlocks bounds what all members have together: a block takes several times the memory of a short text.
+	maxBlocks = 500_000
+)
 
 // Read makes one document of an archive: each member that is read under a heading with its path, its own headings below
 // that. A compressed single file is that file. Members that are not read are named in Extra "members_skipped"; an archive
@@ -20,14 +24,15 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	var skipped []string
 	var first error
 	var last *document.Draft
-	members, read := 0, 0
+	members, read, size := 0, 0, 0
 	err := Walk(ctx, in, func(m Member) error {
 		members++
 		inner, err := draft(ctx, in, m)
-		var limit *document.LimitError
 		switch {
-		case m.Err == nil && errors.As(err, &limit), ctx.Err() != nil:
-			return err
+		case ctx.Err() != nil:
+			return fmt.Errorf("read archive: %w", ctx.Err())
+		case err != nil && in.Budget.Spend(0) != nil:
+			return err // nothing more is read; what is too large in one member alone leaves the others
 		case err != nil:
 			if unsupported := (*document.UnsupportedError)(nil); first == nil && !errors.As(err, &unsupported) {
 				first = fmt.Errorf("%s: %w", m.Path, err)
@@ -39,6 +44,15 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 		}
 		read++
 		last = inner
+		for i := range inner.Blocks {
+			size += inner.Blocks[i].Size()
+		}
+		if size > in.Limits.MaxText {
+			return &document.LimitError{Detail: fmt.Sprintf("text has more than %d bytes", in.Limits.MaxText)}
+		}
+		if len(found.Blocks)+len(inner.Blocks) > maxBlocks {
+			return &document.LimitError{Detail: fmt.Sprintf("text has more than %d paragraphs", maxBlocks)}
+		}
 		found.Prose = found.Prose || inner.Prose
 		found.Blocks = append(found.Blocks, document.Block{Kind: document.Heading, Level: 1, Text: m.Path, Anchor: anchors.Take("", m.Path)})
 		for _, block := range inner.Blocks {

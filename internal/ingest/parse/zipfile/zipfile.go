@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"strings"
 
@@ -27,12 +28,15 @@ type Archive struct {
 // Open reads the directory of an archive. The format is what the file is called in errors: "Word document". The error is
 // *document.DamagedError, *document.EncryptedError where every member needs a password, or *document.LimitError.
 func Open(content []byte, format string, limits document.Limits, budget *document.Budget) (*Archive, error) {
-	r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	members := limits.WithDefaults().MaxMembers
+	source := &directory{Reader: bytes.NewReader(content), limit: members + tailMembers}
+	r, err := zip.NewReader(source, int64(len(content)))
+	source.limit = math.MaxInt
+	if errors.Is(err, errMembers) || err == nil && len(r.File) > members {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d members", members)}
+	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, damaged(format, err)
-	}
-	if members := limits.WithDefaults().MaxMembers; len(r.File) > members {
-		return nil, &document.LimitError{Detail: fmt.Sprintf("the archive has %d members, the limit is %d", len(r.File), members)}
 	}
 	a := &Archive{format: format, budget: budget, files: r.File, byName: make(map[string]*zip.File, len(r.File))}
 	encrypted := 0
@@ -49,6 +53,30 @@ func Open(content []byte, format string, limits document.Limits, budget *documen
 		return nil, &document.EncryptedError{Format: format}
 	}
 	return a, nil
+}
+
+// tailMembers is more than the entries that stand in the 65 KiB in which the end of the directory is looked for, and
+// which are read twice.
+const tailMembers = 2000
+
+var errMembers = errors.New("too many members")
+
+// directory counts the entries of an archive's directory while it is read, so that one of millions is not built first.
+// The number that the archive states may be a lie.
+type directory struct {
+	*bytes.Reader
+	entries, limit int
+}
+
+// ReadAt implements io.ReaderAt. The error is errMembers after too many entries.
+func (d *directory) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := d.Reader.ReadAt(p, offset)
+	if d.limit < math.MaxInt {
+		if d.entries += bytes.Count(p[:n], []byte("PK\x01\x02")); d.entries > d.limit {
+			return 0, errMembers
+		}
+	}
+	return n, err // io.EOF among others
 }
 
 // isEncrypted reports a member that needs a password.
