@@ -48,7 +48,9 @@ func guessWide(head []byte) string {
 func isLongText(head []byte, order binary.ByteOrder) bool {
 	for i := 0; i+3 < len(head); i += 4 {
 		r := order.Uint32(head[i:])
-		if r > unicode.MaxRune || r < 0x20 && r != '\n' && r != '\r' && r != '\t' && r != '\f' || !utf8.ValidRune(rune(r)) {
+		switch {
+		case r == '\n', r == '\r', r == '\t', r == '\f', r == 0xAD, 0x200B <= r && r <= 0x200F, r == 0xFEFF:
+		case r > unicode.MaxRune || !unicode.IsGraphic(rune(r)):
 			return false
 		}
 	}
