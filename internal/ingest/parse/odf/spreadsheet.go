@@ -26,6 +26,7 @@ func (r *reader) spreadsheet(s *xmlscan.Scanner) error {
 	r.walk.sheets = true
 	r.margins.texts = nil // of sheets they are samples: the name of the sheet, the number of the page
 	b := &workbook{w: r.walk, tables: sheet.NewTables()}
+	b.tables.Bound(r.in.Limits)
 	err := r.walk.each(s, func() error {
 		if s.Name() == "table" && !isCache(s.Attr("name")) {
 			return b.sheet(s)
@@ -34,6 +35,9 @@ func (r *reader) spreadsheet(s *xmlscan.Scanner) error {
 	})
 	r.walk.blocks = merge(b.tables.Blocks(), b.around)
 	r.draft.Pages = b.tables.Sheets()
+	if err == nil {
+		err = b.tables.Err()
+	}
 	return err
 }
 
