@@ -23,8 +23,13 @@ type Input struct {
 	Limits document.Limits
 }
 
-// maxLines bounds what a reader builds in memory: a tree of millions of tiny blocks takes a hundred times their text.
-const maxLines = 500_000
+// What a reader builds in memory is bounded: a tree of millions of tiny blocks takes a hundred times their text.
+const (
+	// maxLines is how many lines a text may have whose reader builds a tree of it, maxLongLines any other.
+	maxLines, maxLongLines = 500_000, 5_000_000
+	// maxMarkup is how many tags a page may have, maxBlocks how many blocks a document.
+	maxMarkup, maxBlocks = 2_000_000, 1 << 20
+)
 
 // request is what the reader of a text format gets.
 type request struct {
@@ -87,11 +92,30 @@ func (r *reading) read(ctx context.Context, name, mediaType string, content []by
 	if strings.TrimSpace(text) == "" {
 		return format{}, "", nil, &document.UnsupportedError{Reason: "empty"}
 	}
-	if lines := strings.Count(text, "\n"); lines > maxLines && !form.long {
-		return format{}, "", nil, &document.LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
+	if err := form.bounded(text); err != nil {
+		return format{}, "", nil, err
 	}
 	found, err := form.read(ctx, request{name: baseName(name), mediaType: mediaType, format: form, text: text, limits: r.limits})
 	return form, charset, found, err
+}
+
+// bounded says whether a text has too much of what its reader makes blocks of. The error is a *document.LimitError.
+func (f format) bounded(text string) error {
+	lines := maxLines
+	switch {
+	case f.name == "text":
+		lines = maxLongLines
+	case f.long:
+		return nil
+	case f.name == "html":
+		if n := strings.Count(text, "<"); n > maxMarkup {
+			return &document.LimitError{Detail: fmt.Sprintf("page has %d tags, the limit is %d", n, maxMarkup)}
+		}
+	}
+	if n := strings.Count(text, "\n"); n > lines {
+		return &document.LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", n, lines)}
+	}
+	return nil
 }
 
 // nested reads a file inside the one that is read.
@@ -117,6 +141,9 @@ func describe(in Input, form format, charset string, found *document.Draft) (*do
 	}
 	if size > in.Limits.MaxText {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d bytes, the limit is %d", size, in.Limits.MaxText)}
+	}
+	if len(blocks) > maxBlocks {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d parts, the limit is %d", len(blocks), maxBlocks)}
 	}
 	found.Blocks = blocks
 	if form.name == "html" {

@@ -39,10 +39,11 @@ type paragraph struct {
 	line     line
 }
 
-// blockCost and cellCost are what a block and a cell count for beside their text.
+// blockCost and cellCost are what a block and a cell count for beside their text, less than the memory they take: a file of
+// millions of short ones must not take gigabytes.
 const (
-	blockCost = 16
-	cellCost  = 8
+	blockCost = 64
+	cellCost  = 32
 )
 
 // flush ends what neighbours are joined in.
