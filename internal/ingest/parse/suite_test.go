@@ -115,6 +115,24 @@ func TestEveryFormat(t *testing.T) {
 	}
 }
 
+// TestWithoutTextRecognition skips images and scanned pages, and says why.
+func TestWithoutTextRecognition(t *testing.T) {
+	t.Parallel()
+	parser := parse.New(parse.Options{CacheDir: cacheDir(t)})
+	defer func() {
+		if err := parser.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, format := range []string{"image", "pdf"} {
+		for _, e := range manifestOf(t, format) {
+			if format == "image" || e.Expect == "ocr" {
+				checkExpectation(t, parser, format, e, &tally{})
+			}
+		}
+	}
+}
+
 func newParser(t testing.TB) *parse.Parser {
 	t.Helper()
 	opt := parse.Options{CacheDir: cacheDir(t)}
@@ -154,11 +172,11 @@ func checkExpectation(t *testing.T, parser *parse.Parser, format string, e expec
 	var unsupported *document.UnsupportedError
 	skipped := errors.As(err, &unsupported)
 	expect := e.Expect
-	if expect == "ocr" {
+	switch {
+	case !parser.ReadsImages() && (expect == "ocr" || format == "image"):
+		expect, e.Reason = "skip", "tesseract"
+	case expect == "ocr":
 		expect = "text"
-		if !parser.ReadsImages() {
-			expect, e.Reason = "skip", "tesseract"
-		}
 	}
 	switch expect {
 	case "text":
