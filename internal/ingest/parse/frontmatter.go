@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,27 +15,38 @@ import (
 // maxFrontMatter is the longest front matter that is read; text between two --- lines that is longer is text.
 const maxFrontMatter = 64 << 10
 
-// frontMatter takes the front matter off a text: YAML between --- lines or TOML between +++ lines. Where it is broken,
-// its plain "key: value" lines are used and problem says what is wrong.
+// frontMatter takes the front matter off a text: YAML between --- lines, TOML between +++ lines, JSON between ;;; lines or as an
+// object at the top, a title block of Pandoc (% title), and the header of MultiMarkdown (Title: …). Where it is broken, its
+// plain "key: value" lines are used and problem says what is wrong.
 func frontMatter(text string) (meta map[string]any, body string, problem error) {
-	fence := ""
-	switch {
-	case strings.HasPrefix(text, "---"):
-		fence = "---"
-	case strings.HasPrefix(text, "+++"):
-		fence = "+++"
-	default:
-		return nil, text, nil
-	}
 	first, rest, found := strings.Cut(text, "\n")
-	if !found || strings.TrimRight(first, " \t") != fence {
+	first = strings.TrimRight(first, " \t")
+	fence := first[:min(3, len(first))]
+	switch {
+	case strings.HasPrefix(first, "{"):
+		return objectAtTop(text)
+	case strings.HasPrefix(first, "% "):
+		return titleBlock(text)
+	case !found || fence != "---" && fence != "+++" && fence != ";;;":
+		return headerLines(text)
+	}
+	kind := fence
+	switch language := strings.ToLower(strings.TrimSpace(first[3:])); language {
+	case "":
+	case "yaml", "yml":
+		kind = "---"
+	case "toml":
+		kind = "+++"
+	case "json":
+		kind = ";;;"
+	default:
 		return nil, text, nil
 	}
 	raw, body, found := cutFence(rest, fence)
 	if !found {
 		return nil, text, nil
 	}
-	meta, problem = decodeFrontMatter(raw, fence)
+	meta, problem = decodeFrontMatter(raw, kind)
 	if errors.Is(problem, errNoMapping) {
 		return nil, text, nil // text between two rules
 	}
@@ -76,6 +88,12 @@ func decodeFrontMatter(raw, fence string) (meta map[string]any, err error) {
 		}
 		return meta, nil
 	}
+	if fence == ";;;" {
+		if err := json.Unmarshal([]byte(raw), &meta); err != nil {
+			return nil, fmt.Errorf("read JSON front matter: %w", err)
+		}
+		return meta, nil
+	}
 	var value any
 	if err := yaml.Unmarshal([]byte(raw), &value); err != nil {
 		return nil, fmt.Errorf("read YAML front matter: %w", err)
@@ -90,6 +108,71 @@ func decodeFrontMatter(raw, fence string) (meta map[string]any, err error) {
 }
 
 var errNoMapping = errors.New("read YAML front matter: it is no list of keys and values")
+
+// objectAtTop reads a JSON object before the text, as Hugo writes front matter.
+func objectAtTop(text string) (meta map[string]any, body string, problem error) {
+	decoder := json.NewDecoder(strings.NewReader(text[:min(len(text), maxFrontMatter)]))
+	if decoder.Decode(&meta) != nil {
+		return nil, text, nil
+	}
+	rest := text[decoder.InputOffset():]
+	if line, _, _ := strings.Cut(rest, "\n"); strings.TrimSpace(line) != "" || strings.TrimSpace(rest) == "" {
+		return nil, text, nil
+	}
+	return lowerKeys(meta), rest, nil
+}
+
+// titleBlock reads the first lines of a file as Pandoc does: title, authors and date after percent signs.
+func titleBlock(text string) (meta map[string]any, body string, problem error) {
+	meta = make(map[string]any)
+	for _, key := range []string{"title", "author", "date"} {
+		line, rest, _ := strings.Cut(text, "\n")
+		value, found := strings.CutPrefix(line, "%")
+		if !found {
+			break
+		}
+		for text = rest; strings.HasPrefix(text, "  ") && len(value) < 2000; {
+			line, text, _ = strings.Cut(text, "\n")
+			value += " " + strings.TrimSpace(line)
+		}
+		if value = strings.TrimSpace(value); value != "" {
+			meta[key] = strings.ReplaceAll(value, ";", ",")
+		}
+	}
+	return meta, text, nil
+}
+
+// headerLines reads lines of "Key: value" before the first blank line, where they begin with the title or the author.
+func headerLines(text string) (meta map[string]any, body string, problem error) {
+	head, rest, found := strings.Cut(text[:min(len(text), maxFrontMatter)], "\n\n")
+	if !found {
+		return nil, text, nil
+	}
+	meta = make(map[string]any)
+	key := ""
+	for line := range strings.Lines(head) {
+		line = strings.TrimRight(line, "\n")
+		name, value, parted := strings.Cut(line, ":")
+		switch {
+		case key != "" && (strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")):
+			meta[key] = fmt.Sprint(meta[key], " ", strings.TrimSpace(line))
+			continue
+		case !parted || name == "" || len(name) > 30 || strings.Trim(name, headerLetters) != "" || value != "" && value[0] != ' ' && value[0] != '\t':
+			return nil, text, nil
+		}
+		if name = strings.ToLower(name); key == "" && name != "title" && name != "author" {
+			return nil, text, nil
+		}
+		key = name
+		meta[key] = strings.TrimSpace(value)
+	}
+	if key == "" || len(rest) == 0 {
+		return nil, text, nil
+	}
+	return meta, text[len(head)+2:], nil
+}
+
+const headerLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_- "
 
 // salvage reads the lines of broken front matter that need no knowledge of YAML.
 func salvage(raw string) map[string]any {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -30,12 +29,17 @@ func readMarkdown(ctx context.Context, r request) (*document.Draft, error) {
 	if problem != nil {
 		found.Extra["front_matter_error"] = document.Truncate(problem.Error(), 300)
 	}
-	w := markdownWalker{ctx: ctx, anchors: make(document.Anchors)}
-	w.parse(stripTemplates(body, r.format.name == "mdx"))
+	w := markdownWalker{ctx: ctx, anchors: make(document.Anchors), notes: &markdownNotes{}}
+	body = stripTemplates(body, r.format.name == "mdx")
+	w.notes.survey(body)
+	w.parse(body)
 	if w.err != nil {
 		return nil, w.err
 	}
 	found.Blocks = w.blocks
+	for _, text := range w.notes.texts {
+		found.Blocks = append(found.Blocks, document.Block{Kind: document.Paragraph, Text: text})
+	}
 	return found, nil
 }
 
@@ -46,23 +50,26 @@ type markdownWalker struct {
 	references parser.Context
 	linked     bool // whether the text defines links by name
 	anchors    document.Anchors
+	notes      *markdownNotes
 	blocks     []document.Block
 	steps      int
 	err        error
 }
 
 func (w *markdownWalker) parse(body string) {
+	if w.notes == nil {
+		w.notes = &markdownNotes{}
+	}
+	w.parseInside(body, 0)
+}
+
+// parseInside reads a text that stands so deep in others.
+func (w *markdownWalker) parseInside(body string, depth int) {
 	w.source = []byte(breakWideTables(flatten(body)))
 	w.references = parser.NewContext()
-	// Only blocks are parsed: the text of a passage keeps its inline marks, and inline parsing is what can be made slow.
-	blocks := parser.NewParser(
-		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
-			util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
-	)
-	root := blocks.Parse(text.NewReader(w.source), parser.WithContext(w.references))
+	root := markdownParser().Parse(text.NewReader(w.source), parser.WithContext(w.references))
 	w.linked = len(w.references.References()) > 0
-	w.children(root, 0)
+	w.children(root, depth)
 }
 
 // flatten takes away the nesting of lines that open more quotes or lists than anyone writes: a parser spends time on
@@ -164,13 +171,25 @@ func (w *markdownWalker) block(node ast.Node, depth int) {
 	case *ast.Heading:
 		w.heading(node)
 	case *ast.Paragraph, *ast.TextBlock:
-		w.emit(document.Block{Kind: document.Paragraph, Text: w.prose(node)})
-	case *ast.FencedCodeBlock:
-		language := ""
-		if node.Info != nil {
-			language = codeInfo(string(node.Info.Value(w.source)))
+		if text := w.prose(node); !isMarker(text) {
+			w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		}
-		w.emit(document.Block{Kind: document.Code, Language: language, Text: strings.Trim(w.lines(node), "\n")})
+	case *ast.FencedCodeBlock:
+		info := ""
+		if node.Info != nil {
+			info = string(node.Info.Value(w.source))
+		}
+		if code := w.lines(node); !w.directive(info, code, depth) {
+			w.emit(document.Block{Kind: document.Code, Language: codeInfo(info), Text: strings.Trim(code, "\n")})
+		}
+	case *markdownFormula:
+		w.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(w.lines(node))})
+	case *markdownNote:
+		w.note(node, depth)
+	case *markdownAside:
+		w.aside(node, depth)
+	case *extast.DefinitionList:
+		w.definitions(node, depth)
 	case *ast.CodeBlock:
 		w.emit(document.Block{Kind: document.Code, Text: strings.Trim(w.lines(node), "\n")})
 	case *ast.HTMLBlock:
@@ -210,7 +229,7 @@ func (w *markdownWalker) prose(node ast.Node) string {
 	if w.linked {
 		raw = w.resolve(raw)
 	}
-	return strings.TrimSpace(inlineHTML(raw))
+	return strings.TrimSpace(inlineHTML(w.tidy(raw)))
 }
 
 func (w *markdownWalker) heading(node *ast.Heading) {
@@ -219,6 +238,7 @@ func (w *markdownWalker) heading(node *ast.Heading) {
 	if w.linked {
 		raw = w.resolve(raw)
 	}
+	raw = w.tidy(raw)
 	if len(raw) > maxHeading {
 		w.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(inlineHTML(raw))})
 		return
@@ -276,28 +296,82 @@ func (w *markdownWalker) quote(node ast.Node, depth int) {
 		w.emit(document.Block{Kind: document.Quote, Text: inlineHTML(w.deepText(node))})
 		return
 	}
+	blocks := w.inner(node, depth)
+	if len(blocks) > 0 && blocks[0].Kind == document.Paragraph {
+		if label, rest, found := strings.Cut(strings.TrimPrefix(blocks[0].Text, "[!"), "]"); found && admonitionName(strings.ToUpper(label)) != "" &&
+			strings.HasPrefix(blocks[0].Text, "[!") {
+			blocks[0].Text = strings.TrimSpace(rest)
+			if blocks[0].Text == "" {
+				blocks = blocks[1:]
+			}
+			blocks = titledBlocks(admonitionName(strings.ToUpper(label)), blocks)
+		}
+	}
+	quoted(blocks, w.emit)
+}
+
+// inner returns the blocks inside a block.
+func (w *markdownWalker) inner(node ast.Node, depth int) []document.Block {
 	inner := markdownWalker{
-		ctx: w.ctx, source: w.source, references: w.references, linked: w.linked, anchors: w.anchors, steps: w.steps, err: w.err,
+		ctx: w.ctx, source: w.source, references: w.references, linked: w.linked, anchors: w.anchors, notes: w.notes, steps: w.steps, err: w.err,
 	}
 	inner.children(node, depth+1)
 	w.steps, w.err = inner.steps, inner.err
-	var parts []string
-	flush := func() {
-		if len(parts) > 0 {
-			w.emit(document.Block{Kind: document.Quote, Text: strings.Join(parts, "\n\n")})
-			parts = nil
+	return inner.blocks
+}
+
+// note keeps a footnote for the end of the file.
+func (w *markdownWalker) note(node *markdownNote, depth int) {
+	for i, block := range labelled("["+node.label+"] ", w.inner(node, depth)) {
+		switch {
+		case block.Kind == document.Code || block.Kind == document.Table:
+			w.emit(block)
+		case i == 0:
+			w.notes.texts = append(w.notes.texts, block.Text)
+		default:
+			w.notes.texts[len(w.notes.texts)-1] += "\n" + block.Text
 		}
 	}
-	for i := range inner.blocks {
-		switch block := &inner.blocks[i]; block.Kind {
-		case document.Paragraph, document.List, document.Quote:
-			parts = append(parts, block.Markdown())
-		case document.Heading, document.Code, document.Table:
-			flush()
-			w.emit(*block)
-		}
+}
+
+// aside emits a text that is set apart as a quotation under its label, and a tab under its title.
+func (w *markdownWalker) aside(node *markdownAside, depth int) {
+	if depth >= maxNesting {
+		w.emit(document.Block{Kind: document.Quote, Text: inlineHTML(w.deepText(node))})
+		return
 	}
-	flush()
+	blocks := w.inner(node, depth)
+	if !node.tab {
+		quoted(titledBlocks(plainText(node.label), blocks), w.emit)
+		return
+	}
+	w.emit(document.Block{Kind: document.Paragraph, Text: "**" + plainText(node.label) + "**"})
+	w.emitAll(blocks)
+}
+
+// definitions emits a list of "term: meaning".
+func (w *markdownWalker) definitions(node ast.Node, depth int) {
+	if depth >= maxNesting {
+		w.emit(document.Block{Kind: document.Paragraph, Text: inlineHTML(w.deepText(node))})
+		return
+	}
+	items := listText{emit: w.emit}
+	var terms []string
+	for child := node.FirstChild(); child != nil && w.alive(); child = child.NextSibling() {
+		if _, isTerm := child.(*extast.DefinitionTerm); isTerm {
+			terms = append(terms, w.prose(child))
+			continue
+		}
+		blocks := w.inner(child, depth)
+		if len(terms) > 0 {
+			blocks = labelled(strings.Join(terms, ", ")+": ", blocks)
+			terms = nil
+			items.item("- ", 0, blocks)
+			continue
+		}
+		items.item("  ", 0, blocks)
+	}
+	items.flush()
 }
 
 // deepText returns the text of all there is below a node.
@@ -382,5 +456,5 @@ func (w *markdownWalker) named(raw string) (string, int) {
 	if !found {
 		return "", 0
 	}
-	return "[" + label + "](" + string(reference.Destination()) + ")", n
+	return "[" + label + "](" + escapeTarget(string(reference.Destination())) + ")", n
 }

@@ -32,7 +32,7 @@ func TestMarkdownBlocks(t *testing.T) {
 		"list with code": {"a.md", "1. One\n   more\n   - inner\n\n   ```sh\n   run\n   ```\n\n   After.\n1. Two\n", []document.Block{
 			{Kind: document.List, Text: "1. One\n   more\n   - inner"}, {Kind: document.Code, Language: "sh", Text: "run"}, {Kind: document.List, Text: "   After.\n2. Two"},
 		}},
-		"quote": {"a.md", "> [!NOTE]\n> Said\n> so.\n>\n> - item\n", []document.Block{{Kind: document.Quote, Text: "[!NOTE]\nSaid\nso.\n\n- item"}}},
+		"quote": {"a.md", "> [!NOTE]\n> Said\n> so.\n>\n> - item\n", []document.Block{{Kind: document.Quote, Text: "**Note:** Said\nso.\n\n- item"}}},
 		"inline HTML": {"a.md", "A <b>bold</b>&nbsp;&lt;x&gt; <a href=\"/u?a=1&amp;b\">link</a> <a name=\"z\"></a>`<b>&amp;` <your-name> a<br>b\n", []document.Block{
 			paragraph("A bold <x> [link](/u?a=1&b) `<b>&amp;` <your-name> a b"),
 		}},
@@ -50,7 +50,7 @@ func TestMarkdownBlocks(t *testing.T) {
 		}},
 		"admonition": {"a.md", ":::warning Take care\nText.\n:::\n\n:::tip\nTip.\n:::\n", []document.Block{paragraph("**Take care**\nText."), paragraph("Tip.")}},
 		"MDX": {"a.mdx", "import X from '../x';\nexport const a = 1;\n\n# T\n\n<Tabs items={[\"a>b\", `c`]}>\n<Tab label=\"A\">\n\nInner <Icon name=\"x\" /> text {\"shown\"}{variable}\n\n</Tab>\n</Tabs>\n\n{/* gone */}\n\n```jsx\n<Tabs>\n```\n\nimport is a word\n", []document.Block{
-			heading(1, "T", "t"), paragraph("Inner  text shown"), {Kind: document.Code, Language: "jsx", Text: "<Tabs>"}, paragraph("import is a word"),
+			heading(1, "T", "t"), paragraph("**A**"), paragraph("Inner  text shown"), {Kind: document.Code, Language: "jsx", Text: "<Tabs>"}, paragraph("import is a word"),
 		}},
 		"angle brackets that are text": {"a.mdx", "a < b and x <- y\n", []document.Block{paragraph("a < b and x <- y")}},
 	} {

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"strings"
 )
 
@@ -50,6 +51,34 @@ func (w *lineWriter) endLine() {
 		w.buffer = append(w.buffer, '\n')
 	}
 	w.start, w.cut = len(w.buffer), false
+}
+
+// headingID gives the heading on the current line, or on the line before it, the id among attributes such as "#id .class". The
+// id goes into braces at the end of the heading, where readers of Markdown look for it.
+func (w *lineWriter) headingID(attributes string) {
+	id, _, _ := strings.Cut(attributes[strings.IndexByte(attributes, '#')+1:], " ")
+	if !strings.Contains(attributes, "#") || id == "" || strings.ContainsAny(id, "\"'{}") {
+		return
+	}
+	line := w.buffer[w.start:]
+	if isHeadingLine(line) {
+		w.buffer = append(w.buffer, "{#"+id+"}"...)
+		return
+	}
+	if len(bytes.TrimSpace(line)) > 0 || w.start == 0 {
+		return
+	}
+	before := w.buffer[:w.start-1]
+	if before = before[bytes.LastIndexByte(before, '\n')+1:]; isHeadingLine(before) {
+		w.buffer = append(w.buffer[:w.start-1], " {#"+id+"}\n"...)
+		w.start = len(w.buffer)
+	}
+}
+
+// isHeadingLine reports a line that is a heading with number signs.
+func isHeadingLine(line []byte) bool {
+	level := len(line) - len(bytes.TrimLeft(line, "#"))
+	return level > 0 && level <= 6 && len(line) > level && line[level] == ' '
 }
 
 type templateStripper struct {
@@ -149,6 +178,9 @@ func (s *templateStripper) isImport(line string) bool {
 func (s *templateStripper) admonition(line, trimmed string) {
 	indent := line[:len(line)-len(trimmed)]
 	words := strings.TrimLeft(trimmed, ": ")
+	if name, title, found := strings.Cut(words, "}"); found && strings.HasPrefix(name, "{") && !strings.ContainsAny(name, ".#") {
+		words = "note " + title // :::{note} Title
+	}
 	end := strings.IndexAny(words, " [{")
 	if end < 0 {
 		s.drop(len(line))
@@ -254,6 +286,7 @@ func (s *templateStripper) brace(rest string) {
 		line, _, _ := strings.Cut(rest[:min(len(rest), 300)], "\n")
 		end := strings.IndexByte(line, '}')
 		if inner := strings.TrimLeft(rest[2:max(end, 2)], " "); end > 0 && inner != "" && (inner[0] == '.' || isLetter(inner[0])) {
+			s.out.headingID(inner)
 			s.drop(end + 1)
 			return
 		}
@@ -354,8 +387,23 @@ func (s *templateStripper) shortcode(rest, closing string) {
 	words := strings.Fields(rest[3:end])
 	if len(words) > 1 && (words[0] == "relref" || words[0] == "ref") {
 		s.out.write(strings.Trim(words[1], "\"'`"))
+	} else if len(words) > 1 {
+		s.shortcodeTitle(words[0], strings.TrimSpace(rest[3:end]))
 	}
 	s.drop(end + len(closing))
+}
+
+// shortcodeTitle keeps the title of a tab, an alert or a section that unfolds.
+func (s *templateStripper) shortcodeTitle(name, source string) {
+	if name == "tab" || name == "expand" || name == "details" || name == "accordion" {
+		if rest := strings.TrimSpace(source[len(name):]); strings.HasPrefix(rest, `"`) {
+			if title, _, found := strings.Cut(rest[1:], `"`); found {
+				s.label("<a title=\"" + title + "\">")
+				return
+			}
+		}
+	}
+	s.label("<" + source + ">")
 }
 
 // balanced returns the length of the braces that text starts with and of what is in them, 0 where they do not close.
@@ -393,6 +441,7 @@ func (s *templateStripper) angle(rest string) {
 	case s.mdx && isJSX(rest):
 		if s.budget > 0 {
 			if end := jsxTag(rest); end > 0 {
+				s.label(rest[:end])
 				s.drop(end)
 				return
 			}
@@ -423,6 +472,19 @@ func (s *templateStripper) angle(rest string) {
 		s.copy(len("</table>"))
 	default:
 		s.copy(1)
+	}
+}
+
+// label keeps the title of a component that begins a line: of a tab, a card, a section that unfolds.
+func (s *templateStripper) label(tag string) {
+	if len(bytes.TrimSpace(s.out.buffer[s.out.start:])) > 0 || strings.HasPrefix(tag, "</") {
+		return
+	}
+	for _, name := range []string{"title", "label", "header", "summary", "heading"} {
+		if title := attribute(tag, name); title != "" && len(title) < 200 && !strings.ContainsAny(title, "{}<>\n*") {
+			s.out.write("**" + title + "**\n")
+			return
+		}
 	}
 }
 
