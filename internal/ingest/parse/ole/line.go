@@ -35,6 +35,28 @@ func (l *line) put(r rune, as look) {
 	l.mark(as)
 }
 
+// add appends a character as it stands in a file. Those that only steer the layout go.
+func (l *line) add(r rune, as look) {
+	switch {
+	case r >= ' ' && r < 0x7F:
+		l.put(r, as)
+	case r == '\t':
+		l.put('\t', as)
+	case r == markLine:
+		l.put('\n', as)
+	case r == markColumn:
+		l.put(' ', as)
+	case r == hyphenHard:
+		l.put('-', as)
+	case r < ' ' || unicode.IsControl(r) || r == '\u00AD' || r == '\u200B' || r == '\uFEFF' || r == utf8.RuneError:
+	case r >= 0xF020 && r <= 0xF0FF:
+		l.puts(symbolText("", r), as)
+	case r >= 0xE000 && r <= 0xF8FF:
+	default:
+		l.put(r, as)
+	}
+}
+
 func (l *line) puts(text string, as look) {
 	if text != "" {
 		l.text = append(l.text, text...)

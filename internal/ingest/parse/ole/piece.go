@@ -44,7 +44,7 @@ func readPieces(f *fib) pieceTable {
 		return f.onePiece(f.wide, true)
 	}
 	// Without a list the text most often stands together behind the header of the file.
-	return f.onePiece(looksWide(f.main.part(f.first, 512)), false)
+	return f.onePiece(looksWide(f.main.part(f.first, min(max(f.last-f.first, 0), pageSize))), false)
 }
 
 // pieceList returns the list of pieces, and the properties that they refer to (MS-DOC 2.9.38).

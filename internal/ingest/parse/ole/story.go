@@ -3,8 +3,6 @@ package ole
 import (
 	"bytes"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"magpie/internal/ingest/document"
 )
@@ -137,35 +135,13 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 	case format.symbol != 0 && (format.special || r == '('):
 		st.line.puts(symbolText(st.word.styles.fonts.name(format.font), format.symbol), st.look(format))
 	default:
-		st.put(r, st.look(format))
+		st.line.add(r, st.look(format))
 	}
 	return false
 }
 
 func (st *story) look(format *charFormat) look {
 	return look{bold: format.bold, italic: format.italic, link: st.link}
-}
-
-// put adds a character that is seen. Those that only steer the layout go.
-func (st *story) put(r rune, as look) {
-	switch {
-	case r >= ' ' && r < 0x7F:
-		st.line.put(r, as)
-	case r == '\t':
-		st.line.put('\t', as)
-	case r == markLine:
-		st.line.put('\n', as)
-	case r == markColumn:
-		st.line.put(' ', as)
-	case r == hyphenHard:
-		st.line.put('-', as)
-	case r < ' ' || unicode.IsControl(r) || r == '\u00AD' || r == '\u200B' || r == '\uFEFF' || r == utf8.RuneError:
-	case r >= 0xF020 && r <= 0xF0FF:
-		st.line.puts(symbolText("", r), as)
-	case r >= 0xE000 && r <= 0xF8FF:
-	default:
-		st.line.put(r, as)
-	}
 }
 
 // endParagraph ends the paragraph at its mark.
@@ -283,12 +259,12 @@ func (st *story) emit(f *flow, p *paraFormat) {
 	case text == "":
 		f.gap()
 	case item:
-		level := max(p.level, 0)
-		switch {
-		case p.level < 0 && style.list > 0:
-			level = max(style.level, style.nesting)
-		case p.level < 0:
-			level = style.nesting
+		level := p.level
+		if level < 0 {
+			level = style.level
+		}
+		if p.list < 0 || p.list == style.list {
+			level = max(level, style.nesting)
 		}
 		f.item(level, m, text)
 	case style.role == roleQuote:

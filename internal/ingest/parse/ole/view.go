@@ -49,3 +49,11 @@ func (v view) part(at, length int) view {
 
 // from returns everything from an offset on.
 func (v view) from(at int) view { return v.part(at, len(v)) }
+
+// i32 is u32 for a number that may be negative.
+func (v view) i32(at int) int {
+	if at < 0 || at > len(v)-4 {
+		return 0
+	}
+	return int(int32(binary.LittleEndian.Uint32(v[at:]))) //nolint:gosec // the sign is meant
+}

@@ -1,0 +1,124 @@
+package ole
+
+import (
+	"errors"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/cfb"
+)
+
+const slidesFormat = "PowerPoint presentation"
+
+// Marks in the stream of the current user (MS-PPT 2.3.2) of presentations that are encrypted.
+const encryptedToken = 0xF3D1C4DF
+
+// maxEdits is how many saved edits are followed back.
+const maxEdits = 10_000
+
+// persist is where the objects of a presentation are, by their ids (MS-PPT 2.3.4).
+type persist struct {
+	stream   view
+	offsets  map[int]int
+	document int // id
+}
+
+// at returns the object with an id, where it is of the kind.
+func (p *persist) at(id, kind int) (record, bool) {
+	offset, found := p.offsets[id]
+	if !found {
+		return record{}, false
+	}
+	r, _, ok := readRecord(p.stream, offset)
+	return r, ok && r.kind == kind
+}
+
+// readPersist follows the saved edits from the last one back. The error is *document.EncryptedError or *document.LimitError;
+// without an error and with no document the file does not say where its objects are.
+func readPersist(w *walk, file *cfb.File, stream view) (*persist, error) {
+	p := &persist{stream: stream, offsets: make(map[int]int), document: -1}
+	edit := -1
+	user, err := file.Read("Current User")
+	switch {
+	case err == nil:
+		head := view(user)
+		if len(head) >= 20 && uint32(head.i32(12)) == encryptedToken { //nolint:gosec // a mark, no number
+			return nil, &document.EncryptedError{Format: slidesFormat}
+		}
+		edit = head.u32(16)
+	default:
+		if _, limited := errors.AsType[*document.LimitError](err); limited {
+			return nil, err
+		}
+	}
+	if file.Has("EncryptedSummary") {
+		return nil, &document.EncryptedError{Format: slidesFormat}
+	}
+	if r, _, ok := readRecord(stream, edit); !ok || r.kind != recordUserEdit {
+		if edit, err = lastEdit(w, stream); err != nil {
+			return nil, err
+		}
+	}
+	seen := make(map[int]bool)
+	for range maxEdits {
+		r, _, ok := readRecord(stream, edit)
+		if !ok || r.kind != recordUserEdit || seen[edit] {
+			break
+		}
+		seen[edit] = true
+		if p.document < 0 {
+			p.document = r.content.u32(16)
+		}
+		if err := p.directory(w, r.content.u32(12)); err != nil {
+			return nil, err
+		}
+		if id := r.content.u32(28); len(r.content) >= 32 && id > 0 {
+			if _, encrypted := p.at(id, recordCryptSession); encrypted {
+				return nil, &document.EncryptedError{Format: slidesFormat}
+			}
+		}
+		if edit = r.content.u32(8); edit == 0 {
+			break
+		}
+	}
+	return p, nil
+}
+
+// lastEdit finds the last saved edit among the records of the stream.
+func lastEdit(w *walk, stream view) (int, error) {
+	last, at := -1, 0
+	err := w.each(stream, func(r record) error {
+		if r.kind == recordUserEdit {
+			last = at
+		}
+		at += recordHead + len(r.content)
+		return nil
+	})
+	return last, err
+}
+
+// directory reads one list of objects. What later edits have said of an object goes first.
+func (p *persist) directory(w *walk, offset int) error {
+	r, _, ok := readRecord(p.stream, offset)
+	if !ok || r.kind != recordPersist {
+		return nil
+	}
+	for at := 0; at+4 <= len(r.content); {
+		head := r.content.i32(at)
+		id, count := head&0xFFFFF, head>>20&0xFFF
+		at += 4
+		for range count {
+			if err := w.step(); err != nil {
+				return err
+			}
+			if w.left--; at+4 > len(r.content) || w.left < 0 {
+				return nil
+			}
+			if _, taken := p.offsets[id]; !taken {
+				p.offsets[id] = r.content.u32(at)
+			}
+			id++
+			at += 4
+		}
+	}
+	return nil
+}

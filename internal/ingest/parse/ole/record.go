@@ -1,0 +1,109 @@
+package ole
+
+import (
+	"magpie/internal/ingest/document"
+)
+
+// Kinds of records (MS-PPT 2.13.24, MS-ODRAW 2.2) that matter to the text.
+const (
+	recordDocument       = 0x03E8
+	recordSlide          = 0x03EE
+	recordSlideAtom      = 0x03EF
+	recordNotes          = 0x03F0
+	recordSlidePersist   = 0x03F3
+	recordExternals      = 0x0409
+	recordDrawing        = 0x040C
+	recordPlaceholder    = 0x0BC3
+	recordOutlineRef     = 0x0F9E
+	recordTextHeader     = 0x0F9F
+	recordTextChars      = 0x0FA0
+	recordTextStyle      = 0x0FA1
+	recordTextBytes      = 0x0FA8
+	recordString         = 0x0FBA
+	recordLinkAtom       = 0x0FD3
+	recordLink           = 0x0FD7
+	recordNumberChar     = 0x0FD8
+	recordHeadersFooters = 0x0FD9
+	recordHeadersAtom    = 0x0FDA
+	recordTextLink       = 0x0FDF
+	recordSlideList      = 0x0FF0
+	recordInteractive    = 0x0FF2
+	recordInteraction    = 0x0FF3
+	recordUserEdit       = 0x0FF5
+	recordDateChar       = 0x0FF7
+	recordRTFDateChar    = 0x1015
+	recordTags           = 0x1388
+	recordBinaryTag      = 0x138A
+	recordBinaryData     = 0x138B
+	recordPersist        = 0x1772
+	recordComment        = 0x2EE0
+	recordCryptSession   = 0x2F14
+	recordGroup          = 0xF003
+	recordShape          = 0xF004
+	recordDrawingGroup   = 0xF002
+	recordOptions        = 0xF00B
+	recordTextBox        = 0xF00D
+	recordChildAnchor    = 0xF00F
+	recordClientData     = 0xF011
+	recordMoreOptions    = 0xF122
+)
+
+const recordHead = 8
+
+// record is one record of a presentation (MS-PPT 2.3.1).
+type record struct {
+	kind     int
+	instance int
+	nested   bool // records stand in it
+	cut      bool // its length goes beyond the end of what it stands in
+	content  view
+}
+
+// readRecord reads the record at an offset; false at the end.
+func readRecord(v view, at int) (r record, next int, ok bool) {
+	if at < 0 || at+recordHead > len(v) {
+		return record{}, len(v), false
+	}
+	length := v.u32(at + 4)
+	r = record{kind: v.u16(at + 2), instance: v.u16(at) >> 4, nested: v.u16(at)&0xF == 0xF, content: v.part(at+recordHead, length)}
+	r.cut = length > len(r.content)
+	return r, at + recordHead + len(r.content), true
+}
+
+// walk is what all steps through records have in common: however often offsets lead to the same records, the steps are
+// bounded by the length of the file.
+type walk struct {
+	effort
+	left int
+}
+
+// each calls a function for each of the records that stand one after the other, which ends with its error.
+func (w *walk) each(v view, do func(record) error) error {
+	for at := 0; ; {
+		r, next, ok := readRecord(v, at)
+		if !ok {
+			return nil
+		}
+		if err := w.step(); err != nil {
+			return err
+		}
+		if w.left--; w.left < 0 {
+			return &document.LimitError{Detail: "the presentation refers to the same parts again and again"}
+		}
+		if err := do(r); err != nil {
+			return err
+		}
+		at = next
+	}
+}
+
+// child returns the first record of a kind.
+func (w *walk) child(v view, kind int) (found record, ok bool, err error) {
+	err = w.each(v, func(r record) error {
+		if r.kind == kind && !ok {
+			found, ok = r, true
+		}
+		return nil
+	})
+	return found, ok, err
+}

@@ -1,0 +1,246 @@
+package ole
+
+import (
+	"slices"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/cfb"
+)
+
+// Placeholders (MS-PPT 2.13.21): what a shape is for.
+const (
+	holderDate       = 7
+	holderNumber     = 8
+	holderFooter     = 9
+	holderHeader     = 10
+	holderNotesImage = 11
+	holderTitle      = 13
+	holderCenter     = 15
+	holderUpright    = 17
+)
+
+// Properties of shapes (MS-ODRAW 2.3).
+const (
+	propertyWordArt     = 0x00C0
+	propertyDescription = 0x0381
+	propertyTable       = 0x039F
+)
+
+// maxGroups is how deep groups of shapes stand in groups; what is deeper is left out.
+const maxGroups = 32
+
+// shape is something on a slide that has text.
+type shape struct {
+	holder      int
+	texts       []*slideText
+	description string // of a picture, or the text of word art
+	anchor      [4]int // left, top, right, bottom within its group
+	table       bool
+	cells       []*shape // of a table
+}
+
+// drawing reads the shapes of a slide, in the order in which they are drawn. The outline is the texts of the slide that
+// stand in the list of slides, to which its shapes refer.
+func (r *slides) drawing(content view, outline []*slideText) ([]*shape, error) {
+	var found []*shape
+	err := r.each(content, func(rec record) error {
+		if rec.kind != recordDrawing {
+			return nil
+		}
+		return r.each(rec.content, func(rec record) error {
+			if rec.kind != recordDrawingGroup {
+				return nil
+			}
+			shapes, err := r.shapes(rec.content, outline, 0)
+			found = append(found, shapes...)
+			return err
+		})
+	})
+	return found, err
+}
+
+// shapes reads the shapes of a group.
+func (r *slides) shapes(content view, outline []*slideText, depth int) ([]*shape, error) {
+	var found []*shape
+	err := r.each(content, func(rec record) error {
+		switch rec.kind {
+		case recordGroup:
+			if depth >= maxGroups {
+				return nil
+			}
+			inner, err := r.shapes(rec.content, outline, depth+1)
+			if len(inner) > 1 && inner[0].table {
+				table := inner[0]
+				table.cells = inner[1:]
+				inner = []*shape{table}
+			}
+			found = append(found, inner...)
+			return err
+		case recordShape:
+			s, err := r.shape(rec.content, outline)
+			found = append(found, s)
+			return err
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (r *slides) shape(content view, outline []*slideText) (*shape, error) {
+	s := &shape{}
+	err := r.each(content, func(rec record) error {
+		switch rec.kind {
+		case recordOptions, recordMoreOptions:
+			s.options(rec)
+		case recordChildAnchor:
+			for i := range s.anchor {
+				s.anchor[i] = rec.content.i32(4 * i)
+			}
+		case recordClientData:
+			holder, ok, err := r.child(rec.content, recordPlaceholder)
+			if ok {
+				s.holder = holder.content.u8(4)
+			}
+			return err
+		case recordTextBox:
+			texts, err := r.texts(rec.content, func(inner record) error {
+				if inner.kind == recordOutlineRef {
+					if at := inner.content.u32(0); at < len(outline) && !outline[at].used {
+						outline[at].used = true
+						s.texts = append(s.texts, outline[at])
+					}
+				}
+				return nil
+			})
+			s.texts = append(s.texts, texts...)
+			return err
+		}
+		return nil
+	})
+	return s, err
+}
+
+// options reads the properties of a shape (MS-ODRAW 2.2.9): those that are longer than four bytes follow all others.
+func (s *shape) options(rec record) {
+	const entry = 6
+	at := rec.instance * entry
+	for i := range rec.instance {
+		id, value := rec.content.u16(i*entry), rec.content.u32(i*entry+2)
+		long := id&0x8000 != 0
+		switch id & 0x3FFF {
+		case propertyWordArt, propertyDescription:
+			if long && s.description == "" {
+				text, _, _ := strings.Cut(cfb.DecodeUTF16(rec.content.part(at, min(value, maxString))), "\x00")
+				s.description = pictureText(text)
+			}
+		case propertyTable:
+			s.table = s.table || value&1 != 0
+		}
+		if long {
+			at += value
+		}
+		if at > len(rec.content) {
+			return
+		}
+	}
+}
+
+// pictureText returns a description of a picture, "" where it is only the name of a file.
+func pictureText(description string) string {
+	text := oneLine(clean(description))
+	lower := strings.ToLower(text)
+	for _, extension := range []string{".png", ".jpg", ".jpeg", ".gif", ".emf", ".wmf", ".bmp", ".tif", ".tiff"} {
+		if strings.HasSuffix(lower, extension) {
+			return ""
+		}
+	}
+	return text
+}
+
+// clean returns the characters of a text that are seen.
+func clean(text string) string {
+	var l line
+	for _, r := range text {
+		l.add(r, look{})
+	}
+	return string(l.text)
+}
+
+func (s *shape) isTitle() bool {
+	switch s.holder {
+	case holderTitle, holderCenter, holderUpright:
+		return true
+	}
+	return len(s.texts) == 1 && s.texts[0].isTitle()
+}
+
+func (s *shape) plain() string {
+	var parts []string
+	for _, t := range s.texts {
+		if text := t.plain(); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// blocks returns what the shape says.
+func (s *shape) blocks() []document.Block {
+	var f flow
+	if len(s.cells) > 0 {
+		return s.grid()
+	}
+	for _, t := range s.texts {
+		t.write(&f)
+	}
+	blocks := f.finish()
+	if len(blocks) == 0 && s.description != "" {
+		return []document.Block{{Kind: document.Paragraph, Text: s.description}}
+	}
+	return blocks
+}
+
+// grid makes a table of the shapes that are its cells, by where they stand.
+func (s *shape) grid() []document.Block {
+	var cells []*shape
+	var tops, lefts []int
+	for _, c := range s.cells {
+		if len(c.texts) > 0 || c.description != "" {
+			cells = append(cells, c)
+			lefts, tops = append(lefts, c.anchor[0]), append(tops, c.anchor[1])
+		}
+	}
+	lefts, tops = apart(lefts), apart(tops)
+	if len(lefts) > document.MaxColumns || len(lefts)*len(tops) > 4*len(cells)+16 {
+		var blocks []document.Block
+		for _, c := range cells {
+			blocks = append(blocks, c.blocks()...)
+		}
+		return blocks
+	}
+	rows := make([][]string, len(tops))
+	for i := range rows {
+		rows[i] = make([]string, len(lefts))
+	}
+	for _, c := range cells {
+		at := &rows[place(tops, c.anchor[1])][place(lefts, c.anchor[0])]
+		*at = strings.TrimSpace(*at + " " + flatText(c.blocks()))
+	}
+	rows = slices.DeleteFunc(rows, func(row []string) bool { return strings.Join(row, "") == "" })
+	if len(rows) == 0 {
+		return nil
+	}
+	return []document.Block{document.NewTable(rows[0], rows[1:])}
+}
+
+// apart returns the places, each but once, in order.
+func apart(places []int) []int {
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+func place(places []int, at int) int {
+	i, _ := slices.BinarySearch(places, at)
+	return i
+}

@@ -1,0 +1,446 @@
+package ole
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/cfb"
+)
+
+// Lists of slides (MS-PPT 2.4.14.3) by their instance.
+const (
+	listSlides = 0
+	listNotes  = 2
+)
+
+// slides is a presentation that is being read.
+type slides struct {
+	walk
+	persist *persist
+	links   map[int]string // addresses by their ids
+	notes   map[int]int    // objects of notes by the ids that slides have for them
+
+	anchors document.Anchors
+	blocks  []document.Block
+	page    int
+	title   string
+	footers []string
+	seen    map[string]bool // footers, in lower case
+	read    map[int]bool    // objects that were read
+}
+
+// entry is a slide in the list of slides.
+type entry struct {
+	object int
+	texts  []*slideText
+}
+
+// ReadSlides reads a binary PowerPoint presentation (PPT, PPS, POT) of PowerPoint 97 to 2003 (MS-PPT): the slides in the
+// order they are shown, hidden ones too, each with its title as a heading of level two, the texts and tables of its shapes
+// in the order in which they are drawn, its notes after "Notes:" and its comments as quotations. Slides are the pages. What
+// stands in headers and footers comes once, at the end. Where a presentation does not say where its slides are, all texts of
+// the file are given in their order.
+//
+// The error is *document.DamagedError when there is no text that can be read, *document.EncryptedError,
+// *document.UnsupportedError for presentations of earlier versions, *document.LimitError, or the context's. What is missing
+// of a broken file is named in Extra["damaged"].
+func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error) {
+	file, err := cfb.Open(in.Content, slidesFormat, in.Budget)
+	if err != nil {
+		return nil, err
+	}
+	if !file.Has("PowerPoint Document") && (file.Has("PP40") || file.Has("PP_Document")) {
+		return nil, &document.UnsupportedError{Reason: "format not supported: PowerPoint before version 97"}
+	}
+	content, err := file.Read("PowerPoint Document")
+	if err != nil {
+		return nil, streamError(slidesFormat, "its slides are missing", err)
+	}
+	limits := in.Limits.WithDefaults()
+	r := &slides{
+		walk:  walk{effort: effort{ctx: ctx, maxText: limits.MaxText}, left: maxSteps(len(content))},
+		links: make(map[int]string), notes: make(map[int]int), anchors: make(document.Anchors),
+		seen: make(map[string]bool), read: make(map[int]bool),
+	}
+	if file.Size("PowerPoint Document") > int64(len(content)) {
+		r.missing("the end of the file")
+	}
+	if r.persist, err = readPersist(&r.walk, file, content); err != nil {
+		return nil, err
+	}
+	pages, err := r.document(limits.MaxPages)
+	if err != nil {
+		return nil, err
+	}
+	if pages < 0 {
+		r.missing("the order of its slides")
+		if err := r.scan(content); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.footers) > 0 {
+		r.blocks = append(r.blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.footers, "\n")})
+	}
+	if len(r.blocks) == 0 && len(r.damage) > 0 {
+		return nil, &document.DamagedError{Format: slidesFormat, Detail: "it has no text that can be read"}
+	}
+	draft := &document.Draft{
+		Blocks: r.blocks, Meta: file.Properties(), Title: r.title, Prose: true, Pages: max(pages, 0), Extra: make(map[string]any),
+	}
+	r.report(draft)
+	return draft, nil
+}
+
+// maxSteps is how many records are looked at in a stream: each some times over.
+func maxSteps(length int) int { return length + 100_000 }
+
+// document reads the slides and returns how many there are, -1 when the file does not say.
+func (r *slides) document(maxPages int) (int, error) {
+	doc, found := r.persist.at(r.persist.document, recordDocument)
+	if !found {
+		return -1, nil
+	}
+	var lists [3]view
+	err := r.each(doc.content, func(rec record) error {
+		switch {
+		case rec.kind == recordSlideList && rec.instance < len(lists) && lists[rec.instance] == nil:
+			lists[rec.instance] = rec.content
+		case rec.kind == recordExternals:
+			return r.externals(rec.content)
+		case rec.kind == recordHeadersFooters:
+			return r.headersFooters(rec.content)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = r.each(lists[listNotes], func(rec record) error {
+		if rec.kind == recordSlidePersist {
+			r.notes[rec.content.u32(12)] = rec.content.u32(0)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	entries, err := r.entries(lists[listSlides])
+	if err != nil {
+		return 0, err
+	}
+	if len(entries) > maxPages {
+		return 0, &document.LimitError{Detail: fmt.Sprintf("presentation has %d slides, the limit is %d", len(entries), maxPages)}
+	}
+	if lists[listSlides] == nil {
+		return -1, nil
+	}
+	for i := range entries {
+		r.page++
+		if err := r.slide(&entries[i]); err != nil {
+			return 0, err
+		}
+	}
+	return len(entries), nil
+}
+
+// entries reads the list of slides with the texts that stand in it.
+func (r *slides) entries(list view) ([]entry, error) {
+	var found []entry
+	start, at := -1, 0
+	collect := func(end int) error {
+		if start < 0 {
+			return nil
+		}
+		texts, err := r.texts(list.part(start, end-start), nil)
+		found[len(found)-1].texts = texts
+		return err
+	}
+	err := r.each(list, func(rec record) error {
+		if rec.kind == recordSlidePersist {
+			if err := collect(at); err != nil {
+				return err
+			}
+			found = append(found, entry{object: rec.content.u32(0)})
+			start = at + recordHead + len(rec.content)
+		}
+		at += recordHead + len(rec.content)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, collect(len(list))
+}
+
+// externals reads the addresses that links lead to.
+func (r *slides) externals(content view) error {
+	return r.each(content, func(rec record) error {
+		if rec.kind != recordLink {
+			return nil
+		}
+		id, target := -1, ""
+		err := r.each(rec.content, func(part record) error {
+			switch {
+			case part.kind == recordLinkAtom:
+				id = part.content.u32(0)
+			case part.kind == recordString && part.instance == 1:
+				target = webLink(cfb.DecodeUTF16(part.content.part(0, maxString)))
+			}
+			return nil
+		})
+		if target != "" {
+			r.links[id] = target
+		}
+		return err
+	})
+}
+
+// headersFooters keeps the texts of a header and a footer that are shown.
+func (r *slides) headersFooters(content view) error {
+	flags := 0
+	return r.each(content, func(rec record) error {
+		switch {
+		case rec.kind == recordHeadersAtom:
+			flags = rec.content.u16(2)
+		case rec.kind == recordString && (rec.instance == 1 && flags&0x10 != 0 || rec.instance == 2 && flags&0x20 != 0):
+			r.footer(clean(stringOf(rec)))
+		}
+		return nil
+	})
+}
+
+func (r *slides) footer(text string) {
+	text = oneLine(text)
+	if key := strings.ToLower(text); text != "" && text != "*" && !r.seen[key] {
+		r.seen[key] = true
+		r.footers = append(r.footers, text)
+	}
+}
+
+// object returns the content of a slide or its notes, each once.
+func (r *slides) object(id, kind int) (view, bool) {
+	rec, found := r.persist.at(id, kind)
+	if !found || r.read[id] {
+		return nil, false
+	}
+	r.read[id] = true
+	if rec.cut {
+		r.missing("a part of slide " + strconv.Itoa(r.page))
+	}
+	return rec.content, true
+}
+
+// slide reads a slide with its notes and comments.
+func (r *slides) slide(e *entry) error {
+	content, found := r.object(e.object, recordSlide)
+	if !found {
+		r.missing("the shapes of slide " + strconv.Itoa(r.page))
+	}
+	shapes, err := r.drawing(content, e.texts)
+	if err != nil {
+		return err
+	}
+	title, blocks := r.content(shapes)
+	for _, t := range e.texts {
+		switch {
+		case t.used:
+		case t.isTitle() && title == "":
+			title = t.plain()
+		default:
+			blocks = append(blocks, (&shape{texts: []*slideText{t}}).blocks()...)
+		}
+	}
+	more, err := r.beside(content)
+	if err != nil {
+		return err
+	}
+	r.add(title, append(blocks, more...))
+	return nil
+}
+
+// content returns the title of a slide and what its shapes say.
+func (r *slides) content(shapes []*shape) (title string, blocks []document.Block) {
+	for _, s := range shapes {
+		switch s.holder {
+		case holderDate, holderNumber:
+			continue
+		case holderFooter, holderHeader:
+			r.footer(s.plain())
+			continue
+		}
+		if title == "" && s.isTitle() {
+			if title = s.plain(); title != "" {
+				continue
+			}
+		}
+		blocks = append(blocks, s.blocks()...)
+	}
+	return title, blocks
+}
+
+// beside reads what belongs to a slide: its notes, its comments, its footer.
+func (r *slides) beside(content view) (blocks []document.Block, err error) {
+	notes := 0
+	var comments []document.Block
+	err = r.each(content, func(rec record) error {
+		switch rec.kind {
+		case recordSlideAtom:
+			notes = rec.content.u32(16)
+		case recordHeadersFooters:
+			return r.headersFooters(rec.content)
+		case recordTags:
+			found, err := r.comments(rec.content)
+			comments = append(comments, found...)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if object, found := r.notes[notes]; found && notes != 0 {
+		if blocks, err = r.notesOf(object); err != nil {
+			return nil, err
+		}
+	}
+	return append(blocks, comments...), nil
+}
+
+// notesOf reads the notes of a slide.
+func (r *slides) notesOf(object int) ([]document.Block, error) {
+	content, found := r.object(object, recordNotes)
+	if !found {
+		return nil, nil
+	}
+	shapes, err := r.drawing(content, nil)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, s := range shapes {
+		switch s.holder {
+		case holderFooter, holderHeader:
+			r.footer(s.plain())
+			continue
+		case holderDate, holderNumber, holderNotesImage:
+			continue
+		}
+		if text := flatText(s.blocks()); text != "" && text != strconv.Itoa(r.page) {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	between, text := " ", strings.Join(texts, "\n")
+	if strings.HasPrefix(text, "- ") {
+		between = "\n"
+	}
+	return []document.Block{{Kind: document.Paragraph, Text: "Notes:" + between + text}}, nil
+}
+
+// comments reads the comments on a slide, which stand among what later versions have added.
+func (r *slides) comments(tags view) ([]document.Block, error) {
+	var blocks []document.Block
+	err := r.each(tags, func(tag record) error {
+		if tag.kind != recordBinaryTag {
+			return nil
+		}
+		data, ok, err := r.child(tag.content, recordBinaryData)
+		if err != nil || !ok {
+			return err
+		}
+		return r.each(data.content, func(rec record) error {
+			if rec.kind != recordComment {
+				return nil
+			}
+			var parts [3]string
+			err := r.each(rec.content, func(part record) error {
+				if part.kind == recordString && part.instance < len(parts) {
+					parts[part.instance] = oneLine(clean(stringOf(part)))
+				}
+				return nil
+			})
+			author, text := parts[0], parts[1]
+			r.cost += len(text)
+			if author != "" && text != "" {
+				text = author + ": " + text
+			}
+			if text != "" {
+				blocks = append(blocks, document.Block{Kind: document.Quote, Text: text})
+			}
+			return err
+		})
+	})
+	return blocks, err
+}
+
+// add adds a slide.
+func (r *slides) add(title string, blocks []document.Block) {
+	if title == "" && len(blocks) == 0 {
+		return
+	}
+	if len(title) > maxHeading {
+		blocks = slices.Insert(blocks, 0, document.Block{Kind: document.Paragraph, Text: title})
+		title = ""
+	}
+	if title == "" {
+		title = "Slide " + strconv.Itoa(r.page)
+	} else if r.title == "" {
+		r.title = title
+	}
+	r.blocks = append(r.blocks, document.Block{
+		Kind: document.Heading, Level: 2, Text: title, Anchor: r.anchors.Take("", title), Page: r.page,
+	})
+	for i := range blocks {
+		blocks[i].Page = r.page
+		r.cost += blockCost
+	}
+	r.blocks = append(r.blocks, blocks...)
+}
+
+// scan gives all texts of the stream in their order, without asking what they belong to.
+func (r *slides) scan(stream view) error {
+	var f flow
+	kind := textOther
+	for at := 0; ; {
+		rec, next, ok := readRecord(stream, at)
+		if !ok {
+			break
+		}
+		if err := r.step(); err != nil {
+			return err
+		}
+		if rec.nested {
+			at += recordHead
+			continue
+		}
+		at = next
+		t := slideText{kind: kind}
+		switch rec.kind {
+		case recordTextHeader:
+			kind = rec.content.u32(0)
+			continue
+		case recordTextChars:
+			t.units = wideUnits(rec.content)
+		case recordTextBytes:
+			t.units = narrowUnits(rec.content)
+		default:
+			continue
+		}
+		r.cost += len(rec.content)
+		if t.isTitle() {
+			if text := t.plain(); text != "" && len(text) <= maxHeading {
+				f.add(document.Block{Kind: document.Heading, Level: 2, Text: text, Anchor: r.anchors.Take("", text)})
+				continue
+			}
+		}
+		t.write(&f)
+	}
+	r.blocks = f.finish()
+	return nil
+}

@@ -1,0 +1,258 @@
+package ole
+
+import (
+	"unicode/utf16"
+
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse/cfb"
+)
+
+// Kinds of texts on slides (MS-PPT 2.13.33).
+const (
+	textTitle       = 0
+	textBody        = 1
+	textNotes       = 2
+	textOther       = 4
+	textCenterTitle = 6
+	textHalfBody    = 7
+	textQuarterBody = 8
+)
+
+// maxIndent is how deep items of a list may be.
+const maxIndent = 8
+
+// slideText is a text on a slide with what is said about it.
+type slideText struct {
+	kind   int
+	units  []uint16 // UTF-16, \r between paragraphs
+	styles []paraStyleRun
+	links  []textLink
+	metas  []int // places of characters that stand for a number or a date
+	used   bool
+}
+
+// paraStyleRun is what is said of the paragraphs up to a place.
+type paraStyleRun struct {
+	end    int
+	level  int
+	bullet int // 1 with a bullet, 0 without, -1 where it is not said
+}
+
+type textLink struct {
+	from, to int
+	address  string
+}
+
+// texts reads the texts that stand in a list of slides or in a text box, one after the other.
+func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
+	var found []*slideText
+	current := func() *slideText {
+		if len(found) == 0 {
+			found = append(found, &slideText{kind: textOther})
+		}
+		return found[len(found)-1]
+	}
+	link := ""
+	err := r.each(v, func(rec record) error {
+		switch rec.kind {
+		case recordTextHeader:
+			found = append(found, &slideText{kind: rec.content.u32(0)})
+		case recordTextChars:
+			t := current()
+			if t.units != nil {
+				found = append(found, &slideText{kind: t.kind})
+				t = current()
+			}
+			t.units = wideUnits(rec.content)
+			r.cost += len(rec.content)
+		case recordTextBytes:
+			t := current()
+			if t.units != nil {
+				found = append(found, &slideText{kind: t.kind})
+				t = current()
+			}
+			t.units = narrowUnits(rec.content)
+			r.cost += len(rec.content)
+		case recordTextStyle:
+			t := current()
+			t.styles = paragraphStyles(rec.content, len(t.units))
+		case recordNumberChar, recordDateChar, recordRTFDateChar:
+			t := current()
+			t.metas = append(t.metas, rec.content.u32(0))
+		case recordInteractive:
+			atom, ok, err := r.child(rec.content, recordInteraction)
+			if err != nil {
+				return err
+			}
+			if link = ""; ok {
+				link = r.links[atom.content.u32(4)]
+			}
+		case recordTextLink:
+			if link != "" {
+				t := current()
+				t.links = append(t.links, textLink{from: rec.content.u32(0), to: rec.content.u32(4), address: link})
+				link = ""
+			}
+		default:
+			if each != nil {
+				return each(rec)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func wideUnits(content view) []uint16 {
+	units := make([]uint16, 0, len(content)/2)
+	for i := 0; i+1 < len(content); i += 2 {
+		units = append(units, uint16(content[i])|uint16(content[i+1])<<8)
+	}
+	return units
+}
+
+func narrowUnits(content view) []uint16 {
+	units := make([]uint16, len(content))
+	for i, b := range content {
+		units[i] = uint16(b)
+	}
+	return units
+}
+
+// paragraphStyles reads the part of a text's style that is about paragraphs (MS-PPT 2.9.44): as many runs as cover it.
+func paragraphStyles(content view, length int) []paraStyleRun {
+	var runs []paraStyleRun
+	at, end := 0, 0
+	for end <= length && at+10 <= len(content) {
+		count := content.u32(at)
+		if count == 0 {
+			break
+		}
+		end += count
+		mask := content.u32(at + 6)
+		run := paraStyleRun{end: end, level: min(content.u16(at+4), maxIndent), bullet: -1}
+		at += 10
+		if mask&0xF != 0 {
+			if mask&1 != 0 {
+				run.bullet = content.u16(at) & 1
+			}
+			at += 2
+		}
+		at += paragraphStyleSize(mask, content.from(at))
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// paragraphStyleSize returns how long the fields after the first one are (MS-PPT 2.9.20), by the mask of those there are.
+func paragraphStyleSize(mask int, rest view) int {
+	size := 0
+	for _, bit := range []uint{7, 4, 6, 5, 11, 12, 13, 14, 8, 10, 15} {
+		if mask>>bit&1 == 1 {
+			size += 2
+		}
+		if bit == 5 && mask>>bit&1 == 1 {
+			size += 2
+		}
+	}
+	if mask>>20&1 == 1 {
+		size += 2 + 4*rest.u16(size)
+	}
+	if mask>>16&1 == 1 {
+		size += 2
+	}
+	if mask>>17&7 != 0 {
+		size += 2
+	}
+	if mask>>21&1 == 1 {
+		size += 2
+	}
+	return size
+}
+
+// isBody tells texts that are lists on most slides.
+func (t *slideText) isBody() bool {
+	return t.kind == textBody || t.kind == textHalfBody || t.kind == textQuarterBody
+}
+
+func (t *slideText) isTitle() bool { return t.kind == textTitle || t.kind == textCenterTitle }
+
+// plain returns the text on one line.
+func (t *slideText) plain() string {
+	var l line
+	t.paragraphs(func(part *line, _ paraStyleRun) {
+		l.puts(part.plain()+" ", look{})
+	})
+	return l.plain()
+}
+
+// write adds the paragraphs of the text to a flow.
+func (t *slideText) write(f *flow) {
+	f.flush()
+	t.paragraphs(func(l *line, style paraStyleRun) {
+		text := l.markdown()
+		item := style.bullet == 1 || style.bullet < 0 && (t.isBody() || style.level > 0 && t.kind != textNotes)
+		switch {
+		case text == "":
+			f.gap()
+		case item:
+			f.item(style.level, marker{}, text)
+		default:
+			f.add(document.Block{Kind: document.Paragraph, Text: text})
+		}
+	})
+	f.flush()
+}
+
+// paragraphs calls a function for each paragraph.
+func (t *slideText) paragraphs(do func(*line, paraStyleRun)) {
+	var l line
+	run, link, meta := 0, 0, 0
+	style := func(at int) paraStyleRun {
+		for run < len(t.styles) && t.styles[run].end <= at {
+			run++
+		}
+		if run < len(t.styles) {
+			return t.styles[run]
+		}
+		return paraStyleRun{bullet: -1}
+	}
+	start := 0
+	for i := 0; i < len(t.units); i++ {
+		for link < len(t.links) && t.links[link].to <= i {
+			link++
+		}
+		for meta < len(t.metas) && t.metas[meta] < i {
+			meta++
+		}
+		if meta < len(t.metas) && t.metas[meta] == i {
+			continue
+		}
+		var as look
+		if link < len(t.links) && t.links[link].from <= i {
+			as.link = t.links[link].address
+		}
+		r := rune(t.units[i])
+		if utf16.IsSurrogate(r) && i+1 < len(t.units) {
+			if r = utf16.DecodeRune(r, rune(t.units[i+1])); r != '\uFFFD' {
+				i++
+			}
+		}
+		if r == '\r' {
+			do(&l, style(start))
+			l.reset()
+			start = i + 1
+			continue
+		}
+		l.add(r, as)
+	}
+	do(&l, style(start))
+}
+
+// stringOf returns the text of a string record.
+func stringOf(r record) string {
+	return oneLine(cfb.DecodeUTF16(r.content.part(0, maxString)))
+}
+
+// maxString is how long a string record is that is read, in bytes.
+const maxString = 1 << 16
