@@ -5,6 +5,7 @@ import (
 	"magpie/internal/ingest/parse/epub"
 	"magpie/internal/ingest/parse/mail"
 	"magpie/internal/ingest/parse/odf"
+	"magpie/internal/ingest/parse/ole"
 	"magpie/internal/ingest/parse/ooxml"
 	"magpie/internal/ingest/parse/rtf"
 	"magpie/internal/ingest/parse/sheet"
@@ -31,6 +32,10 @@ func (p *Parser) binary(name string) (format, bool) {
 		form.open, form.strict = ooxml.ReadWord, true
 	case "pptx":
 		form.open, form.strict = ooxml.ReadSlides, true
+	case "doc":
+		form.open = ole.ReadWord
+	case "ppt":
+		form.open = ole.ReadSlides
 	case "epub":
 		form.open, form.strict = epub.Read, true
 	case "odt":
