@@ -29,6 +29,7 @@ type notebook struct {
 			Name string `json:"name"`
 		} `json:"authors"`
 		Kernel struct {
+			Name     string `json:"name"`
 			Language string `json:"language"`
 		} `json:"kernelspec"`
 		Language struct {
@@ -45,6 +46,10 @@ type notebookCell struct {
 	Language string           `json:"language"`
 	Level    int              `json:"level"` // of headings, nbformat 3
 	Outputs  []notebookOutput `json:"outputs"`
+	Metadata struct {
+		Format string `json:"raw_mimetype"`
+		Other  string `json:"format"`
+	} `json:"metadata"`
 }
 
 type notebookOutput struct {
@@ -54,7 +59,7 @@ type notebookOutput struct {
 	Data  map[string]multiline `json:"data"`
 	Name  string               `json:"ename"`
 	Value string               `json:"evalue"`
-	Trace multiline            `json:"traceback"`
+	Trace traceback            `json:"traceback"`
 }
 
 // multiline is a text, or a list of its lines. Other values have no text.
@@ -74,6 +79,22 @@ func (m *multiline) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
+// traceback is a list of pieces of text without line ends, or a text.
+type traceback string
+
+// UnmarshalJSON accepts any value.
+func (t *traceback) UnmarshalJSON(value []byte) error {
+	var pieces []string
+	if json.Unmarshal(value, &pieces) == nil {
+		*t = traceback(strings.Join(pieces, "\n"))
+		return nil
+	}
+	var text multiline
+	err := text.UnmarshalJSON(value)
+	*t = traceback(text)
+	return err
+}
+
 // readNotebook reads a Jupyter notebook: text cells as Markdown, code cells with what they printed. JSON that is no
 // notebook is read as JSON.
 func readNotebook(ctx context.Context, r request) (*document.Draft, error) {
@@ -85,11 +106,14 @@ func readNotebook(ctx context.Context, r request) (*document.Draft, error) {
 		book.Cells = append(book.Cells, sheet.Cells...)
 	}
 	w := notebookWriter{
-		ctx: ctx, request: r, anchors: make(document.Anchors), language: book.Metadata.Language.Name,
+		ctx: ctx, anchors: make(document.Anchors), language: book.Metadata.Language.Name,
 		found: &document.Draft{Prose: true, Meta: make(map[string]any), Extra: map[string]any{"cells": len(book.Cells)}, DocType: "notebook"},
 	}
 	if w.language == "" {
 		w.language = book.Metadata.Kernel.Language
+	}
+	if name := book.Metadata.Kernel.Name; w.language == "" && len(name) < 20 {
+		w.language = strings.TrimRight(name, "0123456789.") // python3
 	}
 	w.describe(&book)
 	for i := range book.Cells {
@@ -105,7 +129,6 @@ func readNotebook(ctx context.Context, r request) (*document.Draft, error) {
 
 type notebookWriter struct {
 	ctx      context.Context
-	request  request
 	anchors  document.Anchors
 	language string
 	found    *document.Draft
@@ -144,40 +167,79 @@ func (w *notebookWriter) cell(cell *notebookCell, first bool) error {
 		if language == "" {
 			language = strings.ToLower(w.language)
 		}
+		if other := magicLanguage(source); other != "" {
+			language = other
+		}
 		w.add(document.Block{Kind: document.Code, Language: language, Text: strings.Trim(clean(source), "\n")})
 		for i := range cell.Outputs {
 			w.output(&cell.Outputs[i])
 		}
 		return nil
 	case "raw":
-		if first && strings.HasPrefix(strings.TrimSpace(source), "---") {
-			return w.markdown(source + "\n") // front matter of publishing programs
-		}
+		return w.raw(cell, first)
 	}
 	w.add(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(clean(source))})
 	return nil
 }
 
-// markdown reads the text of a cell as Markdown.
-func (w *notebookWriter) markdown(text string) error {
-	inner := w.request
-	inner.text, inner.format = clean(text), format{name: "markdown"}
-	found, err := readMarkdown(w.ctx, inner)
-	if err != nil {
-		return err
+// raw reads a cell that is meant for a program that publishes notebooks, in the format that the cell names.
+func (w *notebookWriter) raw(cell *notebookCell, first bool) error {
+	source := clean(string(cell.Source))
+	kind := cell.Metadata.Format
+	if kind == "" {
+		kind = cell.Metadata.Other
 	}
-	for key, value := range found.Meta {
-		if _, known := w.found.Meta[key]; !known {
-			w.found.Meta[key] = value
+	switch {
+	case first && strings.HasPrefix(strings.TrimSpace(source), "---"):
+		meta, body, _ := frontMatter(strings.TrimSpace(source) + "\n")
+		for key, value := range meta {
+			if _, known := w.found.Meta[key]; !known {
+				w.found.Meta[key] = value
+			}
 		}
-	}
-	for _, block := range found.Blocks {
-		if block.Kind == document.Heading {
-			block.Anchor = w.anchors.Take("", block.Text)
-		}
-		w.add(block)
+		return w.markdown(body)
+	case strings.Contains(kind, "html"):
+		w.found.Blocks = append(w.found.Blocks, htmlFragment(w.ctx, source, w.anchors)...)
+	case strings.Contains(kind, "markdown"):
+		return w.markdown(source)
+	case strings.Contains(kind, "restructuredtext"):
+		rst := newRestructured(w.ctx, request{text: source})
+		rst.anchors = w.anchors
+		lines := strings.Split(expandTabs(source), "\n")
+		rst.survey(lines)
+		w.found.Blocks = append(w.found.Blocks, rst.body(lines, 0, true)...)
+		w.found.Blocks = append(w.found.Blocks, rst.footnotes()...)
+		return rst.err
+	default:
+		w.add(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(source)})
 	}
 	return nil
+}
+
+// magicLanguage returns the language of a cell that begins with a command such as %%bash, "" for others.
+func magicLanguage(source string) string {
+	line, _, _ := strings.Cut(source, "\n")
+	name, found := strings.CutPrefix(strings.TrimSpace(line), "%%")
+	if words := strings.Fields(name); found && len(words) > 0 {
+		switch name = strings.ToLower(words[0]); name {
+		case "bash", "sh", "html", "javascript", "js", "latex", "sql", "r", "ruby", "perl", "markdown", "svg", "cython", "julia":
+			return name
+		}
+	}
+	return ""
+}
+
+// markdown reads the text of a cell as Markdown.
+func (w *notebookWriter) markdown(text string) error {
+	inner := markdownWalker{ctx: w.ctx, anchors: w.anchors, notes: &markdownNotes{}}
+	text = stripTemplates(clean(text), false)
+	inner.notes.survey(text)
+	inner.parse(text)
+	w.found.Blocks = append(w.found.Blocks, inner.blocks...)
+	for _, note := range inner.notes.texts {
+		w.add(document.Block{Kind: document.Paragraph, Text: note})
+	}
+	return inner.err
 }
 
 // terminal matches the codes by which programs colour what they print (ECMA-48).
@@ -209,9 +271,13 @@ func (w *notebookWriter) output(output *notebookOutput) {
 	}
 	if output.Type == "error" || output.Type == "pyerr" {
 		plain = multiline(output.Name + ": " + output.Value)
-		if output.Trace != "" {
-			plain = output.Trace
+		if trace := string(output.Trace); trace != "" {
+			plain = multiline(ending(trace)) // which says what went wrong
 		}
+	}
+	if formula := strings.TrimSpace(clean(string(output.Data["text/latex"]))); formula != "" && len(formula) < maxOutputBytes {
+		w.add(document.Block{Kind: document.Paragraph, Text: formula})
+		return
 	}
 	for kind := range output.Data {
 		if strings.HasPrefix(kind, "image/") {
@@ -219,7 +285,27 @@ func (w *notebookWriter) output(output *notebookOutput) {
 		}
 	}
 	text := terminal.ReplaceAllString(string(plain), "")
+	if isObject(strings.TrimSpace(text)) {
+		return
+	}
 	w.add(document.Block{Kind: document.Code, Language: "text", Text: strings.Trim(clean(beginning(text)), "\n")})
+}
+
+// isObject reports the text that stands for a result which has none: <Figure size 640x480 with 1 Axes>.
+func isObject(text string) bool {
+	return strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") && !strings.ContainsAny(text, "\n") && strings.Count(text, "<") == 1
+}
+
+// ending cuts a text to its last lines.
+func ending(text string) string {
+	text = strings.TrimRight(text, "\n")
+	for at, lines := len(text), 0; at > 0; lines++ {
+		if lines == maxOutputLines || len(text)-at > maxOutputBytes {
+			return text[at+1:]
+		}
+		at = strings.LastIndexByte(text[:at], '\n')
+	}
+	return text
 }
 
 // beginning cuts the output of a cell to what is kept.

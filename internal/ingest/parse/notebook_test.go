@@ -34,6 +34,25 @@ func TestNotebooksKeepCodeAndWhatItPrinted(t *testing.T) {
 	}
 }
 
+func TestNotebookCellsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	source := `{"nbformat": 4, "metadata": {"kernelspec": {"name": "python3"}}, "cells": [
+		{"cell_type": "code", "source": "%%bash\nls", "outputs": [{"data": {"text/plain": "<Figure size 640x480 with 1 Axes>"}}]},
+		{"cell_type": "code", "source": "f()", "outputs": [{"data": {"image/png": "aaaa", "text/latex": "$\\displaystyle x^2$", "text/plain": "x**2"}},
+			{"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["\u001b[31mE\u001b[0m", "  line 1", "E: v"]}]},
+		{"cell_type": "raw", "metadata": {"raw_mimetype": "text/restructuredtext"}, "source": "Part\n----\n\n*text*"},
+		{"cell_type": "raw", "metadata": {"format": "text/html"}, "source": "<p>one<p>two"},
+		{"cell_type": "markdown", "source": "# H {#own}\n\nx[^1]\n\n[^1]: note"}]}`
+	want := "```bash\n%%bash\nls\n```\n\n```python\nf()\n```\n\n$\\displaystyle x^2$\n\n```text\nE\n  line 1\nE: v\n```\n\n# Part\n\n*text*\n\none\n\ntwo\n\n# H\n\nx[1]\n\n[1] note"
+	doc := mustParse(t, "a.ipynb", source)
+	if got := doc.Markdown(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if last := doc.Blocks[len(doc.Blocks)-3]; last.Anchor != "own" {
+		t.Errorf("anchor %q", last.Anchor)
+	}
+}
+
 func FuzzNotebook(f *testing.F) {
 	fuzzFormat(f, "a.ipynb", `{"nbformat": 4, "cells": [{"cell_type": "code", "source": ["a"], "outputs": [{"data": {"text/html": "<table><tr><td>1"}}]}]}`,
 		`{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "heading", "level": 9, "source": "x"}]}]}`)
