@@ -28,7 +28,8 @@ type Options struct {
 type Parser struct {
 	opt     Options
 	pdf     *pdf.Reader
-	readers sync.WaitGroup
+	calls   sync.WaitGroup // of Parse
+	readers sync.WaitGroup // those that were left behind included
 }
 
 // New makes a parser. Close it when it is no longer used.
@@ -43,10 +44,23 @@ func New(opt Options) *Parser {
 	return &Parser{opt: opt, pdf: pdf.New(pages)}
 }
 
-// Close waits for the readers that are still at work and gives back what they share.
+// Close waits for the calls of Parse that have not returned, and gives back what readers share. A reader that was left
+// behind gets as long as after the end of its context; one that is at work even then keeps what it has, and Close says so.
 func (p *Parser) Close() error {
-	p.readers.Wait()
-	return p.pdf.Close() // says what it was doing
+	p.calls.Wait()
+	idle := make(chan struct{})
+	go func() {
+		p.readers.Wait()
+		close(idle)
+	}()
+	grace := time.NewTimer(p.opt.Grace)
+	defer grace.Stop()
+	select {
+	case <-idle:
+		return p.pdf.Close() // says what it was doing
+	case <-grace.C:
+		return errors.New("close parser: documents whose time was up are still being read")
+	}
 }
 
 // PanicError says that a fault in Magpie was met while a document was read; the document is not to blame.
@@ -74,6 +88,8 @@ func (p *Parser) watched(ctx context.Context, read func(context.Context) (*docum
 		document *document.Document
 		err      error
 	}
+	p.calls.Add(1)
+	defer p.calls.Done()
 	done := make(chan outcome, 1)
 	p.readers.Go(func() {
 		var out outcome
