@@ -38,17 +38,14 @@ func readPersist(w *walk, file *cfb.File, stream view) (*persist, error) {
 	p := &persist{stream: stream, offsets: make(map[int]int), document: -1}
 	edit := -1
 	user, err := file.Read("Current User")
-	switch {
-	case err == nil:
+	if err == nil {
 		head := view(user)
 		if len(head) >= 20 && uint32(head.i32(12)) == encryptedToken { //nolint:gosec // a mark, no number
 			return nil, &document.EncryptedError{Format: slidesFormat}
 		}
 		edit = head.u32(16)
-	default:
-		if _, limited := errors.AsType[*document.LimitError](err); limited {
-			return nil, err
-		}
+	} else if _, limited := errors.AsType[*document.LimitError](err); limited {
+		return nil, err
 	}
 	if file.Has("EncryptedSummary") {
 		return nil, &document.EncryptedError{Format: slidesFormat}

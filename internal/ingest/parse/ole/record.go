@@ -11,6 +11,7 @@ const (
 	recordSlideAtom      = 0x03EF
 	recordNotes          = 0x03F0
 	recordSlidePersist   = 0x03F3
+	recordMaster         = 0x03F8
 	recordExternals      = 0x0409
 	recordDrawing        = 0x040C
 	recordPlaceholder    = 0x0BC3
@@ -26,6 +27,7 @@ const (
 	recordHeadersFooters = 0x0FD9
 	recordHeadersAtom    = 0x0FDA
 	recordTextLink       = 0x0FDF
+	recordHandout        = 0x0FC9
 	recordSlideList      = 0x0FF0
 	recordInteractive    = 0x0FF2
 	recordInteraction    = 0x0FF3

@@ -403,7 +403,7 @@ func (r *slides) add(title string, blocks []document.Block) {
 	r.blocks = append(r.blocks, blocks...)
 }
 
-// scan gives all texts of the stream in their order, without asking what they belong to.
+// scan gives all texts of the stream in their order but those of masters, without asking what they belong to.
 func (r *slides) scan(stream view) error {
 	var f flow
 	kind := textOther
@@ -415,7 +415,7 @@ func (r *slides) scan(stream view) error {
 		if err := r.step(); err != nil {
 			return err
 		}
-		if rec.nested {
+		if rec.nested && (rec.cut || rec.kind != recordMaster && rec.kind != recordHandout) {
 			at += recordHead
 			continue
 		}
@@ -433,6 +433,9 @@ func (r *slides) scan(stream view) error {
 			continue
 		}
 		r.cost += len(rec.content)
+		if t.plain() == "*" {
+			continue // stands for a number or a date
+		}
 		if t.isTitle() {
 			if text := t.plain(); text != "" && len(text) <= maxHeading {
 				f.add(document.Block{Kind: document.Heading, Level: 2, Text: text, Anchor: r.anchors.Take("", text)})

@@ -132,8 +132,7 @@ func TestListsAreCounted(t *testing.T) {
 	level := func(start, format int, template ...int) []byte {
 		return join(words32(start), []byte{byte(format), 0}, make([]byte, 22), words16(len(template)), words16(template...))
 	}
-	rest := make([]byte, 0, 400)
-	rest = join(level(4, 0, 0, '.'), level(1, 2, '(', 1, ')'), level(1, 0, 0, '.', 2))
+	rest := join(level(4, 0, 0, '.'), level(1, 2, '(', 1, ')'), level(1, 0, 0, '.', 2))
 	for range 6 {
 		rest = append(rest, level(1, 23, 0xF0B7)...)
 	}
