@@ -186,11 +186,28 @@ func isNearlyUTF8(content []byte) bool {
 // clean makes valid UTF-8 with \n line ends and without control characters, which databases refuse and nobody reads.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	dirty := strings.IndexFunc(text, isDirt)
+	dirty := dirtIn(text)
 	if dirty < 0 {
 		return text
 	}
 	return cleanFrom(text, dirty, false)
+}
+
+// dirtIn returns where the first character is that must go, -1 when there is none. It looks at bytes, since most text has
+// none to be looked at closer.
+func dirtIn(text string) int {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= 0x20 && c < 0x7F, c == '\n', c == '\t':
+		case c < utf8.RuneSelf:
+			return i
+		case c == 0xC2 || c == 0xE2 || c == 0xEF:
+			if r, _ := utf8.DecodeRuneInString(text[i:]); isDirt(r) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // cleanPages is clean for plain text as it was made for printers and terminals: form feeds stay, letters that are struck

@@ -89,7 +89,7 @@ func samples(t *testing.T, text, name string, size int) [][2]string {
 	}
 	encoder := encodingOf(t, name).NewEncoder()
 	var found [][2]string
-	for start := 0; start < len(words) && len(found) < 12; start += max(len(words)/12, 1) {
+	for start := 0; start < len(words) && len(found) < 6; start += max(len(words)/6, 1) {
 		var b strings.Builder
 		for i := start; ; i++ {
 			b.WriteString(words[i%len(words)])

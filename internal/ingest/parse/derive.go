@@ -191,7 +191,7 @@ func isShortNumber(folder string) bool {
 
 // docType is the small rule of the package documentation.
 func docType(place place, form format, found *document.Draft) string {
-	if form.docType == "code" || form.docType == "config" {
+	if (form.docType == "code" || form.docType == "config") && (found.DocType == "" || found.DocType == form.docType) {
 		return form.docType
 	}
 	if kind := typeOfWords(place.stem); kind != "" {

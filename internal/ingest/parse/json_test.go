@@ -67,7 +67,7 @@ func TestJSONWithCommentsStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	doc := mustParse(t, "tsconfig.json", "{\n  // where the sources are\n  \"root\": \"src\", /* and more */\n}\n")
 	text := doc.Markdown()
-	if !strings.Contains(text, "// where the sources are\n  \"root\": \"src\", /* and more */") || doc.Blocks[0].Kind != document.Code {
+	if !strings.Contains(text, "// where the sources are\n  \"root\": \"src\", /* and more */") || doc.Blocks[len(doc.Blocks)-1].Kind != document.Code {
 		t.Errorf("got %q", text)
 	}
 }
