@@ -72,8 +72,8 @@ func TestProcessErrors(t *testing.T) {
 		return err
 	}
 	var unsupported *document.UnsupportedError
-	if err := process(t, ingest.Options{}, "a.pdf", "%PDF-1.4"); !errors.As(err, &unsupported) {
-		t.Errorf("a PDF gives %v", err)
+	if err := process(t, ingest.Options{}, "a.mp4", "\x00\x00\x00\x18ftypmp42"); !errors.As(err, &unsupported) {
+		t.Errorf("a film gives %v", err)
 	}
 	if err := process(t, ingest.Options{}, "a.json", `{"a": `); err == nil || errors.As(err, &unsupported) || !strings.Contains(err.Error(), "invalid JSON at byte 6") {
 		t.Errorf("broken JSON gives %v", err)
