@@ -317,9 +317,37 @@ func (w *htmlWalker) node(node *html.Node, depth int) {
 		}
 		w.remember(node)
 		w.flush()
+		if isAdmonition(node) {
+			w.admonition(node, depth)
+			return
+		}
 		w.children(node, depth+1)
 		w.flush()
 	}
+}
+
+// isAdmonition reports the boxes in which generators set notes and warnings apart.
+func isAdmonition(node *html.Node) bool {
+	if node.DataAtom != atom.Div && node.DataAtom != atom.Aside {
+		return false
+	}
+	for class := range strings.FieldsSeq(attributeOf(node, "class")) {
+		switch class {
+		case "admonition", "admonitionblock", "markdown-alert", "theme-admonition", "callout":
+			return true
+		}
+	}
+	return false
+}
+
+// admonition gives a quotation; a label of a few words at its beginning is made bold, as readers of other formats do.
+func (w *htmlWalker) admonition(node *html.Node, depth int) {
+	const label = 3
+	blocks := w.read(node, depth)
+	if len(blocks) > 1 && blocks[0].Kind == document.Paragraph && countWords(blocks[0].Text) <= label && !strings.Contains(blocks[0].Text, "](") {
+		blocks = titledBlocks(strings.TrimRight(oneLine(blocks[0].Text), ":"), blocks[1:])
+	}
+	quoted(blocks, w.emit)
 }
 
 // inlineOrFlow handles an element that stands in a line, or that holds blocks against its nature: a card that is one link,

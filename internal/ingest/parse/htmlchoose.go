@@ -193,8 +193,13 @@ func (x *extractor) isBoilerplate(i int) bool {
 // labelWords is how long the label of a menu is.
 const labelWords = 4
 
-func isLabel(block *pageBlock) bool {
-	return block.heading == 0 && block.words <= labelWords && block.linked == 0 && !block.gone
+// isLabelled reports a block right after a label of its own.
+func (x *extractor) isLabelled(i int) bool {
+	if i == 0 {
+		return false
+	}
+	label := &x.blocks[i-1]
+	return label.heading == 0 && label.words <= labelWords && label.linked == 0 && !label.gone && label.first.Parent == x.blocks[i].first.Parent
 }
 
 // dropBefore leaves out the boilerplate before the content. A label or a heading goes with the links under it.
@@ -219,18 +224,15 @@ func (x *extractor) dropBefore(end int) {
 // dropAfter leaves out the boilerplate after the content, but for what stands under a heading of its own: that may be
 // the further reading. A list of links under a label stays too.
 func (x *extractor) dropAfter(begin int) {
-	headed, label := false, begin > 0 && isLabel(&x.blocks[begin-1])
+	headed := false
 	for i := begin; i < len(x.blocks); i++ {
-		block := &x.blocks[i]
-		switch {
+		switch block := &x.blocks[i]; {
 		case block.gone:
-			continue
 		case block.heading > 0:
 			headed = true
-		case !headed && !label && x.isBoilerplate(i):
+		case !headed && x.isBoilerplate(i) && !x.isLabelled(i):
 			x.drop(i)
 		}
-		label = !block.gone && isLabel(block)
 	}
 }
 

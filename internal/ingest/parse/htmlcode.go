@@ -112,6 +112,16 @@ func codeTable(table *html.Node) *html.Node {
 	return code
 }
 
+// innerCode returns the pre element inside an element, or the element where there is none.
+func innerCode(node *html.Node) *html.Node {
+	for n := range node.Descendants() {
+		if n.DataAtom == atom.Pre && !isLineNumber(n) {
+			return n
+		}
+	}
+	return node
+}
+
 // isCodeBlock reports a code element that is a block of its own: it has several lines and nothing stands beside it.
 func isCodeBlock(node *html.Node) bool {
 	for n := range node.Descendants() {

@@ -187,7 +187,7 @@ func (x *extractor) kindOf(node *html.Node) int {
 	}
 	switch node.DataAtom {
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dl, atom.P:
-		if holdsHeading(node) || node.DataAtom == atom.Dl && !isShort(node) {
+		if holdsHeading(node) || node.DataAtom == atom.Dl && !isPlain(node) {
 			return openBlock
 		}
 		return wholeBlock
@@ -212,11 +212,11 @@ func (x *extractor) kindOf(node *html.Node) int {
 
 func headingLevel(node *html.Node) int { return int(node.Data[1] - '0') }
 
-// isShort reports an element with few nodes.
-func isShort(node *html.Node) bool {
-	seen := 0
-	for range node.Descendants() {
-		if seen++; seen > 10*maxLookahead {
+// isPlain reports a list without paragraphs, code and tables in it.
+func isPlain(list *html.Node) bool {
+	for n := range list.Descendants() {
+		switch n.DataAtom {
+		case atom.P, atom.Pre, atom.Table:
 			return false
 		}
 	}

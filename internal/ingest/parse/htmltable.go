@@ -15,7 +15,7 @@ import (
 func (w *htmlWalker) table(node *html.Node, depth int) {
 	w.flush()
 	if code := codeTable(node); code != nil {
-		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: codeText(code)})
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(innerCode(code)), Text: codeText(code)})
 		return
 	}
 	t := w.survey(node)
@@ -164,7 +164,7 @@ func (t *tableSurvey) isLayout(table *html.Node) bool {
 	if width <= 1 {
 		return len(t.rows) <= 1 || !t.named
 	}
-	if t.thead || t.named && !t.nested {
+	if t.thead || t.heads > 0 || t.named && !t.nested {
 		return t.longest > 2*maxCellWords && t.blocks
 	}
 	return t.nested || t.blocks || t.longest > maxCellWords || len(t.rows) == 1 && t.caption == nil
