@@ -66,7 +66,7 @@ func alignedTable(lines []line) (*table, int) {
 		if len(next.parts) < 2 && (len(gaps) == 1 || !next.within(lines[first:count], len(gaps)+1)) {
 			break
 		}
-		if next.fills(common) < 2 && next.base-last.base > 1.5*next.size || math.Abs(next.size-last.size) > 0.15*last.size {
+		if next.fills(common) < 2 && (next.base-last.base > 1.5*next.size || next.bold != last.bold) || math.Abs(next.size-last.size) > 0.15*last.size {
 			break
 		}
 		gaps = common

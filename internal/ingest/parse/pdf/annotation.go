@@ -102,7 +102,7 @@ func (f *file) annotations(ctx context.Context, handle uint64, p *page) {
 	const text, freeText, markup, strikeOut, widget = 1, 3, 9, 12, 20
 	count := min(f.number(ctx, "FPDFPage_GetAnnotCount", handle), maxAnnotations)
 	for k := range max(count, 0) {
-		annotation := f.call(ctx, "FPDFPage_GetAnnot", handle, uint64(k)) //nolint:gosec // not negative
+		annotation := f.call(ctx, "FPDFPage_GetAnnot", handle, uint64(k))
 		if annotation == 0 {
 			continue
 		}

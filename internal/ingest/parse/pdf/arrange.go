@@ -218,9 +218,9 @@ func (a *arranger) cut(segments []segment, depth int) {
 // rightToLeft tells whether most of the text is written from right to left.
 func rightToLeft(segments []segment) bool {
 	glyphs, all := 0, 0
-	for i := range segments {
-		for k := range segments[i].spans {
-			s := &segments[i].spans[k]
+	for _, segment := range segments {
+		for k := range segment.spans {
+			s := &segment.spans[k]
 			all += s.glyphs
 			if s.rightToLeft {
 				glyphs += s.glyphs

@@ -375,10 +375,10 @@ func codeText(lines []line, leading float64) string {
 
 // guard keeps a paragraph from being taken for a heading or a quote in Markdown.
 func guard(text string) string {
-	switch r := firstRune(text); {
-	case r == '>':
+	switch firstRune(text) {
+	case '>':
 		return `\` + text
-	case r == '#':
+	case '#':
 		if rest := strings.TrimLeft(text, "#"); rest == "" || unicode.IsSpace(firstRune(rest)) {
 			return `\` + text
 		}

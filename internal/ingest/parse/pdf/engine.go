@@ -18,48 +18,49 @@ import (
 
 // engine is pdfium as machine code, of which instances are made.
 type engine struct {
-	pool  pdfium.Pool
-	cache wazero.CompilationCache // nil when there is none on disk
+	pool    pdfium.Pool
+	uncache func() error // gives back the cache on disk, if there is one
 
 	making sync.Mutex // held while an instance is made: its memory is the last that was asked for
 	memory *memory
 }
 
 // newEngine compiles pdfium, or takes what is in the cache. A cache that cannot be used is done without.
-func newEngine(ctx context.Context, cacheDir string, instances int) (*engine, error) {
-	if cacheDir == "" {
-		return compile(ctx, nil, instances)
+func newEngine(ctx context.Context, opt Options) (*engine, error) {
+	if opt.CacheDir == "" {
+		return compile(ctx, nil, opt)
 	}
-	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
-		return compile(ctx, nil, instances)
+	if err := os.MkdirAll(opt.CacheDir, 0o700); err != nil {
+		return compile(ctx, nil, opt)
 	}
-	cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
+	cache, err := wazero.NewCompilationCacheWithDir(opt.CacheDir)
 	if err != nil {
-		return compile(ctx, nil, instances)
+		return compile(ctx, nil, opt)
 	}
-	made, err := compile(ctx, cache, instances)
+	made, err := compile(ctx, cache, opt)
 	if err == nil {
 		return made, nil
 	}
 	if closing := cache.Close(ctx); closing != nil {
 		return nil, errors.Join(err, closing)
 	}
-	return compile(ctx, nil, instances)
+	return compile(ctx, nil, opt)
 }
 
-func compile(ctx context.Context, cache wazero.CompilationCache, instances int) (*engine, error) {
-	e := &engine{cache: cache}
+func compile(ctx context.Context, cache wazero.CompilationCache, opt Options) (*engine, error) {
+	e := &engine{uncache: func() error { return nil }}
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
 	if cache != nil {
 		config = config.WithCompilationCache(cache)
+		e.uncache = func() error { return cache.Close(ctx) }
 	}
 	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		e.memory = &memory{limit: maxMemory}
+		e.memory = &memory{limit: uint64(opt.MaxMemory)} //nolint:gosec // positive
 		return e.memory
 	})
 	pool, err := webassembly.Init(webassembly.Config{
 		Context:       experimental.WithMemoryAllocator(ctx, allocator),
-		MaxTotal:      instances,
+		MaxTotal:      opt.Instances,
 		RuntimeConfig: config,
 		FSConfig:      wazero.NewFSConfig(), // no folder of the machine is to be seen inside
 		Stdout:        io.Discard,
@@ -73,12 +74,7 @@ func compile(ctx context.Context, cache wazero.CompilationCache, instances int) 
 }
 
 func (e *engine) close() error {
-	err := e.pool.Close()
-	if e.cache != nil {
-		// The cache keeps nothing open that could be given back only in time.
-		err = errors.Join(err, e.cache.Close(context.Background()))
-	}
-	if err != nil {
+	if err := errors.Join(e.pool.Close(), e.uncache()); err != nil {
 		return fmt.Errorf("close pdfium: %w", err)
 	}
 	return nil

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"magpie/internal/ingest/document"
 )
@@ -72,10 +74,10 @@ func turnOf(a, b float64) turn {
 
 // style is how a text object is set.
 type style struct {
-	size                         float64 // as it is seen, in points
-	turn                         turn
-	bold, mono, pictorial, blank bool
-	base                         float64 // height of its base line in the space of the text
+	size                  float64 // as it is seen, in points
+	turn                  turn
+	bold, mono, pictorial bool
+	base                  float64 // height of its base line in the space of the text
 }
 
 // span is a piece of text in one style on one base line.
@@ -153,6 +155,7 @@ type glyphReader struct {
 	blanks int    // that were read since the last glyph
 	last   uint64 // the last of them
 	widest float64
+	gap    float64 // between the last two glyphs of a word
 	before float64 // where the last glyph starts: those of a ligature all start in one place
 }
 
@@ -215,6 +218,9 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 		g.number(ctx, "FPDFText_IsGenerated", g.text, g.last) == 1 {
 		g.blanks = 0 // pdfium saw a gap where there is none
 	}
+	if g.blanks == 0 && len(g.buffer) > 0 && g.isWord(x0-g.open.x1, r) {
+		g.blanks = 1
+	}
 	spaced := g.blanks > 0
 	switch {
 	case len(g.buffer) > 0 && g.parted(x0, x1, base, r, (box[0]+box[2])/2, (box[1]+box[3])/2):
@@ -233,6 +239,9 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 		g.open.breaks = append(g.open.breaks, blank{at: len(g.buffer), x0: g.open.x1, x1: x0})
 		g.buffer = append(g.buffer, strings.Repeat(" ", blanks)...)
 	}
+	if g.gap = 0; g.blanks == 0 && len(g.buffer) > 0 {
+		g.gap = max(x0-g.open.x1, 0)
+	}
 	g.blanks = 0
 	before := len(g.buffer)
 	g.buffer = spell(g.buffer, r, s.pictorial)
@@ -245,6 +254,26 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 		g.widest = x1 - x0
 	}
 	g.open.rightToLeft = g.open.rightToLeft || isRightToLeft(r)
+}
+
+// itemMark is all that stands before the text of an item of a list.
+var itemMark = regexp.MustCompile(`^(?:\(?\w{1,2}[.)]|[•◦▪–-])$`)
+
+// isWord tells whether a gap that pdfium takes for none is one between words: what stands before it is wider apart than
+// other glyphs are, most of all behind the number or the bullet of an item.
+func (g *glyphReader) isWord(gap float64, r rune) bool {
+	size := g.style.size
+	if gap > 0.12*size && itemMark.Match(g.buffer) {
+		return true
+	}
+	if gap < 0.2*size || g.open.rightToLeft || isIdeographic(r) {
+		return false
+	}
+	last := lastRune(string(g.buffer[max(0, len(g.buffer)-utf8.UTFMax):]))
+	if !unicode.IsLetter(last) && !unicode.IsDigit(last) {
+		return gap > 2*g.gap
+	}
+	return gap > 0.3*size && g.open.glyphs > 2 && gap > 3*g.gap && !isIdeographic(last)
 }
 
 // parted tells whether a glyph starts a new span.

@@ -153,7 +153,7 @@ func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*fil
 	case err != nil:
 		return nil, err
 	case address == 0:
-		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", maxMemory>>20)}
+		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", r.opt.MaxMemory>>20)}
 	case reason == 4 || reason == 5: // a password is missing; a way of encrypting that pdfium does not know
 		return nil, &document.EncryptedError{Format: formatName}
 	case !bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-")):

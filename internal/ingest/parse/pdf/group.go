@@ -36,6 +36,7 @@ type measures struct {
 	leading float64 // from line to line, as a multiple of the size
 	mono    bool    // whether the body is monospaced
 	bold    bool    // whether much of the text is bold
+	slides  bool    // whether the pages are wider than high
 }
 
 // measure finds what is usual: the size in which most characters are set, the distance in which most lines follow.
@@ -66,6 +67,13 @@ func measure(pages []page) measures {
 		}
 	}
 	m := measures{body: mode(sizes, 10), leading: mode(leadings, 1.2)}
+	wide := 0
+	for i := range pages {
+		if p := &pages[i]; p.right-p.left > 1.2*(p.bottom-p.top) {
+			wide++
+		}
+	}
+	m.slides = 2*wide > len(pages)
 	m.mono, m.bold = 10*mono > 6*all, 10*bold > 3*all
 	return m
 }

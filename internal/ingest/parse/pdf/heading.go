@@ -41,11 +41,12 @@ type headings struct {
 // mark gives each group that is a heading its level, beside those that have one from the outline.
 func (h *headings) mark() {
 	bold := h.boldHeadings()
+	largest := h.largest()
 	candidates := make([]int, 0, 64) // groups
 	classOf := make(map[int]int)
 	for i := range h.groups {
 		g := &h.groups[i]
-		large := h.isLarge(g)
+		large := h.isLarge(g) && (!h.slides || g.lines[0].size > 0.95*largest[g.page])
 		if !large && !bold[i] && g.heading == 0 {
 			continue
 		}
@@ -77,6 +78,18 @@ func (h *headings) mark() {
 		}
 		g.heading = min(max(g.heading, 1), 6)
 	}
+}
+
+// largest returns the size of the largest text of each page. On a slide only that is a heading: what is smaller is of many
+// sizes.
+func (h *headings) largest() map[int]float64 {
+	sizes := make(map[int]float64)
+	for i := range h.groups {
+		if g := &h.groups[i]; g.table == nil && isWordy(g.text(nil)) {
+			sizes[g.page] = max(sizes[g.page], g.lines[0].size)
+		}
+	}
+	return sizes
 }
 
 // classAt returns the index of the class of headings of a size.
@@ -176,7 +189,7 @@ func isWordy(text string) bool {
 // many has none: it is a form.
 func (h *headings) boldHeadings() map[int]bool {
 	found := make(map[int]bool)
-	if h.bold {
+	if h.bold || h.slides {
 		return found
 	}
 	pages := make(map[int]bool)

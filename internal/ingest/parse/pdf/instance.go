@@ -73,7 +73,7 @@ func (i *instance) failure(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read PDF: %w", ctx.Err())
 	case i.used.refused:
-		return &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", maxMemory>>20)}
+		return &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", i.used.limit>>20)}
 	}
 	return &document.DamagedError{Format: formatName, Detail: "the content of a page cannot be processed", Cause: i.err}
 }

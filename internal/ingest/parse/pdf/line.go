@@ -69,10 +69,10 @@ func (a *arranger) line(row []segment) line {
 	made := line{x0: math.Inf(1), x1: math.Inf(-1), base: row[0].base, turn: row[0].spans[0].turn}
 	all, bold, mono := 0, 0, 0
 	sizes := make(map[float64]int, 2)
-	for i := range row {
-		made.x0, made.x1 = min(made.x0, row[i].x0), max(made.x1, row[i].x1)
-		for k := range row[i].spans {
-			s := &row[i].spans[k]
+	for _, segment := range row {
+		made.x0, made.x1 = min(made.x0, segment.x0), max(made.x1, segment.x1)
+		for k := range segment.spans {
+			s := &segment.spans[k]
 			all += s.glyphs
 			if s.bold {
 				bold += s.glyphs
@@ -91,12 +91,12 @@ func (a *arranger) line(row []segment) line {
 	}
 	made.bold, made.mono = bold == all, 10*mono >= 9*all
 	w := lineWriter{links: a.links, mono: made.mono}
-	for i := range row {
+	for i, segment := range row {
 		from := w.text.Len()
-		for k, s := range readingOrder(row[i].spans) {
+		for k, s := range readingOrder(segment.spans) {
 			w.span(s, k == 0 && i > 0)
 		}
-		made.parts = append(made.parts, part{text: strings.TrimSpace(w.text.String()[from:]), x0: row[i].x0, x1: row[i].x1})
+		made.parts = append(made.parts, part{text: strings.TrimSpace(w.text.String()[from:]), x0: segment.x0, x1: segment.x1})
 	}
 	made.text, made.links, made.words = w.text.String(), w.ranges, w.words
 	if len(made.links) == 0 && !made.mono {
@@ -195,6 +195,7 @@ func (w *lineWriter) blanks(s *span, apart bool) {
 	case w.mono && s.glyphs > 0 && gap > 0.3*size:
 		pitch := (s.x1 - s.x0) / float64(max(utf8.RuneCountInString(s.text), 1))
 		w.text.WriteString(strings.Repeat(" ", min(max(int(math.Round(gap/max(pitch, 1))), 1), 80)))
+	case s.raised && gap < 0.25*size && isNoteMark(s.text):
 	case apart, s.spaced, gap > 0.15*size && !s.raised && !w.last.raised:
 		if isIdeographic(lastRune(w.last.text)) && isIdeographic(firstRune(s.text)) && gap < 0.5*size {
 			return

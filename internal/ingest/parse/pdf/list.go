@@ -10,7 +10,7 @@ var (
 	bullet = regexp.MustCompile(`^[•◦▪▫‣⁃∙●○■□◆◇➢➤►▶▸✓✔❖➔→–*\-·]\s+`)
 	number = regexp.MustCompile(`^(?:(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]|\((?:\d{1,3}|[a-z]|[ivx]{2,5}|[A-Z])\)|[A-Z]\))\s+`)
 	// glued is a bullet of a kind that starts nothing else, without a blank after it.
-	glued = regexp.MustCompile(`^[•▪‣●■➢➤❖]`)
+	glued = regexp.MustCompile(`^[•◦▪‣●■➢➤❖]`)
 )
 
 // listMarker returns the mark with which an item of a list begins, and the text after it, or two empty texts where there

@@ -3,6 +3,7 @@ package pdf_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,32 +11,33 @@ import (
 	"magpie/internal/ingest/parse/pdf"
 )
 
-// shared is the reader of all tests: starting pdfium takes seconds.
-var shared *pdf.Reader
+var (
+	// shared is the reader of most tests.
+	shared *pdf.Reader
+	// cacheDir holds the machine code of pdfium beside the cache of the Go command, since compiling it takes seconds, and a
+	// minute in the processes that fuzzing starts.
+	cacheDir string
+)
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "magpie-pdf-")
+	status, err := run(m)
+	if err == nil && status == 0 {
+		err = goleak.Find()
+	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	cacheDir = dir
-	shared = pdf.New(pdf.Options{CacheDir: dir, Instances: 2})
-	status := m.Run()
-	if err := shared.Close(); err != nil && status == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		status = 1
-	}
-	if err := os.RemoveAll(dir); err != nil && status == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		status = 1
-	}
-	if err := goleak.Find(); err != nil && status == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
 	}
 	os.Exit(status)
 }
 
-// cacheDir holds the machine code of pdfium for readers of single tests.
-var cacheDir string
+func run(m *testing.M) (int, error) {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return 1, err
+	}
+	cacheDir = filepath.Join(folder, "magpie-test", "pdfium")
+	shared = pdf.New(pdf.Options{CacheDir: cacheDir, Instances: 2})
+	status := m.Run()
+	return status, shared.Close()
+}

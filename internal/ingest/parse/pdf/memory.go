@@ -1,8 +1,5 @@
 package pdf
 
-// maxMemory is how much memory, in bytes, one document may take in pdfium.
-const maxMemory = 512 << 20
-
 // memory is the memory of one instance. Its buffer is memory of Go, so that it lives for as long as machine code may still
 // look at it.
 type memory struct {

@@ -3,6 +3,7 @@ package pdf
 import (
 	"context"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,9 @@ const (
 	// maxPageMarks is how many bookmarks that lead to one page are looked for on it.
 	maxPageMarks = 300
 )
+
+// slideName is what programs call the slides and pages that have no title.
+var slideName = regexp.MustCompile(`(?i)^(?:slide|folie|diapositive|dia|diapositiva|page|seite)\s*\d+$`)
 
 // bookmark is an entry of the outline.
 type bookmark struct {
@@ -48,7 +52,7 @@ func (f *file) outline(ctx context.Context, pages int) []bookmark {
 			stack = append(stack, entry{f.call(ctx, "FPDFBookmark_GetFirstChild", f.document, at.handle), at.level + 1})
 		}
 		mark := bookmark{title: oneLine(f.wide(ctx, "FPDFBookmark_GetTitle", at.handle)), level: at.level}
-		if mark.title == "" || len(mark.title) > maxHeading {
+		if mark.title == "" || len(mark.title) > maxHeading || slideName.MatchString(mark.title) {
 			continue
 		}
 		if f.lead(ctx, at.handle, &mark); mark.page > 0 && mark.page <= pages {

@@ -28,6 +28,9 @@ type Options struct {
 	CacheDir string
 	// Instances is how many documents are read at the same time, the number of processors by default.
 	Instances int
+	// MaxMemory is how much memory, in bytes, one document may take in pdfium; 512 MiB by default. A document that takes more
+	// is refused.
+	MaxMemory int
 	// PageTime is the longest that one page may take, whatever time the document has; 30 seconds by default. A page that
 	// takes longer is left out.
 	PageTime time.Duration
@@ -57,6 +60,9 @@ type start struct {
 func New(opt Options) *Reader {
 	if opt.Instances <= 0 {
 		opt.Instances = runtime.NumCPU()
+	}
+	if opt.MaxMemory <= 0 {
+		opt.MaxMemory = 512 << 20
 	}
 	if opt.PageTime <= 0 {
 		opt.PageTime = 30 * time.Second
@@ -114,7 +120,7 @@ func (r *Reader) started(ctx context.Context) (*engine, error) {
 		attempt = &start{done: make(chan struct{})}
 		r.starting = attempt
 		r.work.Go(func() {
-			attempt.engine, attempt.err = newEngine(context.WithoutCancel(ctx), r.opt.CacheDir, r.opt.Instances)
+			attempt.engine, attempt.err = newEngine(context.WithoutCancel(ctx), r.opt)
 			if attempt.err != nil {
 				r.mu.Lock()
 				r.starting = nil

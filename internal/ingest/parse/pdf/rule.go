@@ -72,7 +72,7 @@ func (f *file) rules(ctx context.Context, handle uint64, objects int) rules {
 		if !reader.more() {
 			break
 		}
-		reader.object(ctx, f.call(ctx, "FPDFPage_GetObject", handle, uint64(k)), matrix{1, 0, 0, 1, 0, 0}, 0) //nolint:gosec // not negative
+		reader.object(ctx, f.call(ctx, "FPDFPage_GetObject", handle, uint64(k)), matrix{1, 0, 0, 1, 0, 0}, 0)
 	}
 	if len(reader.found.level)+len(reader.found.upright) > maxRules {
 		return rules{}
@@ -99,7 +99,7 @@ func (r *ruleReader) object(ctx context.Context, object uint64, within matrix, d
 			if !r.more() {
 				break
 			}
-			r.object(ctx, r.call(ctx, "FPDFFormObj_GetObject", object, uint64(k)), inner, depth+1) //nolint:gosec // not negative
+			r.object(ctx, r.call(ctx, "FPDFFormObj_GetObject", object, uint64(k)), inner, depth+1)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (r *ruleReader) edges(ctx context.Context, object uint64, within matrix) {
 	}
 	for k := range max(count, 0) {
 		r.calls += 4
-		segment := r.call(ctx, "FPDFPath_GetPathSegment", object, uint64(k)) //nolint:gosec // not negative
+		segment := r.call(ctx, "FPDFPath_GetPathSegment", object, uint64(k))
 		if segment == 0 || !r.more() {
 			return
 		}

@@ -84,7 +84,7 @@ func (p *page) runs(l *line, counts map[edge]int, least, many int, body float64)
 			pages += counts[beside]
 		}
 		switch {
-		case pages < least, e.text == anyText && pages < 3, large && (pages < many || e.offset != math.MinInt):
+		case pages < least, e.text == anyText && pages < 3, large && e.text != "#" && (pages < many || e.offset != math.MinInt):
 		case e.text == anyText:
 			return strings.Trim(oneLine(l.text), "0123456789ivxlc -–|"), true
 		default:
@@ -124,6 +124,13 @@ func (p *page) edgeLines(m measures) []int {
 		switch base := p.lines[row[0]].base; {
 		case base < high && i < edgeLines, base > low && i > last-edgeLines:
 		case i == 0 && last > 0 && apart(0, 1), i == last && last > 0 && apart(last, last-1):
+		case i < edgeLines || i > last-edgeLines:
+			for _, k := range row { // the number of a page may stand further in than other lines
+				if slices.ContainsFunc(p.edges(&p.lines[k]), func(e edge) bool { return e.text == "#" }) {
+					chosen = append(chosen, k)
+				}
+			}
+			continue
 		default:
 			continue
 		}

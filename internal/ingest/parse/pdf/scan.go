@@ -16,8 +16,11 @@ import (
 )
 
 const (
-	// scanDPI is how finely a page is drawn to be recognised.
-	scanDPI = 250
+	// scanDPI is how finely a page is drawn to be recognised. A page that is a picture is drawn as finely as that is, between
+	// coarseDPI and fineDPI: pixels that are made up blur the letters.
+	scanDPI   = 250
+	coarseDPI = 150
+	fineDPI   = 300
 	// maxScanPixels is how many pixels such a picture may have; larger pages are drawn more coarsely.
 	maxScanPixels = 24 << 20
 	// scanBatch is how many pictures are kept at a time.
@@ -176,7 +179,7 @@ func (f *file) picture(ctx context.Context, number int) (*image.Gray, error) {
 	if f.err != nil || !(width >= 1 && height >= 1) || width > 1e6 || height > 1e6 {
 		return nil, nil //nolint:nilnil // a page without a size has no picture, which is no fault
 	}
-	scale := min(scanDPI/72.0, math.Sqrt(maxScanPixels/(width*height)))
+	scale := min(f.density(ctx, handle, width, height)/72, math.Sqrt(maxScanPixels/(width*height)))
 	wide, high := max(int(width*scale), 1), max(int(height*scale), 1)
 	if wide > 20_000 || high > 20_000 {
 		return nil, nil //nolint:nilnil // a page of such a shape holds no text
@@ -203,4 +206,27 @@ func (f *file) picture(ctx context.Context, number int) (*image.Gray, error) {
 	f.call(ctx, "FPDFBitmap_Destroy", bitmap)
 	f.call(ctx, "FPDF_ClosePage", handle)
 	return picture, nil
+}
+
+// density returns how finely to draw a page, in pixels an inch.
+func (f *file) density(ctx context.Context, handle uint64, width, height float64) float64 {
+	const picture, looked = 3, 50
+	for k := range min(f.number(ctx, "FPDFPage_CountObjects", handle), looked) {
+		object := f.call(ctx, "FPDFPage_GetObject", handle, uint64(k))
+		at := f.scratch
+		if f.number(ctx, "FPDFPageObj_GetType", object) != picture ||
+			f.number(ctx, "FPDFPageObj_GetBounds", object, at, at+4, at+8, at+12) == 0 {
+			continue
+		}
+		box := make([]float64, 4) // left, bottom, right, top
+		f.floats(box)
+		wide, high := box[2]-box[0], box[3]-box[1]
+		if wide*high < 0.5*width*height || f.number(ctx, "FPDFImageObj_GetImagePixelSize", object, at, at+4) == 0 {
+			continue
+		}
+		// The picture may lie on its side.
+		pixels := math.Sqrt(float64(f.word(0)) * float64(f.word(4)) / (wide * high))
+		return min(max(72*pixels, coarseDPI), fineDPI)
+	}
+	return scanDPI
 }

@@ -8,11 +8,12 @@ import (
 
 // writer makes small PDF files: pages of text in the standard fonts, lines, links and an outline.
 type writer struct {
-	objects []string
-	pages   []sheet
-	info    string
-	outline []entry
-	catalog string // further entries
+	objects  []string
+	pages    []sheet
+	info     string
+	outline  []entry
+	language string
+	forms    []string // the content of forms X0, X1 and so on
 }
 
 // sheet is a page.
@@ -64,10 +65,10 @@ func escape(text string) string {
 	text = strings.NewReplacer("\\", "\\\\", "(", "\\(", ")", "\\)").Replace(text)
 	var b strings.Builder
 	for _, r := range text {
-		switch {
-		case r == '•':
+		switch r {
+		case '•':
 			b.WriteByte(0x95)
-		case r == '–':
+		case '–':
 			b.WriteByte(0x96)
 		default:
 			b.WriteByte(byte(r))
@@ -90,6 +91,19 @@ func (w *writer) bytes() []byte {
 		fonts += fmt.Sprintf(" /F%d %d 0 R", i+1, w.add("<< /Type /Font /Subtype /Type1 /BaseFont /"+name+" /Encoding /WinAnsiEncoding >>"))
 	}
 	fonts += " >>"
+	if len(w.forms) > 0 {
+		first := len(w.objects) + 1
+		named := "/XObject <<"
+		for i := range w.forms {
+			named += fmt.Sprintf(" /X%d %d 0 R", i, first+i)
+		}
+		named += " >>"
+		for _, content := range w.forms {
+			w.add(fmt.Sprintf("<< /Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << %s >> /Length %d >>\nstream\n%s\nendstream",
+				named, len(content), content))
+		}
+		fonts += " " + named
+	}
 	kids := ""
 	var numbers []int
 	for i := range w.pages {
@@ -122,7 +136,7 @@ func (w *writer) bytes() []byte {
 		w.objects[root-1] = fmt.Sprintf("<< /Type /Outlines /First %d 0 R /Last %d 0 R /Count %d >>", first, len(w.objects), len(w.outline))
 		outlines = fmt.Sprintf("/Outlines %d 0 R", root)
 	}
-	w.objects[catalog-1] = fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R %s %s >>", tree, outlines, w.catalog)
+	w.objects[catalog-1] = fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R %s /Lang (%s) >>", tree, outlines, w.language)
 	trailer := ""
 	if w.info != "" {
 		trailer = fmt.Sprintf("/Info %d 0 R", w.add("<< "+w.info+" >>"))
