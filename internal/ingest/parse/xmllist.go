@@ -47,6 +47,13 @@ func (w *xmlProse) list(node *xmlNode) {
 
 // itemBlocks returns the blocks of an item without the number that some formats write into it.
 func (w *xmlProse) itemBlocks(item *xmlNode) []document.Block {
+	if item.name == "step" || item.name == "substep" {
+		for _, child := range item.children {
+			if child.name == "info" {
+				child.name = "stepresult" // text in the steps of DITA; elsewhere "info" is what a document says of itself
+			}
+		}
+	}
 	if label := item.child("label"); label != nil && item.name == "list-item" {
 		inner := xmlNode{name: item.name, attrs: item.attrs}
 		for _, child := range item.children {
