@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"sync"
 
@@ -25,26 +26,51 @@ type engine struct {
 	memory *memory
 }
 
-// newEngine compiles pdfium, or takes what is in the cache. A cache that cannot be used is done without.
+// newEngine compiles pdfium, or takes what is in the cache. A cache that is damaged is made anew, one that cannot be used is
+// done without.
 func newEngine(ctx context.Context, opt Options) (*engine, error) {
 	if opt.CacheDir == "" {
 		return compile(ctx, nil, opt)
 	}
+	if made, err := compileInto(ctx, opt); err == nil {
+		return made, nil
+	}
+	if err := emptyCache(opt.CacheDir); err == nil {
+		if made, err := compileInto(ctx, opt); err == nil {
+			return made, nil
+		}
+	}
+	return compile(ctx, nil, opt)
+}
+
+// compileInto is compile with the cache on disk.
+func compileInto(ctx context.Context, opt Options) (*engine, error) {
 	if err := os.MkdirAll(opt.CacheDir, 0o700); err != nil {
-		return compile(ctx, nil, opt)
+		return nil, fmt.Errorf("make the cache of pdfium: %w", err)
 	}
 	cache, err := wazero.NewCompilationCacheWithDir(opt.CacheDir)
 	if err != nil {
-		return compile(ctx, nil, opt)
+		return nil, fmt.Errorf("open the cache of pdfium: %w", err)
 	}
 	made, err := compile(ctx, cache, opt)
-	if err == nil {
-		return made, nil
+	if err != nil {
+		return nil, errors.Join(err, cache.Close(ctx))
 	}
-	if closing := cache.Close(ctx); closing != nil {
-		return nil, errors.Join(err, closing)
+	return made, nil
+}
+
+// emptyCache removes the folders that wazero makes in its cache.
+func emptyCache(dir string) error {
+	folders, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
+	if err != nil {
+		return fmt.Errorf("empty the cache of pdfium: %w", err)
 	}
-	return compile(ctx, nil, opt)
+	for _, folder := range folders {
+		if err := os.RemoveAll(folder); err != nil {
+			return fmt.Errorf("empty the cache of pdfium: %w", err)
+		}
+	}
+	return nil
 }
 
 func compile(ctx context.Context, cache wazero.CompilationCache, opt Options) (*engine, error) {

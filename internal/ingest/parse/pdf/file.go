@@ -34,6 +34,7 @@ type content struct {
 type file struct {
 	*instance
 	document uint64
+	count    int // of its pages, at least 1
 	pageTime time.Duration
 }
 
@@ -48,33 +49,16 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 		return nil, err
 	}
 	defer release()
-	opened := in.Content
-	f, err := r.open(ctx, engine, opened)
-	lost := isDamaged(err)
-	if lost {
-		if opened = repaired(in.Content); opened == nil {
-			return nil, err
-		}
-		again, failed := r.open(ctx, engine, opened)
-		if failed != nil {
-			return nil, err
-		}
-		f, err = again, nil
-	}
+	f, opened, err := r.openOrRepair(ctx, engine, in.Content)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { f.discard() }()
-	count := f.number(ctx, "FPDF_GetPageCount", f.document)
-	if err := f.failure(ctx); err != nil {
-		return nil, err
-	}
-	switch {
-	case count <= 0:
-		return nil, &document.DamagedError{Format: formatName, Detail: "no pages are found in it"}
-	case count > in.Limits.MaxPages:
+	count := f.count
+	if count > in.Limits.MaxPages {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF has %d pages, the limit is %d", count, in.Limits.MaxPages)}
 	}
+	lost := len(opened) != len(in.Content)
 	read := &content{info: f.info(ctx), outline: f.outline(ctx, count)}
 	read.bytes, read.lost = opened, lost
 	read.cut = !hasEnd(in.Content) && (lost || f.number(ctx, "FPDF_DocumentHasValidCrossReferenceTable", f.document) == 0)
@@ -128,6 +112,25 @@ func hasEnd(content []byte) bool {
 	return bytes.Contains(content[max(0, len(content)-2048):], []byte("%%EOF"))
 }
 
+// openOrRepair opens a file, with a new list of its pages where the one in it is of no use. It returns the bytes that were
+// opened.
+func (r *Reader) openOrRepair(ctx context.Context, engine *engine, content []byte) (*file, []byte, error) {
+	f, err := r.open(ctx, engine, content)
+	if !isDamaged(err) {
+		return f, content, err
+	}
+	mended := repaired(content)
+	if mended == nil {
+		return nil, nil, err
+	}
+	if f, again := r.open(ctx, engine, mended); again == nil {
+		return f, mended, nil
+	} else if !isDamaged(again) {
+		return nil, nil, again
+	}
+	return nil, nil, err
+}
+
 // open opens a file in an instance of its own.
 func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*file, error) {
 	i, err := engine.instance(ctx)
@@ -140,7 +143,10 @@ func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*fil
 		f.document = i.call(ctx, "FPDF_LoadMemDocument", address, uint64(len(content)), 0)
 	}
 	if f.document != 0 {
-		return f, nil
+		f.count = f.number(ctx, "FPDF_GetPageCount", f.document)
+		if f.err == nil && f.count > 0 {
+			return f, nil
+		}
 	}
 	reason := i.number(ctx, "FPDF_GetLastError")
 	err = i.failure(ctx)
@@ -152,6 +158,8 @@ func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*fil
 		return nil, err
 	case err != nil:
 		return nil, err
+	case f.document != 0:
+		return nil, &document.DamagedError{Format: formatName, Detail: "no pages are found in it"}
 	case address == 0:
 		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", r.opt.MaxMemory>>20)}
 	case reason == 4 || reason == 5: // a password is missing; a way of encrypting that pdfium does not know

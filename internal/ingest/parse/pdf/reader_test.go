@@ -248,3 +248,43 @@ func TestReaderThatWasNeverUsedCloses(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestDamagedCacheIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	read(t, manual(1)) // there is a cache now
+	files, err := filepath.Glob(filepath.Join(cacheDir, "wazero-*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the cache has %q, %v", files, err)
+	}
+	dir := t.TempDir()
+	damaged := make(map[string]bool)
+	for _, file := range files { // of more than one version, maybe
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[len(content)/2] ^= 0xff
+		damaged[string(content)] = true
+		copied := filepath.Join(dir, filepath.Base(filepath.Dir(file)), filepath.Base(file))
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := pdf.New(pdf.Options{CacheDir: dir, Instances: 1})
+	if _, err := reader.Read(t.Context(), document.Source{Content: manual(1)}); err != nil {
+		t.Error(err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Error(err)
+	}
+	files, err = filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the cache has %q, %v", files, err)
+	}
+	if content, err := os.ReadFile(files[0]); err != nil || damaged[string(content)] {
+		t.Errorf("the cache is as damaged as before, %v", err)
+	}
+}
