@@ -1,0 +1,4 @@
+package broken
+
+func unclosed() {
+	if x := "}" {
