@@ -209,7 +209,7 @@ func (w *asciidocInline) write(mark byte, inner string) {
 }
 
 func (w *asciidocInline) mark(mark, text string) string {
-	if !w.marked || strings.TrimSpace(text) != text || text == "" || strings.Contains(text, mark) {
+	if !w.marked || strings.TrimSpace(text) != text || text == "" || strings.Contains(strings.Trim(text, "*"), mark) {
 		return text
 	}
 	return mark + text + mark
@@ -338,6 +338,9 @@ func (w *asciidocInline) macro(rest string) int {
 		begin--
 	}
 	name := w.text[begin:w.at]
+	if strings.HasSuffix(name, "footnote") {
+		name = "footnote" // it may follow a word at once
+	}
 	if name == "" || !bytes.HasSuffix(w.out.Bytes(), []byte(name)) {
 		return 0
 	}
@@ -350,14 +353,14 @@ func (w *asciidocInline) macro(rest string) int {
 	if !isInlineMacro(name) {
 		return 0
 	}
-	window := rest[:min(len(rest), maxSpanned)]
+	window := w.window(rest)
 	open := strings.IndexByte(window, '[')
 	if open < 1 || strings.ContainsAny(window[:open], " \n\t") && name != "menu" && name != "link" && name != "image" || window[1] == ':' {
 		return 0
 	}
 	shut := closingBracket(window[open:])
 	if shut == 0 {
-		return 0
+		return w.missed(window)
 	}
 	w.out.Truncate(w.out.Len() - len(name))
 	w.writeMacro(name, window[1:open], window[open+1:open+shut])
@@ -475,12 +478,13 @@ func (w *asciidocInline) address(name, rest string) int {
 		end = len(rest)
 	}
 	if end < len(rest) && rest[end] == '[' {
-		window := rest[end:min(len(rest), end+maxSpanned)]
+		window := w.window(rest[end:])
 		if shut := closingBracket(window); shut > 0 {
 			w.out.Truncate(w.out.Len() - len(name))
 			w.link(name+rest[:end], strings.ReplaceAll(window[1:shut], `\]`, "]"))
 			return end + shut + 1
 		}
+		w.missed(window)
 	}
 	for end > 3 && strings.IndexByte(".,;:!?)'", rest[end-1]) >= 0 {
 		end--

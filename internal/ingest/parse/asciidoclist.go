@@ -65,24 +65,20 @@ func describedItem(line string) (asciidocItem, bool) {
 	if isLineComment(line) {
 		return asciidocItem{}, false
 	}
-	for from := 0; ; {
-		at := strings.Index(line[from:], "::")
-		if semicolons := strings.Index(line[from:], ";;"); semicolons >= 0 && (at < 0 || semicolons < at) {
-			at = semicolons
+	for at := 1; at+1 < len(line); at++ {
+		if c := line[at]; c != line[at+1] || c != ':' && c != ';' {
+			continue
 		}
-		if at < 0 {
-			return asciidocItem{}, false
-		}
-		at += from
 		end := at
 		for end < len(line) && line[end] == line[at] {
 			end++
 		}
-		if at > 0 && end-at <= 4 && (end == len(line) || line[end] == ' ' || line[end] == '\t') && line[at-1] != ' ' {
+		if end-at <= 4 && (line[at] == ':' || end-at == 2) && (end == len(line) || line[end] == ' ' || line[end] == '\t') && line[at-1] != ' ' {
 			return asciidocItem{marker: line[at:end], term: strings.TrimSpace(line[:at]), text: strings.TrimSpace(line[end:])}, true
 		}
-		from = end
+		at = end
 	}
+	return asciidocItem{}, false
 }
 
 func isListItem(line string) bool {

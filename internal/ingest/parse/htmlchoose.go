@@ -278,6 +278,9 @@ func (x *extractor) withLabel(node *html.Node, m measure) *html.Node {
 	return node
 }
 
+// maxElsewhere is how many links of a table of contents may lead elsewhere.
+const maxElsewhere = 100
+
 func (x *extractor) leadsToHeadings(node *html.Node) bool {
 	links, found := 0, 0
 	for n := range node.Descendants() {
@@ -288,6 +291,9 @@ func (x *extractor) leadsToHeadings(node *html.Node) bool {
 			links++
 			if len(href) > 1 && href[0] == '#' && x.page.targets[href[1:]] {
 				found++
+			}
+			if links-found > maxElsewhere {
+				return false
 			}
 		}
 	}

@@ -79,10 +79,10 @@ func (*noteParser) CanAcceptIndentedLine() bool { return false }
 
 func (*noteParser) Close(ast.Node, text.Reader, parser.Context) {}
 
-func (*noteParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (*noteParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	line, _ := reader.PeekLine()
 	at := pc.BlockOffset()
-	if at < 0 || !bytes.HasPrefix(line[at:], []byte("[^")) {
+	if parent.Kind() != ast.KindDocument || at < 0 || !bytes.HasPrefix(line[at:], []byte("[^")) {
 		return nil, parser.NoChildren
 	}
 	end := bytes.Index(line[at:min(len(line), at+200)], []byte("]:"))
