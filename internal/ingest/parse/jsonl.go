@@ -10,6 +10,9 @@ import (
 	"magpie/internal/ingest/document"
 )
 
+// maxWrongLines is how many more lines may be wrong than right before it is no file of JSON lines.
+const maxWrongLines = 1000
+
 // readJSONLines reads a JSON value a line: similar flat objects that follow each other are the rows of a table, others are
 // lines "path: value". Lines that are no JSON are left as they are and named.
 func readJSONLines(ctx context.Context, r request) (*document.Draft, error) {
@@ -31,7 +34,9 @@ func readJSONLines(ctx context.Context, r request) (*document.Draft, error) {
 			}
 		}
 		if broken := (*errJSON)(nil); errors.As(err, &broken) {
-			wrong = append(wrong, number)
+			if wrong = append(wrong, number); len(wrong) > good+maxWrongLines {
+				return readJSON(ctx, r)
+			}
 			w.text(line)
 			continue
 		}

@@ -88,8 +88,8 @@ func (r *separatedReader) row() []string {
 	for {
 		cell, ends := r.cell()
 		r.cells = append(r.cells, cell)
-		if ends {
-			break
+		if ends || len(r.cells)-start > maxTableCells-r.count {
+			break // or it is too much, which read says
 		}
 	}
 	row := r.cells[start:len(r.cells):len(r.cells)]

@@ -20,8 +20,9 @@ const (
 
 // Bounds of what is believed to be XML.
 const (
-	maxDepth = 10_000
-	maxToken = 32 << 20
+	maxDepth      = 10_000
+	maxAttributes = 10_000
+	maxToken      = 32 << 20
 )
 
 // SyntaxError says that the input is no well-formed XML.

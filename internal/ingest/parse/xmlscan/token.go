@@ -257,7 +257,9 @@ func (s *Scanner) attributes(from, end int) (int, error) {
 		}
 		raw.value, raw.valueEnd = at-from, close-from
 		raw.plain = isPlain(token[at:close])
-		s.raw = append(s.raw, raw)
+		if s.raw = append(s.raw, raw); len(s.raw) > maxAttributes {
+			return 0, s.fail("an element with more than " + strconv.Itoa(maxAttributes) + " attributes")
+		}
 		at = close + 1
 	}
 }
