@@ -113,6 +113,9 @@ func declared(content []byte, form format, mediaType string) (encoding.Encoding,
 		found, name, certain = charset.DetermineEncoding(content, mediaType)
 		if !certain && name == "windows-1252" {
 			found = nil
+			if label := metaCharset(content); form.name == "html" && label != "" {
+				found, name = charset.Lookup(label)
+			}
 		}
 	}
 	if found == nil || form.name != "html" && name == "windows-1252" {

@@ -123,3 +123,13 @@ func TestHTMLElements(t *testing.T) {
 		t.Errorf("anchors %q", got)
 	}
 }
+
+func TestEncodingNamedLateInAPage(t *testing.T) {
+	t.Parallel()
+	head := "<html><head><!-- " + strings.Repeat("x", 3000) + " -->"
+	for name, meta := range map[string]string{"charset": "<meta charset=iso-8859-2>", "content": "<META http-equiv=Content-Type content='text/html; charset=ISO-8859-2'>"} {
+		if got := mustParse(t, "a.html", head+meta+"</head><p>\xb3\xf3d\xbc").Markdown(); got != "łódź" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
