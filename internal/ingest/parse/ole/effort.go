@@ -20,8 +20,8 @@ type effort struct {
 
 // What a block and a cell count for beside their text.
 const (
-	blockCost = 16
-	cellCost  = 8
+	blockCost = 32
+	cellCost  = 16
 )
 
 // step counts the steps of reading. It ends it with the context, or when the text is longer than a document's may be.
@@ -35,6 +35,9 @@ func (e *effort) step() error {
 	}
 	return nil
 }
+
+// maxEntries bounds how many notes, comments, authors or objects of a file count.
+const maxEntries = 200_000
 
 // missing keeps note of something that cannot be read, once.
 func (e *effort) missing(what string) {

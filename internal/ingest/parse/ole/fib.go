@@ -1,6 +1,7 @@
 package ole
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 
@@ -73,7 +74,35 @@ func readFIB(file *cfb.File) (*fib, error) {
 	if err != nil {
 		return nil, streamError(wordFormat, "its text is missing", err)
 	}
-	main := view(content)
+	f, err := parseFIB(content)
+	if err != nil || f.old {
+		return f, err
+	}
+	name := "0Table"
+	if f.main.u16(10)&0x0200 != 0 {
+		name = "1Table"
+	}
+	if f.tables, err = tableStream(file, name); err != nil {
+		return nil, err
+	}
+	if data, err := file.Read("Data"); err == nil {
+		f.data = data
+	}
+	return f, nil
+}
+
+// lostFIB finds the text of a file that has lost the directory of its storage with its end: most programs write the text
+// first, behind the header of the storage.
+func lostFIB(content view) (*fib, bool) {
+	if !bytes.HasPrefix(content, []byte(cfb.Magic)) {
+		return nil, false
+	}
+	f, err := parseFIB(content.from(1 << min(content.u16(30), 12)))
+	return f, err == nil
+}
+
+// parseFIB reads the file information block. The error is *document.DamagedError or *document.EncryptedError.
+func parseFIB(main view) (*fib, error) {
 	if mark := main.u16(0); len(main) < 96 || mark != 0xA5EC && mark != 0xA5DC {
 		return nil, damagedWord("it has no file information block", nil)
 	}
@@ -94,16 +123,6 @@ func readFIB(file *cfb.File) (*fib, error) {
 		longs := words + 2
 		counts = longs + 12
 		f.places = longs + 4*main.u16(words) + 2
-		name := "0Table"
-		if flags&0x0200 != 0 {
-			name = "1Table"
-		}
-		if f.tables, err = tableStream(file, name); err != nil {
-			return nil, err
-		}
-		if data, err := file.Read("Data"); err == nil {
-			f.data = data
-		}
 	}
 	for i := range f.counts {
 		f.counts[i] = main.u32(counts + 4*i)

@@ -14,7 +14,7 @@ type field struct {
 
 const (
 	// maxFields is how deep fields may stand in fields; a file with more has lost the ends of them.
-	maxFields = 200
+	maxFields = 50
 	// maxCode is the longest code that is kept, in bytes.
 	maxCode = 8 << 10
 )
@@ -116,7 +116,7 @@ func (f *field) interpret() {
 		f.toc = true
 	case "MACROBUTTON":
 		if len(words) > 2 {
-			f.shown = strings.Join(words[2:], " ")
+			f.shown = clean(strings.Join(words[2:], " "))
 		}
 	case "SYMBOL":
 		f.shown = fieldSymbol(words[1:])
@@ -162,34 +162,4 @@ func fieldWords(code string) []string {
 		words, code = append(words, code[:end]), code[end:]
 	}
 	return words
-}
-
-// link returns the address of the innermost field that is a link.
-func (f *fields) link() string {
-	for i := len(f.open) - 1; i >= 0; i-- {
-		if f.open[i].link != "" {
-			return f.open[i].link
-		}
-	}
-	return ""
-}
-
-// page tells whether what is read is a page number.
-func (f *fields) page() bool {
-	for i := range f.open {
-		if f.open[i].page {
-			return true
-		}
-	}
-	return false
-}
-
-// toc tells whether what is read is a table of contents.
-func (f *fields) toc() bool {
-	for i := range f.open {
-		if f.open[i].toc {
-			return true
-		}
-	}
-	return false
 }

@@ -159,12 +159,21 @@ const bodyLevel = 9
 // rowFormat is what the end of a row says of it.
 type rowFormat struct {
 	header bool
-	edges  []int // where cells begin and the last one ends, in twentieths of a point
-	merged []int // flags of each cell (MS-DOC 2.9.317)
+	// definition tells where cells begin (MS-DOC 2.9.325), count how many there are, size how much it tells of each.
+	definition  view
+	count, size int
 }
 
 // maxCells is how many cells a row may have.
 const maxCells = 64
+
+// edge returns where a cell begins, in twentieths of a point.
+func (r *rowFormat) edge(cell int) int { return r.definition.i16(3 + 2*cell) }
+
+// below tells a cell that goes on from the one above (MS-DOC 2.9.317).
+func (r *rowFormat) below(cell int) bool {
+	return cell < r.count && r.definition.u16(3+2*(r.count+1)+r.size*cell)>>5&3 == 1
+}
 
 // read reads properties of a paragraph, style in front.
 func (p *paraFormat) read(list view, f *fib, styles *styles) {
@@ -216,19 +225,11 @@ func (p *paraFormat) apply(list view, f *fib, styles *styles, huge int) {
 
 func (r *rowFormat) define(value view, old bool) {
 	count := min(value.u8(2), maxCells)
-	r.edges, r.merged = nil, nil
 	if len(value) < 3+2*(count+1) {
 		return
 	}
-	for i := range count + 1 {
-		r.edges = append(r.edges, value.i16(3+2*i))
-	}
-	cells := value.from(3 + 2*(count+1))
-	size := 20
+	r.definition, r.count, r.size = value, count, 20
 	if old {
-		size = 10
-	}
-	for i := range count {
-		r.merged = append(r.merged, cells.u16(size*i))
+		r.size = 10
 	}
 }

@@ -92,6 +92,15 @@ func (l *line) plain() string {
 	return oneLine(b.String())
 }
 
+// clean returns the characters of a text that are seen.
+func clean(text string) string {
+	var l line
+	for _, r := range text {
+		l.add(r, look{})
+	}
+	return string(l.text)
+}
+
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // folded puts the words of each line one blank apart, without empty lines.

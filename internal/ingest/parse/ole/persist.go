@@ -110,7 +110,7 @@ func (p *persist) directory(w *walk, offset int) error {
 			if w.left--; at+4 > len(r.content) || w.left < 0 {
 				return nil
 			}
-			if _, taken := p.offsets[id]; !taken {
+			if _, taken := p.offsets[id]; !taken && len(p.offsets) < maxEntries {
 				p.offsets[id] = r.content.u32(at)
 			}
 			id++

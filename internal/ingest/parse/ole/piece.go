@@ -1,6 +1,7 @@
 package ole
 
 import (
+	"bytes"
 	"sort"
 	"unicode/utf16"
 
@@ -41,10 +42,9 @@ func readPieces(f *fib) pieceTable {
 		return t
 	}
 	if f.old {
-		return f.onePiece(f.wide, true)
+		return f.onePiece()
 	}
-	// Without a list the text most often stands together behind the header of the file.
-	return f.onePiece(looksWide(f.main.part(f.first, min(max(f.last-f.first, 0), pageSize))), false)
+	return f.guessedPieces()
 }
 
 // pieceList returns the list of pieces, and the properties that they refer to (MS-DOC 2.9.38).
@@ -111,30 +111,49 @@ func (f *fib) room(p *piece) int {
 	return room
 }
 
-func (f *fib) onePiece(wide, whole bool) pieceTable {
-	p := piece{offset: f.first, wide: wide}
+// onePiece is the text of a document of Word 6 or 95 that was saved as a whole.
+func (f *fib) onePiece() pieceTable {
+	p := piece{offset: f.first, wide: f.wide}
 	chars := f.last - f.first
-	if wide {
+	if f.wide {
 		chars /= 2
-	}
-	if sum := f.from(stories); !whole && sum > 0 {
-		chars = sum
 	}
 	if p.to = min(chars, f.room(&p)); p.to <= 0 {
 		return pieceTable{}
 	}
-	return pieceTable{pieces: []piece{p}, whole: whole && p.to == chars}
+	return pieceTable{pieces: []piece{p}, whole: p.to == chars}
 }
 
-// looksWide tells text of two bytes a character by its zeros and its blanks.
-func looksWide(text view) bool {
-	zeros := 0
-	for i := 1; i < len(text); i += 2 {
-		if text[i] == 0 {
-			zeros++
+// guessedPieces is the text where there is no list of its pieces. It most often stands together behind the header of the
+// file, and changes between one and two bytes a character only where a page of the file begins.
+func (f *fib) guessedPieces() pieceTable {
+	var t pieceTable
+	left := f.from(stories)
+	if left <= 0 {
+		left = len(f.main)
+	}
+	for at := f.first; at < len(f.main) && left > 0; at += pageSize {
+		p := piece{from: t.end(), offset: at, wide: looksWide(f.main.part(at, pageSize))}
+		p.to = p.from + min(left, f.room(&p), pageSize)
+		if p.wide {
+			p.to = min(p.to, p.from+pageSize/2)
+		}
+		if left -= p.to - p.from; p.to > p.from {
+			t.pieces = append(t.pieces, p)
 		}
 	}
-	return zeros*8 > len(text)
+	return t
+}
+
+// looksWide tells text of two bytes a character by its zeros, which no other text has.
+func looksWide(text view) bool {
+	zeros := [2]int{}
+	for i, b := range bytes.TrimRight(text, "\x00") {
+		if b == 0 {
+			zeros[i&1]++
+		}
+	}
+	return zeros[1] > zeros[0]
 }
 
 // end returns the number of characters.

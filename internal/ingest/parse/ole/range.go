@@ -15,7 +15,7 @@ type span struct{ from, to int }
 func spans(list view, count, base, length int) []span {
 	var found []span
 	last := 0
-	for i := range count {
+	for i := range min(count, maxEntries) {
 		from := max(last, list.u32(4*i))
 		to := max(from, min(list.u32(4*(i+1)), length))
 		last = to
@@ -59,7 +59,7 @@ func readAnchors(f *fib) []anchor {
 		}
 		list := f.place(source.place)
 		count := max(len(list)-4, 0) / (4 + source.entry)
-		for i := range count {
+		for i := range min(count, maxEntries) {
 			a := anchor{char: list.u32(4 * i), kind: source.kind, index: i}
 			entry := list.from(4*(count+1) + i*source.entry)
 			switch source.kind {
@@ -80,15 +80,15 @@ func readAnchors(f *fib) []anchor {
 func readAuthors(f *fib) []string {
 	list := f.place(placeAuthors)
 	var found []string
-	for at := 0; at < len(list); {
+	for at := 0; at < len(list) && len(found) < maxEntries; {
 		if f.old {
 			length := list.u8(at)
-			found = append(found, oneLine(cfb.Decode(codePageOf(f.language), list.part(at+1, length))))
+			found = append(found, oneLine(clean(cfb.Decode(codePageOf(f.language), list.part(at+1, length)))))
 			at += 1 + length
 			continue
 		}
 		length := list.u16(at)
-		found = append(found, oneLine(cfb.DecodeUTF16(list.part(at+2, 2*length))))
+		found = append(found, oneLine(clean(cfb.DecodeUTF16(list.part(at+2, 2*length)))))
 		at += 2 + 2*length
 	}
 	return found

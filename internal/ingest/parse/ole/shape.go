@@ -79,7 +79,10 @@ func (r *slides) shapes(content view, outline []*slideText, depth int) ([]*shape
 			return err
 		case recordShape:
 			s, err := r.shape(rec.content, outline)
-			found = append(found, s)
+			if len(s.texts) > 0 || s.description != "" || s.table {
+				found = append(found, s)
+				r.cost += blockCost
+			}
 			return err
 		}
 		return nil
@@ -156,15 +159,6 @@ func pictureText(description string) string {
 		}
 	}
 	return text
-}
-
-// clean returns the characters of a text that are seen.
-func clean(text string) string {
-	var l line
-	for _, r := range text {
-		l.add(r, look{})
-	}
-	return string(l.text)
 }
 
 func (s *shape) isTitle() bool {

@@ -1,6 +1,7 @@
 package ole
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -49,16 +50,9 @@ type entry struct {
 // *document.UnsupportedError for presentations of earlier versions, *document.LimitError, or the context's. What is missing
 // of a broken file is named in Extra["damaged"].
 func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error) {
-	file, err := cfb.Open(in.Content, slidesFormat, in.Budget)
+	file, content, err := openSlides(in)
 	if err != nil {
 		return nil, err
-	}
-	if !file.Has("PowerPoint Document") && (file.Has("PP40") || file.Has("PP_Document")) {
-		return nil, &document.UnsupportedError{Reason: "format not supported: PowerPoint before version 97"}
-	}
-	content, err := file.Read("PowerPoint Document")
-	if err != nil {
-		return nil, streamError(slidesFormat, "its slides are missing", err)
 	}
 	limits := in.Limits.WithDefaults()
 	r := &slides{
@@ -66,15 +60,21 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 		links: make(map[int]string), notes: make(map[int]int), anchors: make(document.Anchors),
 		seen: make(map[string]bool), read: make(map[int]bool),
 	}
-	if file.Size("PowerPoint Document") > int64(len(content)) {
+	meta := make(map[string]any)
+	pages := -1
+	if file == nil {
 		r.missing("the end of the file")
-	}
-	if r.persist, err = readPersist(&r.walk, file, content); err != nil {
-		return nil, err
-	}
-	pages, err := r.document(limits.MaxPages)
-	if err != nil {
-		return nil, err
+	} else {
+		meta = file.Properties()
+		if file.Size(slidesStream) > int64(len(content)) {
+			r.missing("the end of the file")
+		}
+		if r.persist, err = readPersist(&r.walk, file, content); err != nil {
+			return nil, err
+		}
+		if pages, err = r.document(limits.MaxPages); err != nil {
+			return nil, err
+		}
 	}
 	if pages < 0 {
 		r.missing("the order of its slides")
@@ -89,10 +89,38 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 		return nil, &document.DamagedError{Format: slidesFormat, Detail: "it has no text that can be read"}
 	}
 	draft := &document.Draft{
-		Blocks: r.blocks, Meta: file.Properties(), Title: r.title, Prose: true, Pages: max(pages, 0), Extra: make(map[string]any),
+		Blocks: r.blocks, Meta: meta, Title: r.title, Prose: true, Pages: max(pages, 0), Extra: make(map[string]any),
 	}
 	r.report(draft)
 	return draft, nil
+}
+
+const slidesStream = "PowerPoint Document"
+
+// openSlides opens the stream of slides. There is no file where the directory of its storage was lost with its end: then
+// the stream is taken to begin where a sector begins as a presentation does.
+func openSlides(in document.Source) (*cfb.File, view, error) {
+	file, err := cfb.Open(in.Content, slidesFormat, in.Budget)
+	if err == nil && file.Has(slidesStream) {
+		content, err := file.Read(slidesStream)
+		return file, content, err
+	}
+	if err == nil && (file.Has("PP40") || file.Has("PP_Document")) {
+		return nil, nil, &document.UnsupportedError{Reason: "format not supported: PowerPoint before version 97"}
+	}
+	const sector = 512
+	if bytes.HasPrefix(in.Content, []byte(cfb.Magic)) {
+		for at := sector; at < len(in.Content); at += sector {
+			r, _, ok := readRecord(in.Content, at)
+			if ok && r.nested && r.instance == 0 && (r.kind == recordDocument || r.kind == recordSlide || r.kind == recordMaster) {
+				return nil, in.Content[at:], nil
+			}
+		}
+	}
+	if err == nil {
+		err = &document.DamagedError{Format: slidesFormat, Detail: "its slides are missing"}
+	}
+	return nil, nil, err
 }
 
 // maxSteps is how many records are looked at in a stream: each some times over.
@@ -420,7 +448,7 @@ func (r *slides) scan(stream view) error {
 			continue
 		}
 		at = next
-		t := slideText{kind: kind}
+		t := &slideText{kind: kind}
 		switch rec.kind {
 		case recordTextHeader:
 			kind = rec.content.u32(0)
@@ -432,7 +460,9 @@ func (r *slides) scan(stream view) error {
 		default:
 			continue
 		}
-		r.cost += len(rec.content)
+		if err := r.count(t); err != nil {
+			return err
+		}
 		if t.plain() == "*" {
 			continue // stands for a number or a date
 		}

@@ -215,6 +215,11 @@ func TestABrokenDirectoryLosesNoText(t *testing.T) {
 	if draft.Extra["damaged"] != "the shapes of slide 1" {
 		t.Errorf("%v", draft.Extra)
 	}
+	text, draft = presentation(t, whole[:2048])
+	has(t, text, "Bring the globe.")
+	if draft.Extra["damaged"] == nil {
+		t.Error("nothing is said to be missing")
+	}
 	for at := len(whole) - 100; at > 600; at -= 300 {
 		draft, err := ole.ReadSlides(t.Context(), source(whole[:at]))
 		var damaged *document.DamagedError

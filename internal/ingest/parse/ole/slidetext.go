@@ -64,7 +64,7 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 				t = current()
 			}
 			t.units = wideUnits(rec.content)
-			r.cost += len(rec.content)
+			return r.count(t)
 		case recordTextBytes:
 			t := current()
 			if t.units != nil {
@@ -72,7 +72,7 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 				t = current()
 			}
 			t.units = narrowUnits(rec.content)
-			r.cost += len(rec.content)
+			return r.count(t)
 		case recordTextStyle:
 			t := current()
 			t.styles = paragraphStyles(rec.content, len(t.units))
@@ -101,6 +101,17 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 		return nil
 	})
 	return found, err
+}
+
+// count counts what a text costs, before it is made into blocks.
+func (r *slides) count(t *slideText) error {
+	r.cost += 2 * len(t.units)
+	for _, unit := range t.units {
+		if unit == '\r' {
+			r.cost += blockCost
+		}
+	}
+	return r.step()
 }
 
 func wideUnits(content view) []uint16 {

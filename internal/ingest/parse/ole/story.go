@@ -37,7 +37,10 @@ type story struct {
 	tables []*table
 	line   line
 	fields fields
-	link   string
+	// link, page and contents are what the open fields make of the text: a link, the number of a page, a table of contents.
+	link           string
+	page, contents bool
+	listed         bool // a part of the line is of a table of contents
 	// anchors are what characters of the body refer to; those before next are done.
 	anchors []anchor
 	next    int
@@ -115,14 +118,15 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 		return true
 	case fieldBegin:
 		st.fields.begin()
+		st.inFields()
 		return false
 	case fieldSeparate:
 		st.fields.separate()
-		st.link = st.fields.link()
+		st.inFields()
 		return false
 	case fieldEnd:
 		shown := st.fields.end()
-		st.link = st.fields.link()
+		st.inFields()
 		if !format.hidden {
 			st.line.puts(shown, st.look(format))
 		}
@@ -130,7 +134,7 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 	}
 	switch {
 	case st.fields.inCode(r) || format.hidden:
-	case st.header && st.fields.page():
+	case st.header && st.page:
 		st.line.put(pageMark, look{})
 	case format.symbol != 0 && (format.special || r == '('):
 		st.line.puts(symbolText(st.word.styles.fonts.name(format.font), format.symbol), st.look(format))
@@ -138,6 +142,19 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 		st.line.add(r, st.look(format))
 	}
 	return false
+}
+
+// inFields keeps what the open fields make of the text.
+func (st *story) inFields() {
+	st.link, st.page, st.contents = "", false, false
+	for i := range st.fields.open {
+		f := &st.fields.open[i]
+		if f.link != "" {
+			st.link = f.link
+		}
+		st.page, st.contents = st.page || f.page, st.contents || f.toc
+	}
+	st.listed = st.listed || st.contents
 }
 
 func (st *story) look(format *charFormat) look {
@@ -243,7 +260,10 @@ func (st *story) settle() {
 
 // emit makes a block of the line.
 func (st *story) emit(f *flow, p *paraFormat) {
-	defer st.line.reset()
+	defer func() {
+		st.line.reset()
+		st.listed = st.contents
+	}()
 	w, style := st.word, p.style
 	w.cost += blockCost
 	m, label, item := st.marker(p)
@@ -271,7 +291,7 @@ func (st *story) emit(f *flow, p *paraFormat) {
 		f.join(document.Quote, "\n\n", text)
 	default:
 		f.flush()
-		if f == &st.root && st.main && (style.role == roleContents || style.role == roleContentsTitle || st.fields.toc()) {
+		if f == &st.root && st.main && (style.role == roleContents || style.role == roleContentsTitle || st.listed) {
 			text = st.line.plain()
 			w.contents = append(w.contents, len(f.blocks))
 		}

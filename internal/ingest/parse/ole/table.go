@@ -122,10 +122,12 @@ func (t *table) columns() []int {
 	for i := range t.rows {
 		row := &t.rows[i]
 		widest = max(widest, len(row.cells))
-		if len(row.format.edges) != len(row.cells)+1 {
+		if row.format.count != len(row.cells) {
 			return nil
 		}
-		edges = append(edges, row.format.edges[:len(row.cells)]...)
+		for cell := range row.cells {
+			edges = append(edges, row.format.edge(cell))
+		}
 	}
 	slices.Sort(edges)
 	var columns []int
@@ -146,7 +148,7 @@ func (r *tableRow) texts(columns []int, above []string) (texts []string, blank b
 	for i, cell := range r.cells {
 		at := len(texts)
 		if columns != nil {
-			next, _ := slices.BinarySearch(columns, r.format.edges[i]-sameEdge)
+			next, _ := slices.BinarySearch(columns, r.format.edge(i)-sameEdge)
 			at = max(at, next)
 		}
 		if i >= document.MaxColumns {
@@ -156,7 +158,7 @@ func (r *tableRow) texts(columns []int, above []string) (texts []string, blank b
 			texts = append(texts, "")
 		}
 		text := flatText(cell)
-		if below := i < len(r.format.merged) && r.format.merged[i]>>5&3 == 1; below && text == "" && at < len(above) && len(above[at]) <= maxRepeat {
+		if r.format.below(i) && text == "" && at < len(above) && len(above[at]) <= maxRepeat {
 			texts[at] = above[at]
 			continue
 		}

@@ -51,11 +51,7 @@ type texts struct {
 // The error is *document.DamagedError when there is no text that can be read, *document.EncryptedError,
 // *document.LimitError, or the context's. What is missing of a broken file is named in Extra["damaged"].
 func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) {
-	file, err := cfb.Open(in.Content, wordFormat, in.Budget)
-	if err != nil {
-		return nil, err
-	}
-	f, err := readFIB(file)
+	f, meta, err := openWord(in)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +64,28 @@ func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) 
 	if len(blocks) == 0 && len(w.damage) > 0 {
 		return nil, damagedWord("it has no text that can be read", nil)
 	}
-	draft := &document.Draft{Blocks: blocks, Meta: file.Properties(), Title: w.title, Prose: true, Extra: make(map[string]any)}
+	draft := &document.Draft{Blocks: blocks, Meta: meta, Title: w.title, Prose: true, Extra: make(map[string]any)}
 	w.report(draft)
 	return draft, nil
+}
+
+// openWord opens the streams of a document, and what the file says about itself.
+func openWord(in document.Source) (*fib, map[string]any, error) {
+	file, err := cfb.Open(in.Content, wordFormat, in.Budget)
+	if err == nil && file.Has("WordDocument") {
+		f, err := readFIB(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, file.Properties(), nil
+	}
+	if f, found := lostFIB(in.Content); found {
+		return f, make(map[string]any), nil
+	}
+	if err == nil {
+		err = damagedWord("its text is missing", nil)
+	}
+	return nil, nil, err
 }
 
 // prepare reads the structures that the text refers to.

@@ -77,13 +77,13 @@ func TestCharactersAreReadAsTheyAreShown(t *testing.T) {
 		{text: "bold", chars: sprm(0x0835, 1)}, {text: " and"}, {text: "not", chars: sprm(0x0835, 1)}, {text: "here\r"},
 		{text: "for i := range n {\r", style: 4}, {text: "\tprint(i)\r", style: 4}, {text: "}\r", style: 4},
 		{text: "\x13 IF \x13 PAGE \x14 3 \x15 = 3 \"a\" \x14one \x13 HYPERLINK \"https://example.org/a b\" \\o \"hint\" \x14link\x15\x15 two\r"},
-		{text: "\x13 SYMBOL 97 \\f \"Symbol\" \x15 \x13 open code without an end\r"}, {text: "not lost\r"},
+		{text: "\x13 SYMBOL 97 \\f \"Symbol\" \x15 \x13 open code without an end\r"}, {text: "not lost\r"}, {text: "\x13 MACROBUTTON Run \x1aClick\x06 here \x15\r"},
 		{text: "joined ", chars: nil}, {text: "\r", chars: sprm(0x0800, 1)}, {text: "lines\r"},
 	}}
 	text, draft := word(t, file.build())
 	want := strings.Join([]string{
 		"softhyphen non-breaking tab here 😀", "✓ done α", "stays seen **bold** andnothere", "```\nfor i := range n {\n\tprint(i)\n}\n```",
-		"one [link](https://example.org/a%20b) two", "α", "not lost", "joined lines",
+		"one [link](https://example.org/a%20b) two", "α", "not lost", "Click here", "joined lines",
 	}, "\n\n")
 	if text != want || len(draft.Extra) > 0 {
 		t.Errorf("got\n%s\nwant\n%s\n%v", text, want, draft.Extra)
@@ -177,6 +177,20 @@ func TestWhatIsBrokenIsNamedAndTheTextIsKept(t *testing.T) {
 		var damaged *document.DamagedError
 		if err == nil && markdown(draft) != complete && (len(draft.Blocks) == 0 || draft.Extra["damaged"] == nil) || err != nil && !errors.As(err, &damaged) {
 			t.Errorf("%d bytes: %v", at, err)
+		}
+	}
+}
+
+func TestADocumentWhoseEndIsLostGivesItsText(t *testing.T) {
+	t.Parallel()
+	file := wordFile{version: 193, paras: []para{{text: strings.Repeat("narrow text ", 128) + "\r"}}}
+	wide := wordFile{version: 193, wide: true, paras: []para{{text: strings.Repeat("Weite Wörter 言葉 ", 100) + "\r"}}}
+	for word97, want := range map[*wordFile]string{&file: "narrow text narrow", &wide: "Weite Wörter 言葉 Weite"} {
+		content := word97.build()
+		text, draft := word(t, content[:512+textStart+1024])
+		has(t, text, want)
+		if draft.Extra["damaged"] == nil {
+			t.Error("nothing is said to be missing")
 		}
 	}
 }
