@@ -287,7 +287,10 @@ func (p *asciidoc) attribute(lines []string) int {
 	}
 	name := line[1:end]
 	for i := range len(name) {
-		if c := name[i]; !isWordByte(c) && c != '-' && c != '_' && !(c == '!' && (i == 0 || i == len(name)-1)) && c < 0x80 {
+		switch c := name[i]; {
+		case isWordByte(c), c == '-', c == '_', c >= 0x80:
+		case c == '!' && (i == 0 || i == len(name)-1): // it takes the attribute away
+		default:
 			return 0
 		}
 	}

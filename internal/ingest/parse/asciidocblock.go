@@ -285,7 +285,7 @@ func (p *asciidoc) autoID(text string) string {
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == '.' || r == '-' || r == '_' })
 	return document.Truncate(prefix+strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && !isWordByte(byte(r)) && !strings.ContainsRune(separator, r) {
+		if r < utf8.RuneSelf && !isWordRune(r) && !strings.ContainsRune(separator, r) {
 			return -1
 		}
 		return r

@@ -26,7 +26,10 @@ func (b *restructuredBody) blockQuote(lines []string) int {
 // text reads a paragraph, and the literal block that two colons at its end announce.
 func (b *restructuredBody) text(lines []string) int {
 	n := 1
-	for n < len(lines) && !isBlank(lines[n]) && lines[n][0] != ' ' && !(b.titles && n+1 < len(lines) && isUnderlined(lines[n:])) {
+	for n < len(lines) && !isBlank(lines[n]) && lines[n][0] != ' ' {
+		if b.titles && n+1 < len(lines) && isUnderlined(lines[n:]) {
+			break
+		}
 		n++
 	}
 	text := strings.TrimRight(strings.Join(lines[:n], "\n"), " ")

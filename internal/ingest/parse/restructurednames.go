@@ -169,7 +169,7 @@ func unicodeText(value string) string {
 		switch {
 		case strings.HasPrefix(word, ":"): // an option such as :trim:
 		case digits != word && err == nil && code >= 0x20 && code <= 0x10FFFF:
-			b.WriteString(strings.ToValidUTF8(string(rune(code)), "")) //nolint:gosec // at most 0x10FFFF
+			b.WriteString(strings.ToValidUTF8(string(rune(code)), ""))
 		default:
 			b.WriteString(word)
 		}

@@ -176,17 +176,6 @@ func (n *xmlNode) find(name string) *xmlNode {
 	return nil
 }
 
-// each calls f with all elements of a name below a node, without looking inside of these.
-func (n *xmlNode) each(name string, f func(*xmlNode)) {
-	for _, child := range n.children {
-		if child.name == name {
-			f(child)
-			continue
-		}
-		child.each(name, f)
-	}
-}
-
 // raw returns all text below a node.
 func (n *xmlNode) raw() string {
 	if n == nil {
