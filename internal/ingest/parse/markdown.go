@@ -49,6 +49,7 @@ type markdownWalker struct {
 	source     []byte
 	references parser.Context
 	linked     bool // whether the text defines links by name
+	expanded   int  // bytes of the targets that names of links were replaced by
 	anchors    document.Anchors
 	notes      *markdownNotes
 	blocks     []document.Block
@@ -65,11 +66,38 @@ func (w *markdownWalker) parse(body string) {
 
 // parseInside reads a text that stands so deep in others.
 func (w *markdownWalker) parseInside(body string, depth int) {
-	w.source = []byte(breakWideTables(flatten(body)))
+	w.source = []byte(breakWideTables(breakDefinitions(flatten(body))))
 	w.references = parser.NewContext()
 	root := markdownParser().Parse(text.NewReader(w.source), parser.WithContext(w.references))
 	w.linked = len(w.references.References()) > 0
 	w.children(root, depth)
+}
+
+// maxExpansion is how many bytes of targets a short text may get for the names of links.
+const maxExpansion = 1 << 20
+
+// maxDefinitions is how many definitions of links may follow each other: a parser moves those that are left each time it
+// has read one.
+const maxDefinitions = 200
+
+// breakDefinitions puts an empty line into long lists of definitions of links, which changes nothing in what they mean.
+func breakDefinitions(body string) string {
+	if strings.Count(body, "]:") <= maxDefinitions {
+		return body
+	}
+	var b strings.Builder
+	b.Grow(len(body) + len(body)/maxDefinitions)
+	run := 0
+	for line := range strings.Lines(body) {
+		name, target, found := strings.Cut(strings.TrimLeft(line, " "), "]:")
+		if !found || !strings.HasPrefix(name, "[") || strings.TrimSpace(target) == "" {
+			run = 0
+		} else if run++; run%maxDefinitions == 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // flatten takes away the nesting of lines that open more quotes or lists than anyone writes: a parser spends time on
@@ -81,6 +109,14 @@ func flatten(body string) string {
 			switch line[i] {
 			case ' ', '\t':
 			case '>', '-', '*', '+':
+				if marks++; marks > maxNesting {
+					return true
+				}
+			case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			case '.', ')':
+				if i == 0 || line[i-1] < '0' || line[i-1] > '9' || i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\t' && line[i+1] != '\n' {
+					return false
+				}
 				if marks++; marks > maxNesting {
 					return true
 				}
@@ -105,6 +141,9 @@ func flatten(body string) string {
 	for line := range strings.Lines(body) {
 		if deep(line) && strings.Trim(line, "-* \t\n") != "" {
 			line = strings.TrimLeft(line, " \t>-*+")
+			if digits := len(line) - len(strings.TrimLeft(line, "0123456789")); digits > 0 {
+				line = line[:digits] + "\\" + line[digits:] // a number that begins no list
+			}
 		}
 		b.WriteString(line)
 	}
@@ -456,5 +495,9 @@ func (w *markdownWalker) named(raw string) (string, int) {
 	if !found {
 		return "", 0
 	}
-	return "[" + label + "](" + escapeTarget(string(reference.Destination())) + ")", n
+	target := escapeTarget(string(reference.Destination()))
+	if w.expanded += len(target); w.expanded > maxExpansion+4*len(w.source) {
+		return "", 0 // the text stays as it is written
+	}
+	return "[" + label + "](" + target + ")", n
 }
