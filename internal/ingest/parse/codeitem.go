@@ -44,6 +44,9 @@ func (o *codeOutline) span(from, to int) string {
 
 // items cuts lines into the declarations that stand in them at a level: a depth of brackets, or an indentation.
 func (o *codeOutline) items(from, to, level int) []codeItem {
+	if from >= to {
+		return nil
+	}
 	var items []codeItem
 	end := from // behind the last line that belongs to the declaration before
 	open, pending, body := false, false, false

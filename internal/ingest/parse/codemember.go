@@ -15,7 +15,7 @@ func (o *codeOutline) members(item *codeItem) []codeItem {
 		return nil
 	}
 	items := o.items(first, item.to, level)
-	if len(items) < 2 && item.kind != space {
+	if len(items) == 0 || len(items) < 2 && item.kind != space {
 		return nil
 	}
 	items[0].from = item.from // with the line that opens it

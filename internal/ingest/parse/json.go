@@ -307,6 +307,14 @@ func (w *jsonWriter) value(at int32, path string) error {
 		w.line(path, w.scalarText(at))
 		return nil
 	}
+	if table, ok := w.table(at); ok {
+		if path != "" {
+			w.line(path+":", "")
+		}
+		w.flush()
+		w.blocks = append(w.blocks, table)
+		return nil
+	}
 	var run []string
 	size, index := 0, 0
 	flushRun := func() {
@@ -363,7 +371,9 @@ func (w *jsonWriter) line(path, value string) {
 	before := w.lines.Len()
 	if path != "" {
 		w.lines.WriteString(clean(path))
-		w.lines.WriteString(": ")
+		if value != "" {
+			w.lines.WriteString(": ")
+		}
 	}
 	w.lines.WriteString(value)
 	w.written += w.lines.Len() - before

@@ -109,7 +109,7 @@ func (w *recordWriter) add(tree jsonTree, root int32) error {
 	if tree[root].kind == jsonObject && w.alike(tree, root) {
 		before := w.pending.size
 		if w.pending.record(root) {
-			if w.pending.size-before <= 2*maxRecordRow {
+			if w.pending.size-before <= declarationRunes {
 				return w.keep(tree, root)
 			}
 			w.pending.rows = w.pending.rows[:len(w.pending.rows)-1]

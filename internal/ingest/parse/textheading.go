@@ -31,7 +31,8 @@ func (w *plainWriter) headings(lines []string) int {
 	alone := len(lines) == 1
 	opens := alone || indentOfText(lines[1]) > indentOfText(lines[0]) // text below it is indented
 	switch level := numberedLevel(line); {
-	case len(w.blocks) == 0 && w.centred(lines):
+	case len(w.blocks) < 5 && !w.titled && w.centred(lines):
+		w.titled = true
 		w.heading(1, strings.Join(lines, " "))
 		return len(lines)
 	case w.layout.marked && alone && markedLevel(line) > 0:
@@ -56,6 +57,7 @@ func (w *plainWriter) heading(level int, text string) {
 	if text == "" {
 		return
 	}
+	w.titled = true
 	if len(text) > maxHeading {
 		w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		return

@@ -49,7 +49,7 @@ func isItem(line string) bool {
 // list writes the items at the beginning of a stretch, and returns how many lines they are. Lines below an item belong to
 // it when they are indented, or when they were broken off it.
 func (w *plainWriter) list(lines []string) int {
-	if bulletOf(lines[0]) == "o" && !w.repeats(lines) {
+	if bulletOf(lines[0]) == "o" && lines[0][0] == 'o' && !w.repeats(lines) {
 		w.emit(document.Block{Kind: document.Paragraph, Text: w.joined(lines)})
 		return len(lines)
 	}

@@ -18,6 +18,7 @@ type plainWriter struct {
 	page    int
 	lines   []string // of the stretch between empty lines that is read
 	fence   string   // the mark that ends the code that is read
+	titled  bool     // whether there was a heading
 	bullet  string   // the mark of the last list
 	rules   string   // the signs that headings were underlined with, in the order of their first sight
 	steps   int
