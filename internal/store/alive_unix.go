@@ -28,8 +28,8 @@ func quiet(conn *pgx.Conn) bool {
 	// Control and not Read: the driver may have left a read under way, for whose end Read would wait.
 	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT) //nolint:gosec // a file descriptor
-		nothing = err == syscall.EAGAIN || err == syscall.EINTR                             //nolint:errorlint // plain numbers
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		nothing = err == syscall.EAGAIN || err == syscall.EINTR
 	})
 	return err == nil && nothing
 }

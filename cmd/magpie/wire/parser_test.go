@@ -13,7 +13,7 @@ import (
 func TestTheProgramForImagesIsTheOneThatIsNamed(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "tesseract")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for named, want := range map[string]bool{program: true, "off": false} {

@@ -68,7 +68,7 @@ func isTar(content []byte) bool {
 
 // HoldsTar reports whether a gzip or bzip2 file has a tar archive in it, rather than a single file.
 func HoldsTar(content []byte) bool {
-	var r io.Reader = bzip2.NewReader(bytes.NewReader(content))
+	r := bzip2.NewReader(bytes.NewReader(content))
 	if bytes.HasPrefix(content, []byte("\x1F\x8B")) {
 		unpacked, err := gzip.NewReader(bytes.NewReader(content))
 		if err != nil {

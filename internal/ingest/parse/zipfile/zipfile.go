@@ -160,7 +160,7 @@ func (a *Archive) ReadFile(file *zip.File) (content []byte, err error) {
 	}()
 	var b bytes.Buffer
 	if file.UncompressedSize64 < 8<<20 {
-		b.Grow(int(file.UncompressedSize64) + bytes.MinRead) //nolint:gosec // bounded by the line above
+		b.Grow(int(file.UncompressedSize64) + bytes.MinRead)
 	}
 	n, err := b.ReadFrom(io.LimitReader(r, maxRead+1))
 	if err != nil {
@@ -189,7 +189,7 @@ func (m *member) Read(p []byte) (int, error) {
 	if limit := m.archive.budget.CheckRatio(m.expanded, m.compressed); limit != nil {
 		return n, limit
 	}
-	if err != nil && err != io.EOF { //nolint:errorlint // the end, and not an end that came too early
+	if err != nil && err != io.EOF { // the end, and not an end that came too early
 		return n, damaged(m.archive.format, err)
 	}
 	return n, err
