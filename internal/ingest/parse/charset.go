@@ -189,7 +189,7 @@ func isNearlyUTF8(content []byte) bool {
 // clean makes valid UTF-8 with \n line ends and without control characters, which databases refuse and nobody reads.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	dirty := dirtIn(text)
+	dirty := dirtIn(text, false)
 	if dirty < 0 {
 		return text
 	}
@@ -197,11 +197,11 @@ func clean(text string) string {
 }
 
 // dirtIn returns where the first character is that must go, -1 when there is none. It looks at bytes, since most text has
-// none to be looked at closer.
-func dirtIn(text string) int {
+// none to be looked at closer. In pages form feeds may stay.
+func dirtIn(text string, pages bool) int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case c >= 0x20 && c < 0x7F, c == '\n', c == '\t':
+		case c >= 0x20 && c < 0x7F, c == '\n', c == '\t', c == '\f' && pages:
 		case c < utf8.RuneSelf:
 			return i
 		case c == 0xC2 || c == 0xE2 || c == 0xEF:
@@ -217,8 +217,7 @@ func dirtIn(text string) int {
 // over themselves to make them bold stand once, and colours go.
 func cleanPages(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	dirty := strings.IndexFunc(text, func(r rune) bool { return isDirt(r) && r != '\f' })
-	if dirty < 0 {
+	if dirtIn(text, true) < 0 {
 		return text
 	}
 	if strings.IndexByte(text, '\b') >= 0 {

@@ -41,9 +41,7 @@ func readCode(ctx context.Context, r request) (*document.Draft, error) {
 	}
 	w.outline = codeOutline{grammar: g, text: r.text, lines: lines, byIndent: byIndent}
 	head := w.outline.head(r.format.docType == "code")
-	for _, paragraph := range head.about {
-		w.blocks = append(w.blocks, paragraph)
-	}
+	w.blocks = append(w.blocks, head.about...)
 	items := w.outline.yamlDocuments()
 	if items == nil {
 		level := 0

@@ -219,7 +219,8 @@ func (o *codeOutline) continues(i, first int, whole bool) bool {
 		return strings.HasPrefix(text, "else") || strings.HasPrefix(text, "catch") || strings.HasPrefix(text, "finally")
 	}
 	if g.name == "sql" {
-		return !whole && !(i > 0 && o.blank(i-1) && isStatement(text)) && !isBatchEnd(strings.TrimSpace(o.line(i-1)))
+		begins := o.blank(i-1) && isStatement(text) || isBatchEnd(strings.TrimSpace(o.line(i-1)))
+		return !whole && !begins
 	}
 	if g.statements {
 		return !whole

@@ -437,9 +437,13 @@ func isLetterOrDigit(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20
 func (s *codeScanner) dollar(rest string) {
 	end := strings.IndexByte(rest[1:min(len(rest), 66)], '$')
 	s.at++
-	if end < 0 || strings.ContainsFunc(rest[1:1+end], func(r rune) bool { return r != '_' && (r > 0x7F || !isLetterOrDigit(byte(r))) }) ||
-		end > 0 && isDigit(rest[1]) {
+	if end < 0 || end > 0 && isDigit(rest[1]) {
 		return
+	}
+	for i := range end {
+		if c := rest[1+i]; c != '_' && !isLetterOrDigit(c) {
+			return
+		}
 	}
 	s.at += end + 1
 	s.open, s.escapes = rest[:end+2], false

@@ -13,7 +13,7 @@ import (
 func derive(d *document.Document, in Input, form format, found *document.Draft) {
 	place := placeOf(in.Name)
 	if form.open != nil {
-		deriveOffice(d, in, found)
+		deriveOffice(d, in, form, found)
 	}
 	if d.Version == "" {
 		d.Version = place.version
@@ -35,7 +35,7 @@ func derive(d *document.Document, in Input, form format, found *document.Draft) 
 
 // deriveOffice takes the properties of office files for what they are: a category is a word their author chose, as tags
 // are, and no place in a site; a title that is the name of the file was given by a program.
-func deriveOffice(d *document.Document, in Input, found *document.Draft) {
+func deriveOffice(d *document.Document, in Input, form format, found *document.Draft) {
 	category := found.Meta["category"]
 	if named := firstText(category); named != "" && firstText(found.Meta["section"]) == "" {
 		d.Section = ""
@@ -45,6 +45,9 @@ func deriveOffice(d *document.Document, in Input, found *document.Draft) {
 		}
 		d.Tags = tags(items, category)
 		delete(d.Metadata, "category")
+	}
+	if form.name == "eml" || form.name == "msg" || form.name == "mbox" {
+		return // subjects are written by people, also those that are names of files
 	}
 	base := baseName(in.Name)
 	isFile := func(title string) bool {

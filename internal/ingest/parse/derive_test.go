@@ -1,6 +1,8 @@
 package parse_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -85,5 +87,63 @@ func TestTheLanguageOfAPageThatIsWronglyDeclaredEnglish(t *testing.T) {
 	}
 	if got := mustParse(t, "en/a.html", `<html lang="en">`+long).Language; got != "en" {
 		t.Errorf("a German page in an English folder has language %q", got)
+	}
+}
+
+// wordFile makes a document of Word with properties, and the text of two paragraphs.
+func wordFile(t *testing.T, properties string) string {
+	t.Helper()
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for name, content := range map[string]string{
+		"[Content_Types].xml": `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/>` +
+			`<Override PartName="/docProps/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/></Types>`,
+		"_rels/.rels": `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+			`<Relationship Id="1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>` +
+			`<Relationship Id="2" Type="http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties" Target="docProps/core.xml"/></Relationships>`,
+		"word/document.xml": `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>Rules of the pier</w:t></w:r></w:p>` +
+			`<w:p><w:r><w:t>Keep right.</w:t></w:r></w:p></w:body></w:document>`,
+		"docProps/core.xml": `<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/" ` +
+			`xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">` + properties + `</cp:coreProperties>`,
+	} {
+		w, err := archive.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPropertiesOfOfficeFiles(t *testing.T) {
+	t.Parallel()
+	doc := mustParse(t, "handbook/pier-rules.docx", wordFile(t, `<dc:title>Microsoft Word - pier-rules.docx</dc:title><dc:creator>admin</dc:creator>`+
+		`<cp:keywords>tides; cranes, locks</cp:keywords><cp:category>Policy</cp:category><dc:subject>Mooring</dc:subject><cp:lastModifiedBy>B.</cp:lastModifiedBy>`+
+		`<dcterms:created xsi:type="dcterms:W3CDTF">2024-03-01T12:00:00Z</dcterms:created><dcterms:modified xsi:type="dcterms:W3CDTF">2024-03-02T12:00:00Z</dcterms:modified>`))
+	if doc.Title != "Rules of the pier" || doc.Author != "admin" || doc.Section != "handbook" || !slices.Equal(doc.Tags, []string{"tides", "cranes", "locks", "Policy"}) {
+		t.Errorf("title %q, author %q, section %q, tags %q", doc.Title, doc.Author, doc.Section, doc.Tags)
+	}
+	if doc.CreatedAt.Day() != 1 || doc.UpdatedAt.Day() != 2 {
+		t.Errorf("created %s, updated %s", doc.CreatedAt, doc.UpdatedAt)
+	}
+	if doc.Metadata["subject"] != "Mooring" || doc.Metadata["last_modified_by"] != "B." || doc.Metadata["category"] != nil || doc.Metadata["modified"] != nil {
+		t.Errorf("metadata %v", doc.Metadata)
+	}
+	for title, want := range map[string]string{
+		"pier-rules":          "Rules of the pier",
+		"Pier-Rules.docx":     "Rules of the pier",
+		"draft 3.doc":         "Rules of the pier",
+		"Untitled":            "Rules of the pier",
+		"Mooring at the pier": "Mooring at the pier",
+	} {
+		if got := mustParse(t, "pier-rules.docx", wordFile(t, "<dc:title>"+title+"</dc:title>")).Title; got != want {
+			t.Errorf("%q gives the title %q, want %q", title, got, want)
+		}
 	}
 }

@@ -192,12 +192,13 @@ func isCapitals(line string) bool {
 
 // headingSurvey counts the lines of a text that may be headings.
 type headingSurvey struct {
-	pending                               string // a line with an empty one above it
-	numbers                               []string
-	text                                  bool // since the last number
-	bodies                                int  // numbers with text below them
-	capitals, marked, comments, manual    int
-	previousMarked, previousCapitals, set bool
+	pending string // a line with an empty one above it
+	numbers []string
+	text    bool // since the last number
+	bodies  int  // numbers with text below them
+
+	capitals, marked, comments, manual int
+	previousMarked, previousCapitals   bool
 }
 
 // add takes the next line and the one above it.

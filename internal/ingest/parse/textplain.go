@@ -104,8 +104,10 @@ func (w *plainWriter) part(lines []string) int {
 		return len(lines)
 	}
 	end := 1
-	for end < len(lines) && quotedLines(lines[end:]) == 0 && !w.beginsList(lines, end) && w.underlined(lines[end:]) == 0 &&
-		!(strings.HasSuffix(lines[end-1], ":") && indentOfText(lines[end]) >= indentOfText(lines[end-1])+2) {
+	for end < len(lines) && quotedLines(lines[end:]) == 0 && !w.beginsList(lines, end) && w.underlined(lines[end:]) == 0 {
+		if strings.HasSuffix(lines[end-1], ":") && indentOfText(lines[end]) >= indentOfText(lines[end-1])+2 {
+			break
+		}
 		end++
 	}
 	w.emit(document.Block{Kind: document.Paragraph, Text: w.joined(lines[:end])})
@@ -170,13 +172,18 @@ func isDrawn(lines []string) bool {
 	drawn := 0
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
-		signs, gap := 0, strings.Contains(text, "   ") || strings.Contains(text, "\t")
-		for _, r := range text {
-			if strings.ContainsRune("|+-=_/\\*#<>^v~", r) && r != 'v' || 0x2500 <= r && r < 0x2600 {
+		signs, gap := 0, strings.Contains(text, "   ") || strings.IndexByte(text, '\t') >= 0
+		for i := range len(text) {
+			switch text[i] {
+			case '|', '+', '-', '=', '_', '/', '\\', '*', '#', '<', '>', '^', '~':
 				signs++
+			case 0xE2:
+				if i+1 < len(text) && (text[i+1] == 0x94 || text[i+1] == 0x95) {
+					signs += 3 // a box of three bytes
+				}
 			}
 		}
-		if gap || signs*3 > utf8.RuneCountInString(text) || strings.HasPrefix(text, "|") && strings.HasSuffix(text, "|") {
+		if gap || signs*3 > len(text) || text[0] == '|' && text[len(text)-1] == '|' {
 			drawn++
 		}
 	}

@@ -39,7 +39,7 @@ type statistics struct {
 
 // read returns the text of a language in lower case.
 func read(folder, language string) (string, error) {
-	content, err := os.ReadFile(filepath.Join(folder, language+".txt"))
+	content, err := os.ReadFile(filepath.Join(folder, language+".txt")) //nolint:gosec // the folder that the command line names
 	if err != nil {
 		return "", fmt.Errorf("read the text of a language: %w", err)
 	}
@@ -132,11 +132,11 @@ func cost(probability float64) byte {
 func (s *statistics) write(b *bytes.Buffer) [5]int {
 	ends := [5]int{b.Len()}
 	for r := s.low; r <= s.high; r++ {
-		b.WriteByte(byte(s.numbers[r]))
+		b.WriteByte(byte(s.numbers[r])) //nolint:gosec // an alphabet has at most 254 letters
 	}
 	if s.low == 'a' {
 		for r := rune(0x1E00); r <= 0x1EFF; r++ {
-			b.WriteByte(byte(s.numbers[r]))
+			b.WriteByte(byte(s.numbers[r])) //nolint:gosec // an alphabet has at most 254 letters
 		}
 	}
 	ends[1] = b.Len()

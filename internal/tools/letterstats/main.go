@@ -72,10 +72,10 @@ func run(folder string) error {
 	if err != nil {
 		return fmt.Errorf("format the code: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(target, "letters.bin"), table.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(target, "letters.bin"), table.Bytes(), 0o644); err != nil { //nolint:gosec // a source file
 		return fmt.Errorf("write the tables: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(target, "letters.go"), formatted, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(target, "letters.go"), formatted, 0o644); err != nil { //nolint:gosec // a source file
 		return fmt.Errorf("write the code: %w", err)
 	}
 	return nil
