@@ -189,7 +189,7 @@ func classLanguage(class string) string {
 			language = name
 		}
 		marked = name == "brush:" || name == "sourceCode"
-		for _, prefix := range []string{"language-", "lang-", "highlight-source-", "highlight-text-", "highlight-", "brush:", "src-"} {
+		for _, prefix := range []string{"language-", "lang-", "highlight-source-", "highlight-text-", "highlight-", "mw-highlight-lang-", "brush:", "src-"} {
 			if !found && len(name) > len(prefix) {
 				language, found = strings.CutPrefix(name, prefix)
 			}
@@ -202,5 +202,20 @@ func classLanguage(class string) string {
 			return language
 		}
 	}
+	for name := range strings.FieldsSeq(class) {
+		if isCommonLanguage(name) {
+			return name
+		}
+	}
 	return ""
+}
+
+// isCommonLanguage reports class names that are the name of a language and hardly anything else.
+func isCommonLanguage(name string) bool {
+	switch name {
+	case "rust", "python", "java", "golang", "javascript", "typescript", "bash", "ruby", "php", "perl", "kotlin", "scala", "haskell", "csharp", "cpp",
+		"json", "yaml", "toml", "sql", "xml", "powershell", "dockerfile", "console", "elixir", "erlang", "clojure", "groovy":
+		return true
+	}
+	return false
 }

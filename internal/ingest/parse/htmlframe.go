@@ -158,8 +158,11 @@ func isSign(text string) bool {
 
 // isGadgetName reports the labels of buttons that belong to the page and not to its text.
 func isGadgetName(label string) bool {
+	if strings.HasPrefix(label, "copy ") && len(label) < 30 {
+		return true
+	}
 	switch label {
-	case "", "copy", "copied", "copied!", "copy code", "copy link", "copy page", "copy to clipboard", "share", "print", "close", "menu", "search", "edit",
+	case "", "copy", "copied", "copied!", "share", "print", "close", "menu", "search", "edit",
 		"subscribe", "sign in", "log in", "sign up", "toggle navigation", "expand all", "collapse all", "run", "try it", "yes", "no", "submit",
 		"kopieren", "teilen", "drucken", "schließen", "copier", "partager", "imprimer", "fermer", "コピー":
 		return true
