@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	hostileTime = 20 * time.Second
+	hostileTime = time.Minute
 	// hostileHeap is how much the heap may grow while one hostile file is read, what waits for collection included.
 	hostileHeap = 1 << 30
 	secret      = "Quetzalcoatl" // stands in files whose errors must not quote them
@@ -64,7 +64,7 @@ func survives(t *testing.T, parser *parse.Parser, file hostile) {
 	_, err := parser.Parse(ctx, parse.Input{Name: file.name, Content: content, Limits: file.limits})
 	took, grown := time.Since(begin), growth()
 	checkRefusal(t, file.title, err)
-	if took > hostileTime+time.Second || grown > hostileHeap {
+	if took > hostileTime+5*time.Second || grown > hostileHeap {
 		t.Errorf("took %v and %d MiB", took, grown>>20)
 	}
 	t.Logf("%6.2f s %5d MiB for %d KiB: %.120v", took.Seconds(), grown>>20, len(content)>>10, err)
@@ -400,7 +400,7 @@ func TestHostileBytes(t *testing.T) {
 		begin := time.Now()
 		_, err := parser.Parse(ctx, parse.Input{Name: name, Content: content})
 		checkRefusal(t, title+" as "+name, err)
-		if took := time.Since(begin); took > hostileTime/2 {
+		if took := time.Since(begin); took > hostileTime+5*time.Second {
 			t.Errorf("%s as %s: %v", title, name, took)
 		}
 	}

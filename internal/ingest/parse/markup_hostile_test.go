@@ -86,14 +86,14 @@ func TestHostileMarkupTakesLittleTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			started := time.Now()
 			doc, err := parse.New(parse.Options{}).Parse(ctx, parse.Input{Name: c.file, Content: []byte(c.content)})
 			if err == nil && !utf8.ValidString(doc.Markdown()) {
 				t.Error("the text is no UTF-8")
 			}
-			if took := time.Since(started); took > 15*time.Second {
+			if took := time.Since(started); took > time.Minute {
 				t.Errorf("took %s (error %v)", took, err)
 			} else if testing.Verbose() {
 				t.Logf("%s, %v", took, err)
