@@ -65,7 +65,7 @@ func TestSeparatedValuesOfBrokenFiles(t *testing.T) {
 	if rows := len(mustParse(t, "a.csv", long).Blocks[0].Rows); rows != 50000 {
 		t.Errorf("an open quote leaves %d rows", rows)
 	}
-	many := "a,b\n" + strings.Repeat("\"row,more\n", 50000) 
+	many := "a,b\n" + strings.Repeat("\"row,more\n", 50000)
 	if rows := len(mustParse(t, "a.csv", many).Blocks[0].Rows); rows != 50000 {
 		t.Errorf("many open quotes leave %d rows", rows)
 	}
