@@ -118,6 +118,7 @@ func isReliable(found letter.Detected, text string) bool {
 	case "ca", "gl", "af", "eu", "ga", "cy", "sq", "id", "is", "mk", "be", "kk":
 		margin = 20 // what is in none of the languages that are known comes out as one of these
 	}
+	margin = max(margin, 0.04*float64(found.Letters)) // lists of names are a little more likely in one language than in others
 	if found.Letters < least || found.Margin < margin || found.Share < 0.5 {
 		return false
 	}

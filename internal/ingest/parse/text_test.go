@@ -46,7 +46,7 @@ func TestLayoutOfPlainText(t *testing.T) {
 		"chapters in Chinese":   {"第一章 港口\n\n天黑了。\n\n第2章\n\n它转动了。\n", "## 第一章 港口\n\n天黑了。\n\n## 第2章\n\n它转动了。"},
 		"marked":                {"# Rules\n\nKeep right.\n\n## Fees\n\nNone.\n", "# Rules\n\nKeep right.\n\n## Fees\n\nNone."},
 		"comments":              {"# a comment\n# and more\n\nvalue\n", "# a comment\n# and more\n\nvalue"},
-		"rules above and below": {"=======\nHarbour\n=======\n\nPart\n~~~~\n\nText.\n\nOther\n^^^^^\n\nText.\n", "# Harbour\n\n# Part\n\nText.\n\n## Other\n\nText."},
+		"rules above and below": {"===========\n= Harbour =\n===========\n\nPart\n~~~~\n\nText.\n\nOther\n^^^^^\n\nText.\n", "# Harbour\n\n# Part\n\nText.\n\n## Other\n\nText."},
 		"lists":                 {"Bring:\n- ropes that are\n  long\n    * and strong\n- flags\n\n• one\n• two\n\n(1) first\n(2) second\n", "Bring:\n\n- ropes that are long\n  * and strong\n- flags\n\n- one\n- two\n\n- (1) first\n- (2) second"},
 		"no list":               {"The result is 5\n- 3, as\nexpected\n", "The result is 5\n- 3, as\nexpected"},
 		"quotations":            {"You wrote:\n> Keep right,\n> please.\n>\n> > Always?\nYes.\n", "You wrote:\n\n> Keep right,\n> please.\n\n> Always?\n\nYes."},

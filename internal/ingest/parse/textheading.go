@@ -54,6 +54,11 @@ func (w *plainWriter) headings(lines []string) int {
 
 func (w *plainWriter) heading(level int, text string) {
 	text = strings.TrimSuffix(oneLine(text), ":")
+	for _, frame := range []string{"=", "|", "*", "#"} {
+		if strings.HasPrefix(text, frame) && strings.HasSuffix(text, frame) {
+			text = strings.TrimSpace(strings.Trim(text, frame))
+		}
+	}
 	if text == "" {
 		return
 	}
