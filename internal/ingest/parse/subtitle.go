@@ -30,10 +30,10 @@ func isTiming(line string) bool {
 // where they are long, without the times.
 func readSubtitles(ctx context.Context, r request) (*document.Draft, error) {
 	w := subtitleWriter{}
-	lines := strings.Split(r.text, "\n")
-	if len(lines) > 4*maxLines {
+	if strings.Count(r.text, "\n") > 4*maxLines {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("subtitles have more than %d lines", 4*maxLines)}
 	}
+	lines := strings.Split(r.text, "\n")
 	for i := 0; i < len(lines); {
 		if i%512 == 0 && ctx.Err() != nil {
 			return nil, fmt.Errorf("parse subtitles: %w", ctx.Err())

@@ -22,7 +22,10 @@ func readText(ctx context.Context, r request) (*document.Draft, error) {
 	}
 	survey := surveyText(r.text)
 	w := plainWriter{ctx: ctx, layout: survey, anchors: make(document.Anchors)}
-	pages := strings.Split(r.text, "\f")
+	pages := []string{r.text}
+	if strings.Count(r.text, "\f") <= r.limits.MaxPages {
+		pages = strings.Split(r.text, "\f")
+	}
 	running := runningLines(pages)
 	for i, page := range pages {
 		w.page = 0

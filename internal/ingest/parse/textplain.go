@@ -24,6 +24,9 @@ type plainWriter struct {
 	steps   int
 }
 
+// longStretch is how many lines without an empty one are looked at together.
+const longStretch = 2000
+
 // read reads a page, without the lines that are on every page.
 func (w *plainWriter) read(page string, running map[string]bool) error {
 	rest := page
@@ -53,7 +56,9 @@ func (w *plainWriter) read(page string, running map[string]bool) error {
 		case trimmed == "":
 			w.stretch()
 		default:
-			w.lines = append(w.lines, line)
+			if w.lines = append(w.lines, line); len(w.lines) >= longStretch {
+				w.stretch()
+			}
 		}
 	}
 	if w.fence != "" {
