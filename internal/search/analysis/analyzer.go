@@ -60,17 +60,9 @@ func (a *Analyzer) Words(query, language string) []Word {
 	var surfaces []string
 	s := scanner{text: query}
 	s.emit = func(p piece) {
-		raw := query[p.start:p.end]
-		var terms []string
-		for _, candidate := range lang.queryStemmers(p.script) {
-			term := a.term(p, raw, candidate)
-			if term != "" && !slices.Contains(terms, term) {
-				terms = append(terms, term)
-			}
-		}
-		if len(terms) > 0 {
+		if terms := a.queryTerms(p, query, lang); len(terms) > 0 {
 			words = append(words, Word{Terms: terms})
-			surfaces = append(surfaces, a.term(p, raw, stemNone))
+			surfaces = append(surfaces, a.term(p, query[p.start:p.end], stemNone))
 		}
 	}
 	s.run()
@@ -78,6 +70,24 @@ func (a *Analyzer) Words(query, language string) []Word {
 		words[i].Stop = stop
 	}
 	return words
+}
+
+// queryTerms returns every term under which documents may have stored a piece of a query, each once, the likeliest first.
+func (a *Analyzer) queryTerms(p piece, query string, lang language) []string {
+	raw := query[p.start:p.end]
+	if p.exact {
+		if term := a.term(p, raw, stemNone); term != "" {
+			return []string{term}
+		}
+		return nil
+	}
+	var terms []string
+	for _, candidate := range lang.queryStemmers(p.script) {
+		if term := a.term(p, raw, candidate); term != "" && !slices.Contains(terms, term) {
+			terms = append(terms, term)
+		}
+	}
+	return terms
 }
 
 // Terms returns the terms to look up for a query, each once, in the order of the query. Stop words are left out unless

@@ -14,7 +14,7 @@ const maxWhole = 256
 // apostrophes, and the words of camel case.
 func (s *scanner) split(start, end int) {
 	if s.hasAny(start, end, isOuterJoin) && end-start <= maxWhole {
-		s.emit(piece{start: start, end: end, position: s.position, exact: true})
+		s.emit(piece{start: start, end: end, position: s.position, kind: kindWhole, exact: true})
 	}
 	s.fields(start, end, isOuterJoin, s.segment)
 }
@@ -51,9 +51,9 @@ func isApostrophe(r rune) bool { return r == '\'' || r == 0x2019 }
 
 func (s *scanner) segment(start, end int) {
 	if s.hasAny(start, end, isInnerJoin) && end-start <= maxWhole {
-		s.emit(piece{start: start, end: end, position: s.position, exact: true})
+		s.emit(piece{start: start, end: end, position: s.position, kind: kindWhole, exact: true})
 		if isVersion(s.text[start:end]) {
-			s.emit(piece{start: start + 1, end: end, position: s.position, exact: true})
+			s.emit(piece{start: start + 1, end: end, position: s.position, kind: kindWhole, exact: true})
 			// The parts start one byte earlier: keep starts in order by leaving the v to the whole.
 			start++
 		}
@@ -103,19 +103,16 @@ func isContraction(part string) bool {
 
 // word emits one word without joiners, and its camel-case parts where it has some.
 func (s *scanner) word(start, end int) {
-	kind, digits, ascii := s.describe(start, end)
-	s.emit(piece{start: start, end: end, position: s.position, script: kind, exact: digits})
-	before := s.position
+	written, digits, ascii := s.describe(start, end)
+	s.emit(piece{start: start, end: end, position: s.position, script: written, exact: digits})
 	if ascii && end-start <= maxWhole {
-		s.camel(start, end, kind)
+		s.camel(start, end, written)
 	}
-	if s.position == before {
-		s.position++
-	}
+	s.position++
 }
 
 // describe returns the script of a word, whether it has digits, and whether it is ASCII.
-func (s *scanner) describe(start, end int) (kind script, digits, ascii bool) {
+func (s *scanner) describe(start, end int) (written script, digits, ascii bool) {
 	ascii = true
 	for i := start; i < end; {
 		r, size := decode(s.text, i)
@@ -124,25 +121,26 @@ func (s *scanner) describe(start, end int) (kind script, digits, ascii bool) {
 		case r < utf8.RuneSelf:
 			if '0' <= r && r <= '9' {
 				digits = true
-			} else if kind == scriptOther {
-				kind = scriptLatin
+			} else if written == scriptOther {
+				written = scriptLatin
 			}
 			continue
 		case unicode.IsNumber(r):
 			digits = true
-		case kind != scriptOther:
+		case written != scriptOther:
 		case r < 0x0250, unicode.Is(unicode.Latin, r):
-			kind = scriptLatin
+			written = scriptLatin
 		case unicode.Is(unicode.Cyrillic, r):
-			kind = scriptCyrillic
+			written = scriptCyrillic
 		}
 		ascii = false
 	}
-	return kind, digits, ascii
+	return written, digits, ascii
 }
 
 // camel emits the parts of an ASCII camel-case word: rangeFeed, HTTPServer. Parts of one letter are left to the whole.
-func (s *scanner) camel(start, end int, kind script) {
+// They share its position, so that what stands after GitHub follows it like what stands after Github.
+func (s *scanner) camel(start, end int, written script) {
 	text := s.text[start:end]
 	if isPluralAcronym(text) {
 		return
@@ -158,10 +156,9 @@ func (s *scanner) camel(start, end int, kind script) {
 		if i-from > 1 {
 			part := text[from:i]
 			s.emit(piece{
-				start: start + from, end: start + i, position: s.position, script: kind,
+				start: start + from, end: start + i, position: s.position, script: written, kind: kindCamel,
 				exact: strings.ContainsAny(part, "0123456789"),
 			})
-			s.position++
 		}
 		from = i
 	}

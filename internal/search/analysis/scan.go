@@ -25,10 +25,22 @@ const (
 	scriptCyrillic
 )
 
+// kind says what a piece is to the word it was found in.
+type kind uint8
+
+const (
+	kindWord  kind = iota // a word, by itself or as a part of a compound; each has a position of its own
+	kindWhole             // a compound, at the position of its first part
+	kindCamel             // a part of a word in camel case, at the position of the word
+	kindSign              // a word with its sign, C++, at the position of the word
+	kindPair              // two characters of a script that needs no spaces, or one that stands alone
+)
+
 // piece is one stretch of text that becomes one term.
 type piece struct {
 	start, end, position int
 	script               script
+	kind                 kind
 	exact                bool // not stemmed: the whole of a compound, words with digits, pairs
 }
 
@@ -39,8 +51,11 @@ type scanner struct {
 	position int
 }
 
-func (s *scanner) run() {
-	for i := 0; i < len(s.text); {
+func (s *scanner) run() { s.stretch(0, len(s.text)) }
+
+// stretch emits the pieces of text[from:to], before and after which there is no word.
+func (s *scanner) stretch(from, to int) {
+	for i := from; i < to; {
 		r, size := decode(s.text, i)
 		switch classify(r) {
 		case classWord:
@@ -152,7 +167,7 @@ func (s *scanner) pairs(i int) int {
 }
 
 func (s *scanner) emitPair(start, end int) {
-	s.emit(piece{start: start, end: end, position: s.position, exact: true})
+	s.emit(piece{start: start, end: end, position: s.position, kind: kindPair, exact: true})
 	s.position++
 }
 
@@ -239,6 +254,6 @@ func (s *scanner) symbolSuffix(start, end int) int {
 			return end
 		}
 	}
-	s.emit(piece{start: start, end: stop, position: s.position, exact: true})
+	s.emit(piece{start: start, end: stop, position: s.position, kind: kindSign, exact: true})
 	return stop
 }
