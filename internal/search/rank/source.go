@@ -34,6 +34,9 @@ type Source interface {
 	Candidates(ctx context.Context, r *Request) ([]Candidate, error)
 	// Terms returns the terms of passages, in their order, for feedback.
 	Terms(ctx context.Context, passages []Candidate) ([][]TermCount, error)
+	// Vectors returns the vectors of passages, in their order, of unit length
+	// save for rounding; nil for one without a vector.
+	Vectors(ctx context.Context, passages []Candidate) ([][]float32, error)
 	// Facets counts documents by the values of their fields: those of the given
 	// passages, or with nil all that the filter leaves.
 	Facets(ctx context.Context, passages []Candidate) (Facets, error)
