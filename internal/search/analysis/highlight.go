@@ -10,6 +10,14 @@ import (
 // span is a stretch of text in bytes.
 type span struct{ start, end int }
 
+// Marks is what a query wants to see in a text.
+type Marks struct {
+	// Terms are marked wherever they stand: what Analyzer.Terms returns, or the terms of a Query's words.
+	Terms []string
+	// Phrases are marked word by word where all of one stands in a row, stop words too.
+	Phrases []Phrase
+}
+
 // Highlight returns text escaped for HTML with every word wrapped in before and after that has one of the query's terms,
 // as returned by Terms for the same or an unknown language. The language is that of the text. Marks never cut an escape
 // or a character of several runes; before and after are written as they are.
@@ -19,7 +27,15 @@ func Highlight(text string, queryTerms []string, language string, before, after 
 
 // Highlight is the function of the same name with the analyzer's cache.
 func (a *Analyzer) Highlight(text string, queryTerms []string, language string, before, after string) string {
-	matches := a.matches(text, queryTerms, language)
+	return a.HighlightMarks(text, Marks{Terms: queryTerms}, language, before, after)
+}
+
+// HighlightMarks is Highlight for terms and phrases.
+func (a *Analyzer) HighlightMarks(text string, m Marks, language string, before, after string) string {
+	matches, phrases := a.matches(text, m, language)
+	for _, found := range phrases {
+		matches = append(matches, found.words...)
+	}
 	var b strings.Builder
 	b.Grow(len(text) + len(matches)*(len(before)+len(after)) + 16)
 	at := 0
@@ -40,21 +56,62 @@ type match struct {
 	term string
 }
 
-func (a *Analyzer) matches(text string, queryTerms []string, language string) []match {
-	if len(queryTerms) == 0 {
-		return nil
+// occurrence is a phrase that stands in the text.
+type occurrence struct {
+	phrase int // which one of the Marks
+	words  []match
+}
+
+// matches finds what is wanted. The starts of the matches never decrease, and neither do those of one phrase's words.
+func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []occurrence) {
+	if len(m.Terms) == 0 && len(m.Phrases) == 0 {
+		return nil, nil
 	}
-	wanted := make(map[string]struct{}, len(queryTerms))
-	for _, term := range queryTerms {
+	wanted := make(map[string]struct{}, len(m.Terms))
+	for _, term := range m.Terms {
 		wanted[term] = struct{}{}
 	}
+	tokens := a.Tokens(text, language)
 	var found []match
-	for _, token := range a.Tokens(text, language) {
+	for _, token := range tokens {
 		if _, ok := wanted[token.Term]; ok {
 			found = append(found, match{span{token.Start, token.End}, token.Term})
 		}
 	}
-	return found
+	var phrases []occurrence
+	for i, phrase := range m.Phrases {
+		for at := range tokens {
+			if at > 0 && tokens[at-1].Position == tokens[at].Position {
+				continue
+			}
+			if words := phrase.at(tokens[at:]); words != nil {
+				phrases = append(phrases, occurrence{i, words})
+			}
+		}
+	}
+	return found, phrases
+}
+
+// at returns the words of the phrase when it stands where the tokens begin, nil when it does not.
+func (p Phrase) at(tokens []Token) []match {
+	var words []match
+	for i, place := range p {
+		if len(tokens) == 0 {
+			return nil
+		}
+		position, before := tokens[0].Position, len(words)
+		for len(tokens) > 0 && tokens[0].Position == position {
+			if slices.Contains(place, tokens[0].Term) {
+				words = append(words, match{span{tokens[0].Start, tokens[0].End}, tokens[0].Term})
+			}
+			tokens = tokens[1:]
+		}
+		last := i == len(p)-1
+		if len(words) == before || !last && (len(tokens) == 0 || tokens[0].Position != position+1) {
+			return nil
+		}
+	}
+	return words
 }
 
 // joinSpans widens matches to the borders of characters and joins those that touch.

@@ -25,11 +25,22 @@ type Query struct {
 	// Phrases must stand in an answer, Excluded ones must not.
 	Phrases, Excluded []Phrase
 	// Prefix is what a word begins with that is still being typed: the last word of the text, normalised and not stemmed,
-	// the whole of a compound; "" where the text does not end in a word that it asks for. Completions are terms that do
-	// not begin with Prefix, although words that do may be stored under them: "restori" may become "restoring", which is
-	// stored as "restor".
-	Prefix      string
-	Completions []string
+	// the whole of a compound; "" where the text does not end in a word that it asks for. Terms that begin with it, and
+	// those of Analyzer.Completions, are what it may become.
+	Prefix string
+}
+
+// Marks returns what to mark in answers to the query: its words, without stop words unless there are no others, and its
+// phrases.
+func (q *Query) Marks() Marks {
+	m := Marks{Phrases: q.Phrases}
+	onlyStops := !slices.ContainsFunc(q.Words, func(w QueryWord) bool { return !w.Stop })
+	for _, w := range q.Words {
+		if !w.Stop || onlyStops {
+			m.Terms = append(m.Terms, w.Terms...)
+		}
+	}
+	return m
 }
 
 // QueryWord is one word of a query.

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +21,11 @@ func Snippet(text string, queryTerms []string, language string, maxRunes int) st
 
 // Snippet is the function of the same name with the analyzer's cache.
 func (a *Analyzer) Snippet(text string, queryTerms []string, language string, maxRunes int) string {
+	return a.SnippetMarks(text, Marks{Terms: queryTerms}, language, maxRunes)
+}
+
+// SnippetMarks is Snippet for terms and phrases; the two ends of a phrase count like terms of their own.
+func (a *Analyzer) SnippetMarks(text string, m Marks, language string, maxRunes int) string {
 	if maxRunes <= 0 {
 		return ""
 	}
@@ -30,7 +37,14 @@ func (a *Analyzer) Snippet(text string, queryTerms []string, language string, ma
 	}
 	starts := runeStarts(text)
 	room := maxRunes - 2 // for an ellipsis at each end
-	first, last := bestWindow(runeMatches(starts, a.matches(text, queryTerms, language)), room)
+	matches, phrases := a.matches(text, m, language)
+	for _, found := range phrases {
+		// Its ends count like terms; no term begins with a zero byte.
+		name, last := strconv.Itoa(found.phrase), len(found.words)-1
+		matches = append(matches, match{found.words[0].span, "\x00<" + name}, match{found.words[last].span, "\x00>" + name})
+	}
+	slices.SortStableFunc(matches, func(x, y match) int { return x.start - y.start })
+	first, last := bestWindow(runeMatches(starts, matches), room)
 	spare := room - (last - first)
 	from := max(first-spare/3, 0) // what follows a match explains more than what precedes it
 	to := min(from+room, len(starts)-1)
