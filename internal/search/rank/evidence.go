@@ -1,0 +1,214 @@
+package rank
+
+import (
+	"math"
+
+	"magpie/internal/index"
+)
+
+// Evidence is what speaks for a passage.
+type Evidence struct {
+	Lexical   float64 // BM25F, of the best that the question's words could give: 0 to 1
+	Relative  float64 // BM25F, of the best passage's
+	Feedback  float64 // BM25F of the second pass, of the best passage's
+	Rise      float64 // similarity in standard deviations above chance; 0 when unknown
+	Proximity float64 // how far neighbours in the question are neighbours here: 0 to 1
+	Coverage  float64 // rarity of the words that stand anywhere in the passage: 0 to 1
+	Title     float64 // how far question and title are the same words: 0 to 1
+	Heading   float64 // how far question and own heading are the same words: 0 to 1
+	Start     bool    // the document's first passage
+	Fresh     float64 // how new the document is: 0 to 1
+	Order     float64 // the sum by which passages are ordered
+}
+
+// QueryEvidence is what the search as a whole tells about whether there is an answer.
+type QueryEvidence struct {
+	Passages int      // of all that was searched
+	Words    int      // of the question
+	Gate     float64  // how much was learned from the first pass
+	Top      Evidence // of the first passage
+	Certain  float64  // log-odds that the first passage answers
+}
+
+// The weights of the order, in units of the best passage's lexical score.
+const (
+	weightRise      = 0.05
+	weightProximity = 0.10
+	weightTitle     = 0.15
+	weightHeading   = 0.10
+	weightExact     = 0.30 // question and title, or heading, are the same: the passage is what was asked for
+	weightStart     = 0.02 // with the title: the page's beginning before its other passages
+	weightFresh     = 0.01 // tells versions of the same text apart
+)
+
+// order is the sum by which passages of one search are ordered.
+func (e *Evidence) order() float64 {
+	x := e.Feedback + weightRise*e.Rise + weightProximity*e.Proximity + weightTitle*e.Title + weightHeading*e.Heading +
+		weightFresh*e.Fresh
+	if e.Title == 1 || e.Heading == 1 {
+		x += weightExact
+	}
+	if e.Start {
+		x += weightStart * e.Title
+	}
+	return x
+}
+
+// freshFor is the age in seconds at which freshness has halved: a year.
+const freshFor = 365 * 24 * 3600
+
+// score gathers the evidence for all candidates and turns it into confidences.
+func (s *search) score(all []Ranked) {
+	if len(all) == 0 {
+		return
+	}
+	given := make(map[uint64]*source, len(s.feedback.from))
+	for i := range s.feedback.from {
+		f := &s.feedback.from[i]
+		given[f.ref<<8|uint64(f.part)] = f //nolint:gosec // few parts
+	}
+	counts := make([]Counts, len(s.words))
+	lexical, learned := make([]float64, len(all)), make([]float64, len(all))
+	var best, bestLearned float64
+	for i := range all {
+		r := &all[i]
+		countsOf(r.Hits, counts)
+		lexical[i] = s.gather(r, counts)
+		similarity := r.Similarity
+		learned[i] = r.Candidate.Lexical
+		if s.feedback.gate == 0 {
+			learned[i] = lexical[i]
+		} else if f := given[r.Ref<<8|uint64(r.Part)]; f != nil { //nolint:gosec // few parts
+			l, sim := s.confirmed(f)
+			learned[i] = l
+			if !math.IsNaN(sim) {
+				similarity = sim
+			}
+		}
+		if z := s.rise(r.Part, similarity); !math.IsNaN(z) {
+			r.Evidence.Rise = z
+		}
+		best, bestLearned = max(best, lexical[i]), max(bestLearned, learned[i])
+	}
+	top := 0
+	for i := range all {
+		e := &all[i].Evidence
+		if best > 0 {
+			e.Relative = lexical[i] / best
+		}
+		if bestLearned > 0 {
+			e.Feedback = learned[i] / bestLearned
+		}
+		e.Order = e.order()
+		if e.Order > all[top].Evidence.Order {
+			top = i
+		}
+	}
+	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[top].Evidence
+	s.query.Certain = s.query.certain()
+	for i := range all {
+		all[i].Score = confidence(s.query.Certain, s.query.Top.Order-all[i].Evidence.Order)
+	}
+}
+
+// gather sets what the words say about a candidate and returns its lexical score.
+func (s *search) gather(r *Ranked, counts []Counts) float64 {
+	norm := BodyNorm(r.Words[index.FieldBody], s.average)
+	e := &r.Evidence
+	var sum, inTitle, inHeading, titleShare, headingShare float64
+	for i, c := range counts {
+		if c == (Counts{}) {
+			continue
+		}
+		w := s.words[i].Weight
+		sum += w * Damped(c, norm)
+		e.Coverage += w
+		if c.Title {
+			inTitle++
+			titleShare += w
+		}
+		if c.Heading {
+			inHeading++
+			headingShare += w
+		}
+	}
+	if s.whole > 0 {
+		e.Lexical, e.Coverage = sum/s.whole, e.Coverage/s.whole
+		e.Title = sameness(inTitle, titleShare/s.whole, r.Words[index.FieldTitle])
+		e.Heading = sameness(inHeading, headingShare/s.whole, r.Words[index.FieldHeading])
+		e.Proximity = s.proximity(r.Hits)
+	}
+	e.Start = r.Ordinal == 0
+	if s.opt.Now > 0 && r.Time > 0 {
+		e.Fresh = math.Exp2(-float64(max(s.opt.Now-r.Time, 0)) / freshFor)
+	}
+	return sum
+}
+
+// sameness is 1 when all words of the question stand in a heading that has no
+// others, less as either has more.
+func sameness(matched, share float64, words int32) float64 {
+	if matched == 0 || words == 0 {
+		return 0
+	}
+	if share > 1-1e-9 { // sums of shares are not exact
+		share = 1
+	}
+	return share * min(matched/float64(words), 1)
+}
+
+// Neighbours in the question that are neighbours in the passage, as the
+// sequential dependence model counts them (Metzler and Croft, A Markov random
+// field model for term dependencies, 2005): in order side by side, and in any
+// order within a window.
+const (
+	window        = 8
+	shareInOrder  = 0.5
+	shareInWindow = 0.5
+)
+
+// proximity looks at each two words that follow one another in the question.
+func (s *search) proximity(hits []Hit) float64 {
+	n := len(s.words)
+	if n < 2 {
+		return 0
+	}
+	type pair struct{ inOrder, near float64 }
+	var fixed [16]pair
+	pairs := fixed[:0]
+	if n-1 > len(fixed) {
+		pairs = make([]pair, 0, n-1)
+	}
+	pairs = pairs[:n-1]
+	for i, h := range hits { // by position
+		for _, o := range hits[i+1:] {
+			gap := o.Position - h.Position
+			if gap >= window {
+				break
+			}
+			if index.FieldOf(o.Position) != index.FieldOf(h.Position) {
+				break
+			}
+			switch {
+			case gap == 0:
+			case o.Word == h.Word+1:
+				pairs[h.Word].near++
+				if gap == 1 {
+					pairs[h.Word].inOrder++
+				}
+			case o.Word+1 == h.Word:
+				pairs[o.Word].near++
+			}
+		}
+	}
+	sum, whole := 0.0, 0.0
+	for i, p := range pairs {
+		w := min(s.words[i].Weight, s.words[i+1].Weight)
+		whole += w
+		sum += w * (shareInOrder*p.inOrder/(K1+p.inOrder) + shareInWindow*p.near/(K1+p.near))
+	}
+	if whole == 0 {
+		return 0
+	}
+	return sum / whole
+}

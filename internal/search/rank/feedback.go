@@ -1,0 +1,386 @@
+package rank
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// The second pass: terms of the first pass's best passages join the question,
+// weighted by how much they stand in passages that answer it (relevance models,
+// Lavrenko and Croft 2001; mixed with the question as RM3, Abdul-Jaleel et al.
+// 2004), and its vector moves towards theirs (Rocchio 1971). A passage that gave
+// terms is scored by the terms of the others only: else the first passage would
+// always confirm itself.
+const (
+	feedbackPassages = 5
+	feedbackTerms    = 20
+	feedbackWeight   = 0.4 // share of the terms that were added
+	feedbackVectors  = 3
+	vectorWeight     = 1.0 // of the passages' vectors together, the question's being 1
+)
+
+// One clear winner is what was asked for; its terms would only pull others up.
+// The gate is open (1) while the document in third place has nearly the score
+// of the first, and closed (0) when it has much less.
+const (
+	gateOpen   = 0.4
+	gateClosed = 0.6
+	gatePlace  = 2
+)
+
+// feedback is what the first pass taught.
+type feedback struct {
+	gate  float64 // 0 for no second pass, to 1
+	words []Word  // the question's words with their weights, then the added ones
+	from  []source
+	idf   map[string]float64 // of the terms that are added
+}
+
+// source is a passage that gave terms.
+type source struct {
+	part   int
+	ref    uint64
+	weight float64 // of all that gave terms, 1 together
+	terms  []TermCount
+	words  int32
+	vector []float32
+}
+
+// again takes the second pass, or, where the gate is closed, asks only for what
+// the final score needs to know of the first one's candidates.
+func (s *search) again(ctx context.Context) error {
+	if err := s.learn(ctx); err != nil {
+		return err
+	}
+	for i, p := range s.parts {
+		r := &Request{
+			Words: s.words, Report: len(s.words), AverageBody: s.average, Vector: p.Vector,
+			Also: s.shortlist(i),
+		}
+		if s.feedback.gate > 0 {
+			r.Words, r.Best = s.feedback.words, PoolSize
+			r.Vector = s.moved(i, p.Vector, nil)
+			var err error
+			if s.chances[i], err = s.chance(ctx, i, r.Vector); err != nil {
+				return err
+			}
+		}
+		if len(r.Words) == 0 && len(r.Also) == 0 {
+			continue
+		}
+		found, err := p.Source.Candidates(ctx, r)
+		if err != nil {
+			return err
+		}
+		s.pools[i] = found
+	}
+	return nil
+}
+
+// shortlist is the candidates of a part that are worth another look.
+func (s *search) shortlist(part int) []Candidate {
+	pool := s.pools[part]
+	if len(pool) <= PoolSize {
+		return pool
+	}
+	best := s.best()
+	slices.SortFunc(pool, func(a, b Candidate) int {
+		return cmp.Compare(s.quick(part, &b, best), s.quick(part, &a, best))
+	})
+	return pool[:PoolSize]
+}
+
+// best is the highest lexical score of the first pass.
+func (s *search) best() float64 {
+	best := 1e-9
+	for _, pool := range s.pools {
+		for i := range pool {
+			best = max(best, pool[i].Lexical)
+		}
+	}
+	return best
+}
+
+// quick is a first idea of the order.
+func (s *search) quick(part int, c *Candidate, best float64) float64 {
+	x := c.Lexical / best
+	if z := s.rise(part, c.Similarity); !math.IsNaN(z) {
+		x += weightRise * z
+	}
+	return x
+}
+
+type ranking struct {
+	part int
+	c    *Candidate
+	x    float64
+}
+
+// learn decides whether there is a second pass and gathers its terms and vectors.
+func (s *search) learn(ctx context.Context) error {
+	if s.question.exact || len(s.words) == 0 || s.question.prefix != "" {
+		return nil
+	}
+	var order []ranking
+	for part := range s.pools {
+		for i := range s.pools[part] {
+			c := &s.pools[part][i]
+			if c.Lexical > 0 {
+				order = append(order, ranking{part, c, c.Lexical})
+			}
+		}
+	}
+	slices.SortFunc(order, func(a, b ranking) int {
+		return cmp.Or(cmp.Compare(b.x, a.x), slices.Compare(a.c.Passage[:], b.c.Passage[:]))
+	})
+	if s.feedback.gate = gate(order); s.feedback.gate == 0 {
+		return nil
+	}
+	order = order[:min(len(order), feedbackPassages)]
+	total := 0.0
+	for _, o := range order {
+		total += o.x
+	}
+	for part, p := range s.parts {
+		var from []Candidate
+		var weights []float64
+		vectors := make([]bool, 0, feedbackPassages)
+		for n, o := range order {
+			if o.part == part {
+				from, weights = append(from, *o.c), append(weights, o.x/total)
+				vectors = append(vectors, n < feedbackVectors)
+			}
+		}
+		if len(from) == 0 {
+			continue
+		}
+		terms, err := p.Source.Terms(ctx, from)
+		if err != nil {
+			return err
+		}
+		var found [][]float32
+		if len(p.Vector) > 0 {
+			if found, err = p.Source.Vectors(ctx, from); err != nil {
+				return err
+			}
+		}
+		for i := range from {
+			x := source{part: part, ref: from[i].Ref, weight: weights[i], terms: terms[i], words: from[i].Words[3]}
+			if len(found) > i && vectors[i] && len(found[i]) == len(p.Vector) {
+				x.vector = found[i]
+			}
+			s.feedback.from = append(s.feedback.from, x)
+		}
+	}
+	if err := s.rarities(ctx); err != nil {
+		return err
+	}
+	s.feedback.words = s.expand(nil)
+	return nil
+}
+
+// rarities looks up how rare the terms are that any expansion of the question has.
+func (s *search) rarities(ctx context.Context) error {
+	var terms []string
+	for i := -1; i < len(s.feedback.from); i++ {
+		for _, t := range s.choose(s.feedback.source(i)) {
+			if !slices.Contains(terms, t.term) {
+				terms = append(terms, t.term)
+			}
+		}
+	}
+	counts := make([]int, len(terms))
+	for _, p := range s.parts {
+		n, err := p.Source.Frequencies(ctx, terms)
+		if err != nil {
+			return err
+		}
+		for i := range counts {
+			counts[i] += n[i]
+		}
+	}
+	s.feedback.idf = make(map[string]float64, len(terms))
+	for i, term := range terms {
+		s.feedback.idf[term] = rarity(s.query.Passages, counts[i])
+	}
+	return nil
+}
+
+// source is one of the passages that gave terms, nil out of range.
+func (f *feedback) source(i int) *source {
+	if i < 0 || i >= len(f.from) {
+		return nil
+	}
+	return &f.from[i]
+}
+
+// confirmed scores a passage that gave terms by what the others taught: its
+// lexical score and its similarity.
+func (s *search) confirmed(f *source) (lexical, similarity float64) {
+	counts := make(map[string]Counts, len(f.terms))
+	for _, t := range f.terms {
+		counts[t.Term] = t.Counts
+	}
+	norm := BodyNorm(f.words, s.average)
+	for _, w := range s.expand(f) {
+		var sum Counts
+		for _, term := range w.Terms {
+			c := counts[term]
+			sum.Title, sum.Heading, sum.Path = sum.Title || c.Title, sum.Heading || c.Heading, sum.Path || c.Path
+			sum.Body = min(sum.Body+c.Body, MaxBody)
+		}
+		lexical += w.Weight * Damped(sum, norm)
+	}
+	if f.vector == nil {
+		return lexical, math.NaN()
+	}
+	for i, x := range s.moved(f.part, s.parts[f.part].Vector, f) {
+		similarity += float64(x) * float64(f.vector[i])
+	}
+	return lexical, similarity
+}
+
+// gate says from the documents' best scores, best first, how much is to be
+// learned from the best passages.
+func gate(order []ranking) float64 {
+	seen := make(map[uuid.UUID]bool)
+	for _, o := range order {
+		if seen[o.c.Document] {
+			continue
+		}
+		seen[o.c.Document] = true
+		if len(seen) > gatePlace {
+			gap := 1 - o.x/order[0].x
+			return min(max((gateClosed-gap)/(gateClosed-gateOpen), 0), 1)
+		}
+	}
+	return 0
+}
+
+// moved is the question's vector of a part, moved towards the vectors of the
+// passages that gave feedback, without one of them.
+func (s *search) moved(part int, vector []float32, without *source) []float32 {
+	if len(vector) == 0 {
+		return nil
+	}
+	var out []float32
+	share := float32(s.feedback.gate * vectorWeight / feedbackVectors)
+	for i := range s.feedback.from {
+		f := &s.feedback.from[i]
+		if f.part != part || f.vector == nil || f == without {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(vector)
+		}
+		for j := range out {
+			out[j] += share * f.vector[j]
+		}
+	}
+	if out == nil {
+		return vector
+	}
+	square := 0.0
+	for _, x := range out {
+		square += float64(x) * float64(x)
+	}
+	if square > 0 {
+		scale := float32(1 / math.Sqrt(square))
+		for j := range out {
+			out[j] *= scale
+		}
+	}
+	return out
+}
+
+// expand is the question with the terms of the passages that gave feedback,
+// except those of one of them.
+func (s *search) expand(without *source) []Word {
+	share := feedbackWeight * s.feedback.gate
+	n := float64(len(s.words))
+	out := make([]Word, len(s.words), len(s.words)+feedbackTerms)
+	at := make(map[string]int)
+	chosen := s.choose(without)
+	if len(chosen) == 0 {
+		share = 0
+	}
+	for i, w := range s.words {
+		out[i] = Word{Terms: w.Terms, Weight: (1 - share) * w.Weight / n}
+		for _, term := range w.Terms {
+			at[term] = i
+		}
+	}
+	sum := 0.0
+	for _, t := range chosen {
+		sum += t.weight
+	}
+	for _, t := range chosen {
+		x := share * t.weight / sum * s.feedback.idf[t.term]
+		if i, known := at[t.term]; known {
+			out[i].Weight += x
+		} else if x > 0 && len(out) < MaxWords {
+			out = append(out, Word{Terms: []string{t.term}, Weight: x})
+		}
+	}
+	return out
+}
+
+type weighted struct {
+	term   string
+	weight float64
+}
+
+// choose returns the terms that say most about the passages that gave feedback.
+func (s *search) choose(without *source) []weighted {
+	weight := make(map[string]float64)
+	whole := 0.0
+	for i := range s.feedback.from {
+		if f := &s.feedback.from[i]; f != without {
+			whole += f.weight
+		}
+	}
+	for i := range s.feedback.from {
+		f := &s.feedback.from[i]
+		if f == without {
+			continue
+		}
+		length := 0
+		for _, t := range f.terms {
+			length += int(t.Counts.Body)
+		}
+		for _, t := range f.terms {
+			n := float64(t.Counts.Body)
+			if t.Counts.Title {
+				n++
+			}
+			if n > 0 && speaks(t.Term) && !s.ranker.stops[t.Term] {
+				weight[t.Term] += f.weight / whole * n / float64(max(length, 1))
+			}
+		}
+	}
+	all := make([]weighted, 0, len(weight))
+	for term, x := range weight {
+		all = append(all, weighted{term, x})
+	}
+	slices.SortFunc(all, func(a, b weighted) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
+	})
+	return all[:min(len(all), feedbackTerms)]
+}
+
+// speaks reports terms that can say something by themselves: numbers and single
+// letters cannot.
+func speaks(term string) bool {
+	r, size := utf8.DecodeRuneInString(term)
+	if size == len(term) && r < 0x2E80 {
+		return false
+	}
+	return strings.ContainsFunc(term, unicode.IsLetter)
+}

@@ -1,0 +1,337 @@
+package rank
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/index"
+	"magpie/internal/search/analysis"
+)
+
+// PoolSize is how many candidates are ranked: what is beyond is not counted
+// and cannot be paged to.
+const PoolSize = 1000
+
+// perDocument is how many passages of a document the ranked list has at most.
+const perDocument = 3
+
+// Mode says by what passages are ranked.
+type Mode uint8
+
+// The modes. All but Hybrid are for measuring: their scores are no confidences.
+const (
+	Hybrid  Mode = iota // everything that speaks for a passage
+	Lexical             // BM25F of the question's words alone
+	Dense               // the similarity of vectors alone
+)
+
+// Part is one collection that is searched.
+type Part struct {
+	Source Source
+	// Vector is the question's by the collection's model; nil searches by words alone.
+	Vector []float32
+	// Chance is the model's own idea of unrelated texts, for collections of
+	// too few passages to tell.
+	Chance Chance
+}
+
+// Options of one search.
+type Options struct {
+	Mode Mode
+	// Least is the score that results must have; 0 returns everything and does
+	// not limit the passages of a document.
+	Least float64
+	// Now is what freshness is reckoned from, in Unix seconds; 0 leaves it out.
+	Now int64
+}
+
+// Ranked is a result: a candidate, the part it is from, and its score.
+type Ranked struct {
+	Candidate
+	Part  int
+	Score float64 // 0 to 1
+	// Evidence is what the score was made of.
+	Evidence Evidence
+}
+
+// Result is what a search found, best first.
+type Result struct {
+	Ranked []Ranked
+	// Terms are the question's terms, with those that its last word was
+	// completed to.
+	Terms []string
+	// Query is what the whole question says about how sure to be.
+	Query QueryEvidence
+}
+
+// Ranker ranks. It is safe for concurrent use and keeps nothing between searches.
+type Ranker struct {
+	stops map[string]bool // terms of stop words, which feedback leaves out
+}
+
+// New makes a Ranker. The analyzer must be the kind that documents are indexed with.
+func New(a *analysis.Analyzer) *Ranker {
+	r := &Ranker{stops: make(map[string]bool)}
+	for _, word := range analysis.StopWords() {
+		for _, w := range a.Words(word, "") {
+			for _, term := range w.Terms {
+				r.stops[term] = true
+			}
+		}
+	}
+	return r
+}
+
+// Search ranks what the parts have. Results are ordered by score, then by the
+// passage's id, so that pages never overlap. The question is not changed.
+func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Options) (*Result, error) {
+	s := search{ranker: r, parts: parts, question: q, opt: opt}
+	if err := s.weigh(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.first(ctx); err != nil {
+		return nil, err
+	}
+	if opt.Mode == Hybrid {
+		if err := s.again(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{Ranked: s.rank(), Terms: s.terms, Query: s.query}, nil
+}
+
+// search is the state of one search.
+type search struct {
+	ranker   *Ranker
+	parts    []Part
+	question *Question
+	opt      Options
+	words    []Word // of the question, weighted by rarity
+	terms    []string
+	whole    float64 // sum of the weights
+	average  float64 // words of a body
+	chances  []Chance
+	pools    [][]Candidate // by part
+	feedback feedback
+	query    QueryEvidence
+}
+
+// weigh completes the last word, and finds out how rare the words are over all
+// parts together.
+func (s *search) weigh(ctx context.Context) error {
+	var passages int
+	var bodies int64
+	for _, p := range s.parts {
+		n, err := p.Source.Statistics(ctx)
+		if err != nil {
+			return err
+		}
+		passages += n.Passages
+		bodies += n.BodyWords
+	}
+	if passages > 0 {
+		s.average = float64(bodies) / float64(passages)
+	}
+	s.query.Passages = passages
+	words := make([][]string, len(s.question.words))
+	for i, w := range s.question.words {
+		words[i] = w.terms
+		begin := ""
+		switch {
+		case i == len(words)-1 && s.question.prefix != "":
+			begin = s.question.prefix
+		case w.lone:
+			begin = w.terms[0]
+		}
+		if begin != "" {
+			more, err := s.complete(ctx, begin)
+			if err != nil {
+				return err
+			}
+			words[i] = union(w.terms, more)
+		}
+	}
+	s.terms = slices.Concat(words...)
+	counts := make([]int, len(s.terms))
+	for _, p := range s.parts {
+		n, err := p.Source.Frequencies(ctx, s.terms)
+		if err != nil {
+			return err
+		}
+		for i := range counts {
+			counts[i] += n[i]
+		}
+	}
+	taken := make(map[string]bool, len(s.terms))
+	at := 0
+	for _, terms := range words {
+		matching := 0
+		kept := terms[:0:0]
+		for i, term := range terms {
+			if !taken[term] {
+				taken[term] = true
+				kept = append(kept, term)
+				matching += counts[at+i]
+			}
+		}
+		at += len(terms)
+		weight := rarity(passages, matching)
+		s.whole += weight
+		s.words = append(s.words, Word{Terms: kept, Weight: weight})
+	}
+	return nil
+}
+
+// completions is how many terms a word that is being typed stands for.
+const completions = 30
+
+func (s *search) complete(ctx context.Context, prefix string) ([]string, error) {
+	var all []string
+	for _, p := range s.parts {
+		found, err := p.Source.Complete(ctx, prefix, completions)
+		if err != nil {
+			return nil, err
+		}
+		all = union(all, found)
+	}
+	return all, nil
+}
+
+func union(terms, more []string) []string {
+	out := slices.Clone(terms)
+	for _, term := range more {
+		if !slices.Contains(out, term) {
+			out = append(out, term)
+		}
+	}
+	return out
+}
+
+// first gathers the best passages by words and the most similar ones.
+func (s *search) first(ctx context.Context) error {
+	s.pools = make([][]Candidate, len(s.parts))
+	s.chances = make([]Chance, len(s.parts))
+	for i, p := range s.parts {
+		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: PoolSize}
+		switch s.opt.Mode {
+		case Lexical:
+			r.Vector, r.Nearest = nil, 0
+		case Dense:
+			r.Words, r.Best = nil, 0
+		case Hybrid:
+			var err error
+			if s.chances[i], err = s.chance(ctx, i, p.Vector); err != nil {
+				return err
+			}
+		}
+		if len(r.Words) == 0 && len(r.Vector) == 0 {
+			continue
+		}
+		found, err := p.Source.Candidates(ctx, r)
+		if err != nil {
+			return err
+		}
+		s.pools[i] = found
+	}
+	return nil
+}
+
+// leastDeviation keeps a model that calls all unrelated texts equally alike
+// from turning noise into certainty.
+const leastDeviation = 0.01
+
+// chance is how similar a vector is to a part's passages in general. The
+// model's own chance counts like so many passages.
+const ownChance = 32
+
+func (s *search) chance(ctx context.Context, part int, vector []float32) (Chance, error) {
+	if len(vector) == 0 {
+		return Chance{}, nil
+	}
+	c, err := s.parts[part].Source.Chance(ctx, vector)
+	if err != nil {
+		return Chance{}, err
+	}
+	own := s.parts[part].Chance
+	n, m := float64(c.Sample), 0.0
+	if own.Deviation > 0 {
+		m = ownChance
+	}
+	if n+m == 0 {
+		return Chance{Deviation: 1}, nil
+	}
+	mean := (n*c.Mean + m*own.Mean) / (n + m)
+	variance := (n*(c.Deviation*c.Deviation+c.Mean*c.Mean)+m*(own.Deviation*own.Deviation+own.Mean*own.Mean))/(n+m) - mean*mean
+	return Chance{Mean: mean, Deviation: max(math.Sqrt(max(variance, 0)), leastDeviation), Sample: c.Sample}, nil
+}
+
+// rise is a similarity in standard deviations above chance, by which models
+// and collections compare; NaN when the similarity is unknown.
+func (s *search) rise(part int, similarity float64) float64 {
+	return (similarity - s.chances[part].Mean) / s.chances[part].Deviation
+}
+
+// rank scores the pools, keeps the best that reach the least score, and orders them.
+func (s *search) rank() []Ranked {
+	var all []Ranked
+	for part := range s.pools {
+		for _, c := range s.pools[part] {
+			all = append(all, Ranked{Candidate: c, Part: part})
+		}
+	}
+	switch s.opt.Mode {
+	case Lexical:
+		for i := range all {
+			all[i].Score = all[i].Lexical / (s.whole + 1e-9)
+		}
+	case Dense:
+		for i := range all {
+			all[i].Score = (all[i].Similarity + 1) / 2
+		}
+	case Hybrid:
+		s.score(all)
+	}
+	slices.SortFunc(all, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Passage[:], b.Passage[:]))
+	})
+	all = all[:min(len(all), PoolSize)]
+	if s.opt.Least <= 0 {
+		return all
+	}
+	kept := all[:0]
+	count := make(map[uuid.UUID]int)
+	for _, r := range all {
+		if r.Score < s.opt.Least {
+			break
+		}
+		if count[r.Document]++; count[r.Document] <= perDocument {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// countsOf adds up the hits of each word in a passage. Hits of different terms
+// of one word at one position are one occurrence for each.
+func countsOf(hits []Hit, counts []Counts) {
+	clear(counts)
+	for _, h := range hits {
+		c := &counts[h.Word]
+		switch index.FieldOf(h.Position) {
+		case index.FieldTitle:
+			c.Title = true
+		case index.FieldHeading:
+			c.Heading = true
+		case index.FieldPath:
+			c.Path = true
+		default:
+			if c.Body < MaxBody {
+				c.Body++
+			}
+		}
+	}
+}
