@@ -24,10 +24,13 @@ func (s *scanner) fields(start, end int, border func(rune) bool, f func(start, e
 	from := start
 	for i := start; i < end; {
 		r, size := decode(s.text, i)
-		if border(r) {
+		switch {
+		case border(r):
 			if from < i {
 				f(from, i)
 			}
+			from = i + size
+		case from == i && r > utf8.RuneSelf && classify(r) == classHidden:
 			from = i + size
 		}
 		i += size
@@ -47,7 +50,13 @@ func isInnerJoin(r rune) bool {
 	return r == '.' || r == '-' || r == '_' || r == 0x2010 || r == 0x2011
 }
 
-func isApostrophe(r rune) bool { return r == '\'' || r == 0x2019 }
+func isApostrophe(r rune) bool {
+	switch r {
+	case '\'', 0x2019, 0x2018, 0x00B4, 0x02BC, 0xFF07:
+		return true
+	}
+	return false
+}
 
 func (s *scanner) segment(start, end int) {
 	if s.hasAny(start, end, isInnerJoin) && end-start <= maxWhole {

@@ -39,7 +39,7 @@ func normalize(raw string, stem stemmer) string {
 	word := strings.ToLower(raw)
 	ascii := isLowerASCII(word)
 	if !ascii {
-		word = strings.ToLower(norm.NFKC.String(word))
+		word = strings.ToLower(norm.NFKC.String(strings.Map(visible, word)))
 	}
 	word = cut(word)
 	if stem != stemNone {
@@ -65,8 +65,19 @@ func cut(word string) string {
 	return word
 }
 
+// visible drops invisible characters, which would hide a word's ending from its stemmer.
+func visible(r rune) rune {
+	if r >= 0x00AD && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == tatweel) {
+		return -1
+	}
+	return r
+}
+
+// tatweel stretches Arabic words.
+const tatweel = 0x0640
+
 // fold removes what people leave out when they type: diacritics of Latin, Greek and Cyrillic letters, vowel points of
-// Arabic and Hebrew, invisible characters. Marks of other scripts carry meaning and stay.
+// Arabic and Hebrew. Marks of other scripts carry meaning and stay. Digits become those of ASCII.
 func fold(word string) string {
 	var b strings.Builder
 	b.Grow(len(word))
@@ -76,24 +87,52 @@ func fold(word string) string {
 		case r < utf8.RuneSelf:
 			folding = true
 			b.WriteRune(r)
-		case r == 0x2019:
+		case isApostrophe(r):
 			b.WriteByte('\'')
 		case r == 0x2010 || r == 0x2011:
 			b.WriteByte('-')
-		case r == 0x00AD || r == 0x200C || r == 0x200D || unicode.Is(unicode.Variation_Selector, r) || r == 0x0640:
-		case unicode.Is(unicode.Mn, r):
+		case unicode.In(r, unicode.Mn, unicode.Me):
 			if !folding {
 				b.WriteRune(r)
 			}
 		case unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic):
 			folding = true
 			foldLetter(&b, r)
+		case unicode.IsDigit(r):
+			folding = true
+			b.WriteByte(digit(r))
 		default:
 			folding = unicode.In(r, unicode.Arabic, unicode.Hebrew)
-			b.WriteRune(r)
+			b.WriteRune(foldArabic(r))
 		}
 	}
 	return b.String()
+}
+
+// digit returns the ASCII digit of the same value; the ten digits of a script stand in a row.
+func digit(r rune) byte {
+	value := byte(0)
+	for value < 9 && unicode.IsDigit(r-1) {
+		value++
+		r--
+	}
+	return '0' + value
+}
+
+// foldArabic unifies letters that are written for one another: alef with and without hamza, final yeh and Persian yeh,
+// teh marbuta and heh, Persian kaf (as Lucene's normalizers for Arabic and Persian do).
+func foldArabic(r rune) rune {
+	switch r {
+	case 0x0622, 0x0623, 0x0625, 0x0671:
+		return 0x0627
+	case 0x0649, 0x06CC:
+		return 0x064A
+	case 0x0629:
+		return 0x0647
+	case 0x06A9:
+		return 0x0643
+	}
+	return r
 }
 
 func foldLetter(b *strings.Builder, r rune) {

@@ -9,11 +9,12 @@ import (
 type class uint8
 
 const (
-	classOther class = iota
-	classWord        // letters and digits of scripts that part words by space
-	classPair        // characters of scripts that do not: indexed in pairs
-	classMark        // attaches to the rune before it
-	classJoin        // holds two words together as a compound
+	classOther  class = iota
+	classWord         // letters and digits of scripts that part words by space
+	classPair         // characters of scripts that do not: indexed in pairs
+	classMark         // attaches to the rune before it
+	classHidden       // invisible: no border between what stands on its two sides
+	classJoin         // holds two words together as a compound
 )
 
 // script says which stemmers may apply to a word.
@@ -88,10 +89,12 @@ func classify(r rune) class {
 	switch r {
 	case utf8.RuneError:
 		return classOther
-	case 0x2019, 0x2010, 0x2011: // apostrophe, hyphens
+	case 0x2018, 0x2019, 0x00B4, 0x02BC, 0xFF07, 0x2010, 0x2011: // what is typed for an apostrophe, hyphens
 		return classJoin
-	case 0x00AD, 0x200C, 0x200D, 0xFF9E, 0xFF9F: // soft hyphen, joiners, halfwidth voicing marks
+	case 0x200C, 0x200D, 0xFF9E, 0xFF9F: // joiners, halfwidth voicing marks
 		return classMark
+	case 0x00AD, 0x061C, 0x200B, 0x200E, 0x200F, 0xFEFF: // soft hyphen, directions, spaces without width
+		return classHidden
 	case 0x30FC, 0x3005, 0x3007: // long vowel, iteration mark, zero: of no script or no letter by themselves
 		return classPair
 	}
@@ -101,6 +104,8 @@ func classify(r rune) class {
 			return classWord
 		}
 		return classOther
+	case 0x202A <= r && r <= 0x202E, 0x2060 <= r && r <= 0x2064, 0x2066 <= r && r <= 0x206F: // directions, joiner, operators
+		return classHidden
 	case 0x1160 <= r && r <= 0x11FF: // trailing Hangul jamo belong to the syllable begun before them
 		return classMark
 	case unicode.Is(unicode.M, r):
@@ -140,28 +145,29 @@ func isMark(r rune) bool {
 // pairs emits the overlapping pairs of a run of characters that starts at i and returns its end.
 func (s *scanner) pairs(i int) int {
 	before, last := -1, -1 // starts of the last two characters
+	end := i               // of the last one
 	count := 0
 	for i < len(s.text) {
 		r, size := decode(s.text, i)
 		c := classify(r)
-		if c == classMark {
-			i += size
-			continue
-		}
-		if c != classPair {
+		if c == classPair {
+			if count >= 2 {
+				s.emitPair(before, end)
+			}
+			before, last = last, i
+			count++
+		} else if c != classMark && c != classHidden {
 			break
 		}
-		if count >= 2 {
-			s.emitPair(before, i)
-		}
-		before, last = last, i
-		count++
 		i += size
+		if c != classHidden {
+			end = i
+		}
 	}
 	if count == 1 {
-		s.emitPair(last, i)
+		s.emitPair(last, end)
 	} else {
-		s.emitPair(before, i)
+		s.emitPair(before, end)
 	}
 	return i
 }
@@ -174,11 +180,13 @@ func (s *scanner) emitPair(start, end int) {
 // compound finds the end of the words held together from i on, emits them and returns the end.
 func (s *scanner) compound(i int) int {
 	start := i
+	hidden := 0                  // bytes that nobody sees at the end
 	plain, joined := true, false // plain: lower-case ASCII, at most one leading capital
 	for i < len(s.text) {
 		b := s.text[i]
 		if 'a' <= b && b <= 'z' {
 			i++
+			hidden = 0
 			continue
 		}
 		r, size := decode(s.text, i)
@@ -189,15 +197,23 @@ func (s *scanner) compound(i int) int {
 				plain = false
 			}
 			i += size
+			hidden = 0
 			continue
 		case classMark:
 			plain = false
 			i += size
+			hidden = 0
+			continue
+		case classHidden:
+			plain = false
+			i += size
+			hidden += size
 			continue
 		case classJoin:
 			if next := s.joined(r, i+size); next > 0 {
 				joined = true
 				i = next
+				hidden = 0
 				continue
 			}
 		case classOther, classPair:
@@ -210,7 +226,7 @@ func (s *scanner) compound(i int) int {
 		s.position++
 		return end
 	}
-	s.split(start, i)
+	s.split(start, i-hidden)
 	return i
 }
 
@@ -219,10 +235,12 @@ func (s *scanner) compound(i int) int {
 func (s *scanner) joined(r rune, i int) int {
 	for i < len(s.text) {
 		next, size := decode(s.text, i)
-		if classify(next) == classWord {
+		c := classify(next)
+		if c == classWord {
 			return i
 		}
 		switch {
+		case c == classHidden:
 		case next == '_', r == '_' && (next == '-' || next == '.'):
 		case r == ':' && next == ':':
 			r = 0
