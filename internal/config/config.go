@@ -55,6 +55,14 @@ type Config struct {
 	EmbeddingQueryPrefix   string `env:"EMBEDDING_QUERY_PREFIX"`
 	EmbeddingPassagePrefix string `env:"EMBEDDING_PASSAGE_PREFIX"`
 
+	// RerankBaseURL is a reranking service, /rerank is added; empty reranks nothing.
+	RerankBaseURL string `env:"RERANK_BASE_URL"`
+	RerankAPIKey  Secret `env:"RERANK_API_KEY"`
+	// RerankModel is empty for text-embeddings-inference, which serves one model without a name.
+	RerankModel string `env:"RERANK_MODEL"`
+	// RerankTimeout is how long a search waits for it.
+	RerankTimeout time.Duration `env:"RERANK_TIMEOUT" envDefault:"2s"`
+
 	// LLMBaseURL is an OpenAI-compatible service, /v1 included; empty answers without a model.
 	LLMBaseURL string `env:"LLM_BASE_URL"`
 	LLMAPIKey  Secret `env:"LLM_API_KEY"`

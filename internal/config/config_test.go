@@ -97,6 +97,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"SESSION_KEY=hunter2", "SESSION_KEY=aHVudGVyMg==",
 		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),
 		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=x", "LLM_BASE_URL=file:///etc/passwd",
+		"RERANK_BASE_URL=https://user:hunter2@x", "RERANK_TIMEOUT=0s", "RERANK_TIMEOUT=fast",
 		"DEFAULT_MIN_SCORE=1.5", "DEFAULT_MIN_SCORE=NaN", "IDEMPOTENCY_WINDOW=-1m", "PUBLISHABLE_RATE_LIMIT=-1", "SECRET_RATE_LIMIT=x",
 		"WORKER_CONCURRENCY=5000", "WORKER_LOST_AFTER=1s", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
 	} {

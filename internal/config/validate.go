@@ -52,6 +52,8 @@ func (c *Config) Validate() error {
 			}
 			return within(c.EmbeddingDimensions, 1, maxDimensions)
 		}},
+		{"RERANK_BASE_URL", func() error { return web(c.RerankBaseURL) }},
+		{"RERANK_TIMEOUT", func() error { return positive(c.RerankTimeout > 0) }},
 		{"LLM_BASE_URL", func() error { return web(c.LLMBaseURL) }},
 		{"LLM_MODEL", func() error { return together(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},
 		{"DEFAULT_MIN_SCORE", func() error { return share(c.DefaultMinScore) }},

@@ -5,6 +5,7 @@ import (
 
 	"magpie/internal/embed"
 	"magpie/internal/llm"
+	"magpie/internal/rerank"
 )
 
 // models connects to the configured models: those that embed, which become
@@ -44,4 +45,19 @@ func (a *App) models() (*llm.Models, error) {
 		return nil, fmt.Errorf("LLM_MODELS: %w", err)
 	}
 	return models, nil
+}
+
+// reranker connects to the configured reranking service; without one it
+// returns nil, an interface without a value.
+func (a *App) reranker() (rerank.Reranker, error) {
+	c := a.Config
+	if c.RerankBaseURL == "" {
+		return nil, nil //nolint:nilnil // reranking is an option, and off by default
+	}
+	client, err := rerank.New(rerank.Config{BaseURL: c.RerankBaseURL, Key: c.RerankAPIKey.Reveal(), Model: c.RerankModel, Timeout: c.RerankTimeout})
+	if err != nil {
+		return nil, fmt.Errorf("RERANK_BASE_URL: %w", err)
+	}
+	a.closers = append(a.closers, func() error { client.Close(); return nil })
+	return client, nil
 }
