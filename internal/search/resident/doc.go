@@ -1,0 +1,2 @@
+// Package resident keeps collections' search indexes in memory.
+package resident

@@ -1,0 +1,274 @@
+package resident_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+)
+
+// occurrence is a term at a position.
+type occurrence struct {
+	term     string
+	position uint16
+}
+
+// lexemesOf is the stored form of terms at positions.
+func lexemesOf(list []occurrence) index.Lexemes {
+	at := map[string][]uint16{}
+	for _, o := range list {
+		at[o.term] = append(at[o.term], o.position)
+	}
+	at["#0123456789abc"] = nil // the collection's own
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(at)))
+	for _, term := range slices.Sorted(maps.Keys(at)) {
+		positions := at[term]
+		slices.Sort(positions)
+		b = append(append(b, term...), 0)
+		b = binary.BigEndian.AppendUint16(b, uint16(len(positions)))
+		for _, p := range positions {
+			b = binary.BigEndian.AppendUint16(b, p|uint16(index.FieldOf(p))<<14)
+		}
+	}
+	return b
+}
+
+// world makes random documents.
+type world struct {
+	*rand.Rand
+	vocabulary int
+	length     int
+}
+
+func newWorld(seed uint64, vocabulary, length int) *world {
+	return &world{rand.New(rand.NewPCG(seed, 7)), vocabulary, length}
+}
+
+func (w *world) id() uuid.UUID {
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[:8], w.Uint64())
+	binary.BigEndian.PutUint64(id[8:], w.Uint64())
+	return id
+}
+
+// term is a random word: few are common, many are rare.
+func (w *world) term() string {
+	n := int(float64(w.vocabulary) * math.Pow(w.Float64(), 3))
+	return fmt.Sprintf("%c%d", 'a'+n%7, n)
+}
+
+func (w *world) choose(list ...string) string { return list[w.IntN(len(list))] }
+
+func (w *world) vector(length int) []float32 {
+	v := make([]float32, length)
+	sum := 0.0
+	for i := range v {
+		x := w.NormFloat64() + 0.3
+		v[i] = float32(x)
+		sum += x * x
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func (w *world) field(list []occurrence, first, n int) []occurrence {
+	p := uint16(first)
+	for i := range n {
+		if i > 0 && w.IntN(12) > 0 { // else there are two terms in one place
+			p += uint16(1 + w.IntN(12)/10*w.IntN(4))
+		}
+		o := occurrence{w.term(), p}
+		if !slices.Contains(list, o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func (w *world) entry(id uuid.UUID) *index.Entry {
+	e := &index.Entry{
+		Document: id, Live: true,
+		Section: w.choose("", "guide", "reference", "blog"), Version: w.choose("", "v1", "v2"),
+		Language: w.choose("en", "de", "fr"), DocType: w.choose("", "page", "faq", "api"),
+	}
+	for range w.IntN(4) {
+		e.Tags = append(e.Tags, w.choose("x", "y", "z", "w"))
+	}
+	if w.IntN(4) > 0 {
+		e.Time = time.Unix(int64(w.IntN(2000)-1000), int64(w.IntN(1e6))*1000).UTC()
+	}
+	switch w.IntN(4) {
+	case 0:
+		e.Readers = []string{}
+	case 1:
+		e.Readers = []string{w.choose("anna", "ben"), w.choose("ben", "cleo", "ops")}
+	}
+	title := w.field(nil, 1, 1+w.IntN(4))
+	ordinal := int32(0)
+	for range 1 + w.IntN(4) {
+		list := slices.Clone(title)
+		if w.IntN(20) == 0 {
+			list = w.field(nil, 1, 2)
+		}
+		list = w.field(list, 256, w.IntN(3))
+		list = w.field(list, 512, w.IntN(3))
+		list = w.field(list, 1024, w.IntN(60))
+		p := index.EntryPassage{ID: w.id(), Ordinal: ordinal, Lexemes: lexemesOf(list)}
+		for f := range p.Words {
+			p.Words[f] = int32(w.IntN(5))
+		}
+		p.Words[index.FieldBody] = int32(w.IntN(300))
+		switch w.IntN(10) {
+		case 0:
+		case 1:
+			p.Vector = w.vector(w.length + 3)
+		default:
+			p.Vector = w.vector(w.length)
+		}
+		ordinal += int32(1 + w.IntN(2))
+		e.Passages = append(e.Passages, p)
+	}
+	return e
+}
+
+// oracle answers by looking at everything.
+type oracle struct {
+	documents map[uuid.UUID]*index.Entry
+}
+
+// known is a passage as the oracle sees it.
+type known struct {
+	entry   *index.Entry
+	passage *index.EntryPassage
+	terms   []occurrence // by position
+}
+
+func (o *oracle) each(f func(k *known)) {
+	for _, e := range o.documents {
+		for i := range e.Passages {
+			k := &known{entry: e, passage: &e.Passages[i]}
+			err := e.Passages[i].Lexemes.Each(func(term []byte, positions []uint16) {
+				if strings.HasPrefix(string(term), "#") {
+					return
+				}
+				for _, p := range positions {
+					k.terms = append(k.terms, occurrence{string(term), p})
+				}
+			})
+			if err != nil {
+				panic(err)
+			}
+			slices.SortStableFunc(k.terms, func(a, b occurrence) int { return cmp.Compare(a.position, b.position) })
+			f(k)
+		}
+	}
+}
+
+func (k *known) counts(terms []string) (c rank.Counts) {
+	for _, o := range k.terms {
+		if !slices.Contains(terms, o.term) {
+			continue
+		}
+		switch index.FieldOf(o.position) {
+		case index.FieldTitle:
+			c.Title = true
+		case index.FieldHeading:
+			c.Heading = true
+		case index.FieldPath:
+			c.Path = true
+		default:
+			c.Body = min(c.Body+1, rank.MaxBody)
+		}
+	}
+	return c
+}
+
+func (k *known) has(p rank.Phrase) bool {
+	at := map[uint16][]string{}
+	for _, o := range k.terms {
+		at[o.position] = append(at[o.position], o.term)
+	}
+	for start := range at {
+		ok := true
+		for i, place := range p {
+			q := start + uint16(i)
+			ok = ok && index.FieldOf(q) == index.FieldOf(start) &&
+				slices.ContainsFunc(place, func(t string) bool { return slices.Contains(at[q], t) })
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *known) matches(f *rank.Filter) bool {
+	e := k.entry
+	one := func(want, have string) bool { return want == "" || want == have }
+	any := func(want, have []string) bool {
+		return len(want) == 0 || slices.ContainsFunc(want, func(s string) bool { return slices.Contains(have, s) })
+	}
+	return one(f.Section, e.Section) && one(f.Version, e.Version) && one(f.Language, e.Language) &&
+		any(f.Tags, e.Tags) && any(f.DocTypes, []string{e.DocType}) &&
+		(len(f.Documents) == 0 || slices.Contains(f.Documents, e.Document)) &&
+		(f.From.IsZero() || !e.Time.IsZero() && !e.Time.Before(f.From)) &&
+		(f.Until.IsZero() || !e.Time.IsZero() && e.Time.Before(f.Until)) &&
+		(f.Readers == nil || e.Readers == nil || len(f.Readers) > 0 && any(f.Readers, e.Readers)) &&
+		!slices.ContainsFunc(f.Phrases, func(p rank.Phrase) bool { return !k.has(p) }) &&
+		!slices.ContainsFunc(f.Excluded, k.has)
+}
+
+func (k *known) lexical(r *rank.Request) float64 {
+	sum := 0.0
+	for _, w := range r.Words {
+		if c := k.counts(w.Terms); c != (rank.Counts{}) {
+			sum += w.Weight * rank.Damped(c, rank.BodyNorm(k.passage.Words[index.FieldBody], r.AverageBody))
+		}
+	}
+	return sum
+}
+
+func (k *known) similarity(vector []float32) float64 {
+	if vector == nil || len(k.passage.Vector) != len(vector) {
+		return math.NaN()
+	}
+	s := 0.0
+	for i, x := range vector {
+		s += float64(x) * float64(k.passage.Vector[i])
+	}
+	return s
+}
+
+func (k *known) hits(r *rank.Request) (hits []rank.Hit) {
+	for _, o := range k.terms {
+		for w := range r.Words[:r.Report] {
+			if slices.Contains(r.Words[w].Terms, o.term) {
+				hits = append(hits, rank.Hit{Word: uint16(w), Position: o.position})
+			}
+		}
+	}
+	slices.SortFunc(hits, func(a, b rank.Hit) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Word, b.Word))
+	})
+	return hits
+}
+
+// byScore orders by falling score, then by id.
+func byScore(score func(*known) float64) func(a, b *known) int {
+	return func(a, b *known) int {
+		return cmp.Or(cmp.Compare(score(b), score(a)), bytes.Compare(a.passage.ID[:], b.passage.ID[:]))
+	}
+}

@@ -1,0 +1,396 @@
+package resident_test
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+	"magpie/internal/search/resident"
+)
+
+// rounding is how far a similarity may be from the exact cosine: components
+// are kept in 127 steps of the greatest one.
+const rounding = 0.01
+
+func TestAnswersAreThoseOfAnOracle(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(24) {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(seed, 40+int(seed)*20, 1+int(seed*seed)%90)
+			o := &oracle{documents: map[uuid.UUID]*index.Entry{}}
+			x := resident.New(resident.Options{})
+			at := index.Position{Generation: 1}
+			for round := range 16 {
+				at.Change++
+				change(t, w, o, x, at, round%8 == 0)
+				for range 3 {
+					compare(t, w, o, x.Snapshot())
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d, round %d", seed, round)
+				}
+			}
+		})
+	}
+}
+
+// change makes random changes of both.
+func change(t *testing.T, w *world, o *oracle, x *resident.Index, at index.Position, all bool) {
+	t.Helper()
+	c := x.Change()
+	if err := c.Begin(at, "model", all); err != nil {
+		t.Fatal(err)
+	}
+	if all {
+		clear(o.documents)
+	}
+	ids := slices.SortedFunc(maps.Keys(o.documents), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	for range 1 + w.IntN(40) {
+		id := w.id()
+		if len(ids) > 0 && w.IntN(2) == 0 {
+			id = ids[w.IntN(len(ids))]
+		}
+		e := &index.Entry{Document: id}
+		if w.IntN(4) > 0 {
+			e = w.entry(id)
+		}
+		if err := c.Entry(e); err != nil {
+			t.Fatal(err)
+		}
+		delete(o.documents, id)
+		if e.Live {
+			o.documents[id] = e
+		}
+		ids = append(ids, id)
+	}
+	s, err := c.Commit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Position != at || s.Model() != "model" {
+		t.Errorf("position %v, model %q", s.Position, s.Model())
+	}
+}
+
+func (w *world) filter(o *oracle) *rank.Filter {
+	f := &rank.Filter{}
+	if w.IntN(3) == 0 {
+		return f
+	}
+	switch w.IntN(9) {
+	case 0:
+		f.Section = w.choose("guide", "blog", "nowhere")
+	case 1:
+		f.Version, f.Language = w.choose("", "v1"), w.choose("de", "en")
+	case 2:
+		f.Tags = []string{w.choose("x", "y", "unknown"), w.choose("z", "w")}
+	case 3:
+		f.DocTypes = []string{w.choose("page", "faq"), w.choose("api", "faq")}
+	case 4:
+		for id := range o.documents {
+			if f.Documents = append(f.Documents, id); len(f.Documents) > 3 {
+				break
+			}
+		}
+		f.Documents = append(f.Documents, w.id())
+	case 5:
+		f.From = time.Unix(int64(w.IntN(1000)-800), int64(w.IntN(1e9)))
+	case 6:
+		f.From, f.Until = time.Unix(-700, 0), time.Unix(int64(w.IntN(1000)), int64(w.IntN(1e9)))
+	case 7:
+		f.Readers = [][]string{{}, {"anna"}, {"ben", "ops"}, {"nobody"}}[w.IntN(4)]
+	}
+	phrase := func() rank.Phrase {
+		if w.IntN(3) == 0 { // one that is there
+			var found rank.Phrase
+			o.each(func(k *known) {
+				if found != nil || len(k.terms) < 3 || w.IntN(5) > 0 {
+					return
+				}
+				at := w.IntN(len(k.terms) - 2)
+				for _, t := range k.terms[at : at+2+w.IntN(2)] {
+					found = append(found, []string{t.term})
+				}
+			})
+			return found
+		}
+		p := rank.Phrase{{w.term(), w.term()}}
+		for range w.IntN(2) {
+			p = append(p, []string{w.term(), w.term(), w.term()})
+		}
+		return p
+	}
+	if w.IntN(2) == 0 {
+		if p := phrase(); len(p) > 0 {
+			f.Phrases = append(f.Phrases, p)
+		}
+	}
+	if w.IntN(2) == 0 {
+		if p := phrase(); len(p) > 0 {
+			f.Excluded = append(f.Excluded, p)
+		}
+	}
+	return f
+}
+
+func (w *world) request() *rank.Request {
+	r := &rank.Request{AverageBody: float64(w.IntN(200)), Best: w.IntN(40), Nearest: w.IntN(40)}
+	used := map[string]bool{}
+	for range w.IntN(6) {
+		word := rank.Word{Weight: 0.1 + w.Float64()}
+		for range 1 + w.IntN(2) {
+			if t := w.term(); !used[t] {
+				used[t] = true
+				word.Terms = append(word.Terms, t)
+			}
+		}
+		if len(word.Terms) > 0 {
+			r.Words = append(r.Words, word)
+		}
+	}
+	r.Report = w.IntN(len(r.Words) + 1)
+	if w.IntN(5) > 0 {
+		r.Vector = w.vector(w.length)
+	}
+	return r
+}
+
+func compare(t *testing.T, w *world, o *oracle, s *resident.Snapshot) {
+	t.Helper()
+	f := w.filter(o)
+	v := s.View(f)
+	compareCounts(t, w, o, v)
+	var left []*known
+	o.each(func(k *known) {
+		if k.matches(f) {
+			left = append(left, k)
+		}
+	})
+	r := w.request()
+	got, err := v.Candidates(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareCandidates(t, r, left, got)
+	compareFacets(t, v, left, got)
+
+	// What an earlier answer told of is told of again.
+	again := &rank.Request{Words: r.Words, AverageBody: r.AverageBody, Vector: r.Vector, Report: len(r.Words), Also: got}
+	got2, err := v.Candidates(t.Context(), again)
+	if err != nil || len(got2) != len(got) {
+		t.Errorf("%d candidates of before become %d, %v", len(got), len(got2), err)
+	}
+	compareDetails(t, again, left, got2)
+	compareTerms(t, v, left, got)
+}
+
+func compareCounts(t *testing.T, w *world, o *oracle, v *resident.View) {
+	t.Helper()
+	want := rank.Statistics{Documents: len(o.documents)}
+	frequencies := map[string]int{}
+	o.each(func(k *known) {
+		want.Passages++
+		want.BodyWords += int64(k.passage.Words[index.FieldBody])
+		seen := map[string]bool{}
+		for _, x := range k.terms {
+			if !seen[x.term] {
+				seen[x.term] = true
+				frequencies[x.term]++
+			}
+		}
+	})
+	if got, err := v.Statistics(t.Context()); err != nil || got != want {
+		t.Errorf("Statistics = %+v, %v, want %+v", got, err, want)
+	}
+	terms := []string{w.term(), w.term(), "unknown", w.term()}
+	got, err := v.Frequencies(t.Context(), terms)
+	for i, term := range terms {
+		if err != nil || got[i] != frequencies[term] {
+			t.Errorf("Frequencies %q = %d, %v, want %d", term, got[i], err, frequencies[term])
+		}
+	}
+	prefix, limit := w.term()[:1+w.IntN(2)], 1+w.IntN(8)
+	if w.IntN(10) == 0 {
+		prefix = ""
+	}
+	var all []string
+	for term := range frequencies {
+		if strings.HasPrefix(term, prefix) {
+			all = append(all, term)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(cmp.Compare(frequencies[b], frequencies[a]), cmp.Compare(a, b))
+	})
+	completed, err := v.Complete(t.Context(), prefix, limit)
+	if diff := gocmp.Diff(all[:min(limit, len(all))], completed, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("Complete %q: %v\n%s", prefix, err, diff)
+	}
+}
+
+func compareCandidates(t *testing.T, r *rank.Request, left []*known, got []rank.Candidate) {
+	t.Helper()
+	lexical := func(k *known) float64 { return k.lexical(r) }
+	similar := func(k *known) float64 { return k.similarity(r.Vector) }
+	want := map[uuid.UUID]bool{}
+	var worded, vectored []*known
+	for _, k := range left {
+		if lexical(k) > 0 {
+			worded = append(worded, k)
+		}
+		if !math.IsNaN(similar(k)) {
+			vectored = append(vectored, k)
+		}
+	}
+	slices.SortFunc(worded, byScore(lexical))
+	slices.SortFunc(vectored, byScore(similar))
+	for _, k := range worded[:min(r.Best, len(worded))] {
+		want[k.passage.ID] = true
+	}
+	// Near the last one rounding may swap places.
+	maybe := map[uuid.UUID]bool{}
+	if n := min(r.Nearest, len(vectored)); n > 0 {
+		for _, k := range vectored {
+			switch d := similar(k) - similar(vectored[n-1]); {
+			case d > 2*rounding:
+				want[k.passage.ID] = true
+			case d > -2*rounding:
+				maybe[k.passage.ID] = true
+			}
+		}
+	}
+	seen := map[uuid.UUID]bool{}
+	for _, c := range got {
+		if seen[c.Passage] || !want[c.Passage] && !maybe[c.Passage] {
+			t.Errorf("passage %s is no candidate", c.Passage)
+		}
+		seen[c.Passage] = true
+	}
+	for id := range want {
+		if !seen[id] {
+			t.Errorf("candidate %s is missing", id)
+		}
+	}
+	compareDetails(t, r, left, got)
+}
+
+func compareDetails(t *testing.T, r *rank.Request, left []*known, got []rank.Candidate) {
+	t.Helper()
+	byID := map[uuid.UUID]*known{}
+	for _, k := range left {
+		byID[k.passage.ID] = k
+	}
+	for i := range got {
+		c := &got[i]
+		k := byID[c.Passage]
+		if k == nil {
+			t.Fatalf("unknown passage %s", c.Passage)
+		}
+		unix := int64(0)
+		if !k.entry.Time.IsZero() {
+			unix = k.entry.Time.Unix()
+		}
+		if c.Document != k.entry.Document || c.Ordinal != k.passage.Ordinal || c.Words != k.passage.Words || c.Time != unix {
+			t.Errorf("candidate %+v is of %+v", c, k.passage)
+		}
+		if want := k.lexical(r); c.Lexical != want {
+			t.Errorf("Lexical = %v, want %v", c.Lexical, want)
+		}
+		if want := k.similarity(r.Vector); math.IsNaN(want) != math.IsNaN(c.Similarity) || math.Abs(want-c.Similarity) > rounding {
+			t.Errorf("Similarity = %v, want %v", c.Similarity, want)
+		}
+		if diff := gocmp.Diff(k.hits(r), c.Hits, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("Hits of %s: %s", c.Passage, diff)
+		}
+	}
+}
+
+func compareFacets(t *testing.T, v *resident.View, left []*known, some []rank.Candidate) {
+	t.Helper()
+	chosen := map[uuid.UUID]bool{}
+	for _, c := range some {
+		chosen[c.Passage] = true
+	}
+	for _, all := range []bool{true, false} {
+		want := rank.Facets{}
+		for f := range want {
+			want[f] = map[string]int{}
+		}
+		seen := map[uuid.UUID]bool{}
+		for _, k := range left {
+			e := k.entry
+			if seen[e.Document] || !all && !chosen[k.passage.ID] {
+				continue
+			}
+			seen[e.Document] = true
+			want[rank.FacetSection][e.Section]++
+			want[rank.FacetVersion][e.Version]++
+			want[rank.FacetLanguage][e.Language]++
+			want[rank.FacetDocType][e.DocType]++
+			for _, tag := range slices.Compact(slices.Sorted(slices.Values(e.Tags))) {
+				want[rank.FacetTag][tag]++
+			}
+		}
+		for f := range want {
+			delete(want[f], "")
+		}
+		passages := some
+		if all {
+			passages = nil
+		} else if passages == nil {
+			continue
+		}
+		got, err := v.Facets(t.Context(), passages)
+		if diff := gocmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("Facets: %v\n%s", err, diff)
+		}
+	}
+}
+
+func compareTerms(t *testing.T, v *resident.View, left []*known, some []rank.Candidate) {
+	t.Helper()
+	some = some[:min(len(some), 5)]
+	got, err := v.Terms(t.Context(), some)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors, err := v.Vectors(t.Context(), some)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range some {
+		k := left[slices.IndexFunc(left, func(k *known) bool { return k.passage.ID == c.Passage })]
+		var want []rank.TermCount
+		var terms []string
+		for _, x := range k.terms {
+			terms = append(terms, x.term)
+		}
+		slices.Sort(terms)
+		for _, term := range slices.Compact(terms) {
+			want = append(want, rank.TermCount{Term: term, Counts: k.counts([]string{term})})
+		}
+		if diff := gocmp.Diff(want, got[i], cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("Terms: %s", diff)
+		}
+		if len(vectors[i]) != len(k.passage.Vector) || (vectors[i] == nil) != (k.passage.Vector == nil) {
+			t.Fatalf("a vector of %d is %d", len(k.passage.Vector), len(vectors[i]))
+		}
+		for j, x := range vectors[i] {
+			if math.Abs(float64(x-k.passage.Vector[j])) > rounding {
+				t.Errorf("component %d is %v, want %v", j, x, k.passage.Vector[j])
+			}
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package resident
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+)
+
+// occurrences are rank.Counts in one byte: the body's in the lower bits, then
+// one bit each for title, heading and path. No posting has 0.
+type occurrences uint8
+
+const (
+	bodyMask      occurrences = 1<<5 - 1
+	titleOnce     occurrences = 1 << 5
+	headingOnce   occurrences = 1 << 6
+	pathOnce      occurrences = 1 << 7
+	_             uint        = uint(bodyMask) - rank.MaxBody // MaxBody fits
+	_             uint        = rank.MaxBody - uint(bodyMask) // and is not wasted
+	codesPerTable             = 1 << 8
+)
+
+// add counts one more occurrence at a position.
+func (o occurrences) add(position uint16) occurrences {
+	switch index.FieldOf(position) {
+	case index.FieldTitle:
+		return o | titleOnce
+	case index.FieldHeading:
+		return o | headingOnce
+	case index.FieldPath:
+		return o | pathOnce
+	default:
+		if o&bodyMask < rank.MaxBody {
+			o++
+		}
+		return o
+	}
+}
+
+// merge adds up the occurrences of two terms of one word.
+func (o occurrences) merge(p occurrences) occurrences {
+	return (o|p)&^bodyMask | min(o&bodyMask+p&bodyMask, rank.MaxBody)
+}
+
+func (o occurrences) counts() rank.Counts {
+	return rank.Counts{
+		Title: o&titleOnce != 0, Heading: o&headingOnce != 0, Path: o&pathOnce != 0, Body: uint8(o & bodyMask),
+	}
+}
+
+// blockSize is how many postings a block has. Postings of a term that has more
+// begin with a head for each block: its first passage and where it starts.
+const (
+	blockSize = 128
+	headSize  = 8
+)
+
+// postings are the passages of one term, rising: for each a code of the
+// distance to the one before it, less 1, and a byte of occurrences.
+type postings struct {
+	n      uint32
+	heads  []byte
+	stream []byte
+}
+
+func (s *segment) postings(term uint32) postings {
+	n := s.terms.passages[term]
+	b := s.posted[s.postedAt[term]:s.postedAt[term+1]]
+	p := postings{n: n, stream: b}
+	if n > blockSize {
+		h := (n + blockSize - 1) / blockSize * headSize
+		p.heads, p.stream = b[:h], b[h:]
+	}
+	return p
+}
+
+// block returns the first passage of a block and where its stream begins.
+func (p *postings) block(b uint32) (first uint32, at int) {
+	h := p.heads[b*headSize:]
+	return binary.LittleEndian.Uint32(h), int(binary.LittleEndian.Uint32(h[4:]))
+}
+
+// each calls f for the postings within a selection of the segment's passages,
+// in rising order; nil selects all. Blocks in which nothing is selected are skipped.
+func (p *postings) each(selected bitmap, f func(passage uint32, o occurrences)) {
+	p.eachBlock(selected, func(previous uint32, at int, n uint32) {
+		b := p.stream
+		passage := previous
+		for range n {
+			d := uint32(b[at])
+			at++
+			if d >= twoBytes {
+				d, at = longCode(d, b, at)
+			}
+			passage += d + 1
+			o := occurrences(b[at])
+			at++
+			if selected == nil || selected.has(passage) {
+				f(passage, o)
+			}
+		}
+	})
+}
+
+// eachBlock calls f for the blocks that may hold selected passages: with the
+// passage before its first one (as a wrapped number), where its stream begins,
+// and how many postings it has.
+func (p *postings) eachBlock(selected bitmap, f func(previous uint32, at int, n uint32)) {
+	if p.heads == nil || selected == nil {
+		f(^uint32(0), 0, p.n)
+		return
+	}
+	blocks := number(len(p.heads) / headSize)
+	end := number(len(selected) * 64)
+	for b := range blocks {
+		first, at := p.block(b)
+		next := end
+		if b+1 < blocks {
+			next, _ = p.block(b + 1)
+		}
+		if !selected.any(first, next) {
+			continue
+		}
+		// The distance in the stream is that to the block before.
+		d := uint32(p.stream[at])
+		if d >= twoBytes {
+			d, _ = longCode(d, p.stream, at+1)
+		}
+		f(first-d-1, at, min(blockSize, p.n-b*blockSize))
+	}
+}
+
+// dampedWords is how long the bodies are whose scores a table remembers.
+const dampedWords = 1 << 8
+
+// dampedTable remembers rank.Damped by occurrences and length of the body for
+// one mean length: the same few hundred values come again and again.
+type dampedTable struct {
+	average float64
+	values  [codesPerTable * dampedWords]float64 // 0: not known yet
+}
+
+// reset makes the table one for a mean length.
+func (t *dampedTable) reset(average float64) {
+	if t.average != average {
+		clear(t.values[:])
+		t.average = average
+	}
+}
+
+func (t *dampedTable) of(o occurrences, words int32) float64 {
+	if uint32(words) >= dampedWords { //nolint:gosec // a negative length is a great one
+		return rank.Damped(o.counts(), rank.BodyNorm(words, t.average))
+	}
+	v := &t.values[uint32(o)*dampedWords+uint32(words)] //nolint:gosec // below dampedWords
+	if *v == 0 {
+		*v = rank.Damped(o.counts(), rank.BodyNorm(words, t.average))
+	}
+	return *v
+}
+
+// score adds a term's share to the scores of the selected passages.
+func (s *segment) score(term uint32, weight float64, selected bitmap, t *dampedTable, scores []float64) {
+	p := s.postings(term)
+	p.eachBlock(selected, func(passage uint32, at int, n uint32) {
+		b, words := p.stream, s.bodyWords
+		for range n {
+			d := uint32(b[at])
+			at++
+			if d >= twoBytes {
+				d, at = longCode(d, b, at)
+			}
+			passage += d + 1
+			o := occurrences(b[at])
+			at++
+			if selected != nil && !selected.has(passage) {
+				continue
+			}
+			w := words[passage]
+			var v float64
+			if uint32(w) < dampedWords { //nolint:gosec // a negative length is a great one
+				v = t.values[uint32(o)*dampedWords+uint32(w)] //nolint:gosec // below dampedWords
+			}
+			if v == 0 {
+				v = t.of(o, w)
+			}
+			scores[passage] += weight * v
+		}
+	})
+}
+
+// scoreWord is score for a word of several terms, whose occurrences are added
+// up first. gathered has room for the segment's passages and is all zero before
+// and after.
+func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, t *dampedTable, scores []float64, gathered []occurrences, seen bitmap) {
+	for _, term := range terms {
+		p := s.postings(term)
+		p.each(selected, func(passage uint32, o occurrences) {
+			gathered[passage] = gathered[passage].merge(o)
+			seen.set(passage)
+		})
+	}
+	for w, word := range seen {
+		if word == 0 {
+			continue
+		}
+		seen[w] = 0
+		for ; word != 0; word &= word - 1 {
+			passage := number(w<<6 + bits.TrailingZeros64(word))
+			scores[passage] += weight * t.of(gathered[passage], s.bodyWords[passage])
+			gathered[passage] = 0
+		}
+	}
+}

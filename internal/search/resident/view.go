@@ -1,0 +1,215 @@
+package resident
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"magpie/internal/search/rank"
+)
+
+// View is a snapshot as one search sees it.
+type View struct {
+	snapshot *Snapshot
+	filter   *rank.Filter
+	selected bitmap // nil until it is needed; the snapshot's own without a filter
+	all      bool   // everything that is live is selected
+	count    int    // of what is selected
+	nearest  nearest
+}
+
+var _ rank.Source = (*View)(nil)
+
+// View returns the snapshot through a filter; nil leaves everything. It is used
+// by one goroutine at a time.
+func (s *Snapshot) View(f *rank.Filter) *View { return &View{snapshot: s, filter: f} }
+
+// Statistics implements [rank.Source].
+func (v *View) Statistics(context.Context) (rank.Statistics, error) {
+	return v.snapshot.statistics, nil
+}
+
+// Frequencies implements [rank.Source].
+func (v *View) Frequencies(_ context.Context, terms []string) ([]int, error) {
+	out := make([]int, len(terms))
+	for i, t := range terms {
+		for j := range v.snapshot.parts {
+			p := &v.snapshot.parts[j]
+			if n, ok := p.terms.find(t); ok {
+				out[i] += p.frequency(n)
+			}
+		}
+	}
+	return out, nil
+}
+
+// frequency is in how many live passages of the part a term stands.
+func (p *part) frequency(term uint32) int {
+	n := int(p.terms.passages[term])
+	if p.dead != nil {
+		n -= int(p.dead[term])
+	}
+	return n
+}
+
+// Chance implements [rank.Source]: the sample is up to 256 passages.
+func (v *View) Chance(_ context.Context, vector []float32) (rank.Chance, error) {
+	s := v.snapshot
+	i := slices.IndexFunc(s.samples, func(x sample) bool { return x.length == len(vector) })
+	var q question
+	if i < 0 || !q.set(vector) {
+		return rank.Chance{}, nil
+	}
+	refs := s.samples[i].refs
+	sum, squares := 0.0, 0.0
+	for _, ref := range refs {
+		p := s.partOf(ref)
+		set := p.vectorsOf(len(vector))
+		x := set.similarity(set.slot(ref-p.base), &q)
+		sum += x
+		squares += x * x
+	}
+	n := float64(len(refs))
+	mean := sum / n
+	return rank.Chance{Mean: mean, Deviation: math.Sqrt(max(squares/n-mean*mean, 0)), Sample: len(refs)}, nil
+}
+
+// Terms implements [rank.Source]. Each passage's terms are in the order of
+// their bytes. Passages that the view does not know have none.
+func (v *View) Terms(ctx context.Context, passages []rank.Candidate) ([][]rank.TermCount, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := v.snapshot
+	x := s.index.scratchFor(s)
+	defer s.index.scratch.Put(x)
+	out := make([][]rank.TermCount, len(passages))
+	for i := range passages {
+		ref, ok := v.known(&passages[i])
+		if !ok {
+			continue
+		}
+		p := s.partOf(ref)
+		x.tokens = p.tokens(x.tokens[:0], ref-p.base)
+		x.found = x.found[:0]
+		counts := x.occurrences(len(p.terms.ends))
+		for _, t := range x.tokens {
+			if counts[t.term] == 0 {
+				x.found = append(x.found, p.terms.rank[t.term])
+			}
+			counts[t.term] = counts[t.term].add(t.position)
+		}
+		slices.Sort(x.found)
+		out[i] = make([]rank.TermCount, len(x.found))
+		for j, r := range x.found {
+			n := p.terms.number[r]
+			out[i][j] = rank.TermCount{Term: p.terms.at(r), Counts: counts[n].counts()}
+			counts[n] = 0
+		}
+	}
+	return out, nil
+}
+
+// Vectors implements [rank.Source]. Passages that the view does not know have none.
+func (v *View) Vectors(ctx context.Context, passages []rank.Candidate) ([][]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(passages))
+	for i := range passages {
+		ref, ok := v.known(&passages[i])
+		if !ok {
+			continue
+		}
+		p := v.snapshot.partOf(ref)
+		for _, set := range p.vectors {
+			slot := set.slot(ref - p.base)
+			if slot < 0 {
+				continue
+			}
+			out[i] = make([]float32, set.length)
+			for j, c := range set.components(slot) {
+				out[i][j] = float32(c) * set.inverse[slot]
+			}
+		}
+	}
+	return out, nil
+}
+
+// known returns the number of a passage that came from this view.
+func (v *View) known(c *rank.Candidate) (uint32, bool) {
+	s := v.snapshot
+	if c.Ref >= uint64(len(s.live))*64 {
+		return 0, false
+	}
+	ref := uint32(c.Ref) //nolint:gosec // checked above
+	if !v.selection().has(ref) || s.id(ref) != c.Passage {
+		return 0, false
+	}
+	return ref, true
+}
+
+// Facets implements [rank.Source].
+func (v *View) Facets(ctx context.Context, passages []rank.Candidate) (rank.Facets, error) {
+	var out rank.Facets
+	for f := range out {
+		out[f] = make(map[string]int)
+	}
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	s := v.snapshot
+	chosen := s.liveDocuments
+	if passages != nil || !v.everything() {
+		chosen = make(bitmap, len(s.liveDocuments))
+	}
+	if passages != nil {
+		for i := range passages {
+			if ref, ok := v.known(&passages[i]); ok {
+				p := s.partOf(ref)
+				chosen.set(p.documentBase + p.documentOf[ref-p.base])
+			}
+		}
+	} else if !v.everything() {
+		for i := range s.parts {
+			p := &s.parts[i]
+			selected, documents := p.within(v.selected), p.documentsWithin(chosen)
+			for d := range number(p.documentCount()) {
+				if selected.any(p.first[d], p.first[d+1]) {
+					documents.set(d)
+				}
+			}
+		}
+	}
+	for i := range s.parts {
+		s.parts[i].facets(&out, s.parts[i].documentsWithin(chosen))
+	}
+	return out, nil
+}
+
+// facets adds up the values of documents.
+func (p *part) facets(out *rank.Facets, documents bitmap) {
+	var counts [rank.FacetCount][]int
+	for f := range counts {
+		counts[f] = make([]int, len(p.segment.documents.names[f]))
+	}
+	for w, word := range documents {
+		for ; word != 0; word &= word - 1 {
+			d := number(w<<6 + bits.TrailingZeros64(word))
+			for f, values := range p.segment.documents.values {
+				counts[f][values[d]]++
+			}
+			for _, t := range p.segment.documents.tagsOf(d) {
+				counts[rank.FacetTag][t]++
+			}
+		}
+	}
+	for f := range counts {
+		for i, n := range counts[f] {
+			if name := p.segment.documents.names[f][i]; n > 0 && name != "" {
+				out[f][name] += n
+			}
+		}
+	}
+}
