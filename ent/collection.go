@@ -30,6 +30,8 @@ type Collection struct {
 	Description *string `json:"description,omitempty"`
 	// EmbeddingModel holds the value of the "embedding_model" field.
 	EmbeddingModel string `json:"embedding_model,omitempty"`
+	// The model that the collection is changing to; null when it is not.
+	NextEmbeddingModel *string `json:"next_embedding_model,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the CollectionQuery when eager-loading is set.
 	Edges        CollectionEdges `json:"edges"`
@@ -75,7 +77,7 @@ func (*Collection) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case collection.FieldName, collection.FieldDescription, collection.FieldEmbeddingModel:
+		case collection.FieldName, collection.FieldDescription, collection.FieldEmbeddingModel, collection.FieldNextEmbeddingModel:
 			values[i] = new(sql.NullString)
 		case collection.FieldCreatedAt, collection.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -138,6 +140,13 @@ func (_m *Collection) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field embedding_model", values[i])
 			} else if value.Valid {
 				_m.EmbeddingModel = value.String
+			}
+		case collection.FieldNextEmbeddingModel:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field next_embedding_model", values[i])
+			} else if value.Valid {
+				_m.NextEmbeddingModel = new(string)
+				*_m.NextEmbeddingModel = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -204,6 +213,11 @@ func (_m *Collection) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("embedding_model=")
 	builder.WriteString(_m.EmbeddingModel)
+	builder.WriteString(", ")
+	if v := _m.NextEmbeddingModel; v != nil {
+		builder.WriteString("next_embedding_model=")
+		builder.WriteString(*v)
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

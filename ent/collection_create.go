@@ -86,6 +86,20 @@ func (_c *CollectionCreate) SetEmbeddingModel(v string) *CollectionCreate {
 	return _c
 }
 
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (_c *CollectionCreate) SetNextEmbeddingModel(v string) *CollectionCreate {
+	_c.mutation.SetNextEmbeddingModel(v)
+	return _c
+}
+
+// SetNillableNextEmbeddingModel sets the "next_embedding_model" field if the given value is not nil.
+func (_c *CollectionCreate) SetNillableNextEmbeddingModel(v *string) *CollectionCreate {
+	if v != nil {
+		_c.SetNextEmbeddingModel(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *CollectionCreate) SetID(v uuid.UUID) *CollectionCreate {
 	_c.mutation.SetID(v)
@@ -223,6 +237,11 @@ func (_c *CollectionCreate) check() error {
 			return &ValidationError{Name: "embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.embedding_model": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.NextEmbeddingModel(); ok {
+		if err := collection.NextEmbeddingModelValidator(v); err != nil {
+			return &ValidationError{Name: "next_embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.next_embedding_model": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -282,6 +301,10 @@ func (_c *CollectionCreate) createSpec() (*Collection, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.EmbeddingModel(); ok {
 		_spec.SetField(collection.FieldEmbeddingModel, field.TypeString, value)
 		_node.EmbeddingModel = value
+	}
+	if value, ok := _c.mutation.NextEmbeddingModel(); ok {
+		_spec.SetField(collection.FieldNextEmbeddingModel, field.TypeString, value)
+		_node.NextEmbeddingModel = &value
 	}
 	if nodes := _c.mutation.ConnectorsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -409,6 +432,24 @@ func (u *CollectionUpsert) ClearDescription() *CollectionUpsert {
 	return u
 }
 
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (u *CollectionUpsert) SetNextEmbeddingModel(v string) *CollectionUpsert {
+	u.Set(collection.FieldNextEmbeddingModel, v)
+	return u
+}
+
+// UpdateNextEmbeddingModel sets the "next_embedding_model" field to the value that was provided on create.
+func (u *CollectionUpsert) UpdateNextEmbeddingModel() *CollectionUpsert {
+	u.SetExcluded(collection.FieldNextEmbeddingModel)
+	return u
+}
+
+// ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
+func (u *CollectionUpsert) ClearNextEmbeddingModel() *CollectionUpsert {
+	u.SetNull(collection.FieldNextEmbeddingModel)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -512,6 +553,27 @@ func (u *CollectionUpsertOne) UpdateDescription() *CollectionUpsertOne {
 func (u *CollectionUpsertOne) ClearDescription() *CollectionUpsertOne {
 	return u.Update(func(s *CollectionUpsert) {
 		s.ClearDescription()
+	})
+}
+
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (u *CollectionUpsertOne) SetNextEmbeddingModel(v string) *CollectionUpsertOne {
+	return u.Update(func(s *CollectionUpsert) {
+		s.SetNextEmbeddingModel(v)
+	})
+}
+
+// UpdateNextEmbeddingModel sets the "next_embedding_model" field to the value that was provided on create.
+func (u *CollectionUpsertOne) UpdateNextEmbeddingModel() *CollectionUpsertOne {
+	return u.Update(func(s *CollectionUpsert) {
+		s.UpdateNextEmbeddingModel()
+	})
+}
+
+// ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
+func (u *CollectionUpsertOne) ClearNextEmbeddingModel() *CollectionUpsertOne {
+	return u.Update(func(s *CollectionUpsert) {
+		s.ClearNextEmbeddingModel()
 	})
 }
 
@@ -785,6 +847,27 @@ func (u *CollectionUpsertBulk) UpdateDescription() *CollectionUpsertBulk {
 func (u *CollectionUpsertBulk) ClearDescription() *CollectionUpsertBulk {
 	return u.Update(func(s *CollectionUpsert) {
 		s.ClearDescription()
+	})
+}
+
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (u *CollectionUpsertBulk) SetNextEmbeddingModel(v string) *CollectionUpsertBulk {
+	return u.Update(func(s *CollectionUpsert) {
+		s.SetNextEmbeddingModel(v)
+	})
+}
+
+// UpdateNextEmbeddingModel sets the "next_embedding_model" field to the value that was provided on create.
+func (u *CollectionUpsertBulk) UpdateNextEmbeddingModel() *CollectionUpsertBulk {
+	return u.Update(func(s *CollectionUpsert) {
+		s.UpdateNextEmbeddingModel()
+	})
+}
+
+// ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
+func (u *CollectionUpsertBulk) ClearNextEmbeddingModel() *CollectionUpsertBulk {
+	return u.Update(func(s *CollectionUpsert) {
+		s.ClearNextEmbeddingModel()
 	})
 }
 

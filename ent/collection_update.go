@@ -72,6 +72,26 @@ func (_u *CollectionUpdate) ClearDescription() *CollectionUpdate {
 	return _u
 }
 
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (_u *CollectionUpdate) SetNextEmbeddingModel(v string) *CollectionUpdate {
+	_u.mutation.SetNextEmbeddingModel(v)
+	return _u
+}
+
+// SetNillableNextEmbeddingModel sets the "next_embedding_model" field if the given value is not nil.
+func (_u *CollectionUpdate) SetNillableNextEmbeddingModel(v *string) *CollectionUpdate {
+	if v != nil {
+		_u.SetNextEmbeddingModel(*v)
+	}
+	return _u
+}
+
+// ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
+func (_u *CollectionUpdate) ClearNextEmbeddingModel() *CollectionUpdate {
+	_u.mutation.ClearNextEmbeddingModel()
+	return _u
+}
+
 // AddConnectorIDs adds the "connectors" edge to the Connector entity by IDs.
 func (_u *CollectionUpdate) AddConnectorIDs(ids ...uuid.UUID) *CollectionUpdate {
 	_u.mutation.AddConnectorIDs(ids...)
@@ -203,6 +223,11 @@ func (_u *CollectionUpdate) check() error {
 			return &ValidationError{Name: "description", err: fmt.Errorf(`ent: validator failed for field "Collection.description": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.NextEmbeddingModel(); ok {
+		if err := collection.NextEmbeddingModelValidator(v); err != nil {
+			return &ValidationError{Name: "next_embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.next_embedding_model": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -235,6 +260,12 @@ func (_u *CollectionUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	}
 	if _u.mutation.DescriptionCleared() {
 		_spec.ClearField(collection.FieldDescription, field.TypeString)
+	}
+	if value, ok := _u.mutation.NextEmbeddingModel(); ok {
+		_spec.SetField(collection.FieldNextEmbeddingModel, field.TypeString, value)
+	}
+	if _u.mutation.NextEmbeddingModelCleared() {
+		_spec.ClearField(collection.FieldNextEmbeddingModel, field.TypeString)
 	}
 	if _u.mutation.ConnectorsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -388,6 +419,26 @@ func (_u *CollectionUpdateOne) ClearDescription() *CollectionUpdateOne {
 	return _u
 }
 
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (_u *CollectionUpdateOne) SetNextEmbeddingModel(v string) *CollectionUpdateOne {
+	_u.mutation.SetNextEmbeddingModel(v)
+	return _u
+}
+
+// SetNillableNextEmbeddingModel sets the "next_embedding_model" field if the given value is not nil.
+func (_u *CollectionUpdateOne) SetNillableNextEmbeddingModel(v *string) *CollectionUpdateOne {
+	if v != nil {
+		_u.SetNextEmbeddingModel(*v)
+	}
+	return _u
+}
+
+// ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
+func (_u *CollectionUpdateOne) ClearNextEmbeddingModel() *CollectionUpdateOne {
+	_u.mutation.ClearNextEmbeddingModel()
+	return _u
+}
+
 // AddConnectorIDs adds the "connectors" edge to the Connector entity by IDs.
 func (_u *CollectionUpdateOne) AddConnectorIDs(ids ...uuid.UUID) *CollectionUpdateOne {
 	_u.mutation.AddConnectorIDs(ids...)
@@ -532,6 +583,11 @@ func (_u *CollectionUpdateOne) check() error {
 			return &ValidationError{Name: "description", err: fmt.Errorf(`ent: validator failed for field "Collection.description": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.NextEmbeddingModel(); ok {
+		if err := collection.NextEmbeddingModelValidator(v); err != nil {
+			return &ValidationError{Name: "next_embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.next_embedding_model": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -581,6 +637,12 @@ func (_u *CollectionUpdateOne) sqlSave(ctx context.Context) (_node *Collection, 
 	}
 	if _u.mutation.DescriptionCleared() {
 		_spec.ClearField(collection.FieldDescription, field.TypeString)
+	}
+	if value, ok := _u.mutation.NextEmbeddingModel(); ok {
+		_spec.SetField(collection.FieldNextEmbeddingModel, field.TypeString, value)
+	}
+	if _u.mutation.NextEmbeddingModelCleared() {
+		_spec.ClearField(collection.FieldNextEmbeddingModel, field.TypeString)
 	}
 	if _u.mutation.ConnectorsCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -71,12 +71,13 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Collection",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			collection.FieldCreatedAt:      {Type: field.TypeTime, Column: collection.FieldCreatedAt},
-			collection.FieldUpdatedAt:      {Type: field.TypeTime, Column: collection.FieldUpdatedAt},
-			collection.FieldWorkspaceID:    {Type: field.TypeUUID, Column: collection.FieldWorkspaceID},
-			collection.FieldName:           {Type: field.TypeString, Column: collection.FieldName},
-			collection.FieldDescription:    {Type: field.TypeString, Column: collection.FieldDescription},
-			collection.FieldEmbeddingModel: {Type: field.TypeString, Column: collection.FieldEmbeddingModel},
+			collection.FieldCreatedAt:          {Type: field.TypeTime, Column: collection.FieldCreatedAt},
+			collection.FieldUpdatedAt:          {Type: field.TypeTime, Column: collection.FieldUpdatedAt},
+			collection.FieldWorkspaceID:        {Type: field.TypeUUID, Column: collection.FieldWorkspaceID},
+			collection.FieldName:               {Type: field.TypeString, Column: collection.FieldName},
+			collection.FieldDescription:        {Type: field.TypeString, Column: collection.FieldDescription},
+			collection.FieldEmbeddingModel:     {Type: field.TypeString, Column: collection.FieldEmbeddingModel},
+			collection.FieldNextEmbeddingModel: {Type: field.TypeString, Column: collection.FieldNextEmbeddingModel},
 		},
 	}
 	graph.Nodes[2] = &sqlgraph.Node{
@@ -812,6 +813,11 @@ func (f *CollectionFilter) WhereDescription(p entql.StringP) {
 // WhereEmbeddingModel applies the entql string predicate on the embedding_model field.
 func (f *CollectionFilter) WhereEmbeddingModel(p entql.StringP) {
 	f.Where(p.Field(collection.FieldEmbeddingModel))
+}
+
+// WhereNextEmbeddingModel applies the entql string predicate on the next_embedding_model field.
+func (f *CollectionFilter) WhereNextEmbeddingModel(p entql.StringP) {
+	f.Where(p.Field(collection.FieldNextEmbeddingModel))
 }
 
 // WhereHasConnectors applies a predicate to check if query has an edge connectors.

@@ -420,6 +420,11 @@ func (_q *CollectionQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, collection.FieldEmbeddingModel)
 				fieldSeen[collection.FieldEmbeddingModel] = struct{}{}
 			}
+		case "nextEmbeddingModel":
+			if _, ok := fieldSeen[collection.FieldNextEmbeddingModel]; !ok {
+				selectedFields = append(selectedFields, collection.FieldNextEmbeddingModel)
+				fieldSeen[collection.FieldNextEmbeddingModel] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:

@@ -1634,25 +1634,26 @@ func (m *APIKeyMutation) ResetEdge(name string) error {
 // CollectionMutation represents an operation that mutates the Collection nodes in the graph.
 type CollectionMutation struct {
 	config
-	op                Op
-	typ               string
-	id                *uuid.UUID
-	created_at        *time.Time
-	updated_at        *time.Time
-	workspace_id      *uuid.UUID
-	name              *string
-	description       *string
-	embedding_model   *string
-	clearedFields     map[string]struct{}
-	connectors        map[uuid.UUID]struct{}
-	removedconnectors map[uuid.UUID]struct{}
-	clearedconnectors bool
-	documents         map[uuid.UUID]struct{}
-	removeddocuments  map[uuid.UUID]struct{}
-	cleareddocuments  bool
-	done              bool
-	oldValue          func(context.Context) (*Collection, error)
-	predicates        []predicate.Collection
+	op                   Op
+	typ                  string
+	id                   *uuid.UUID
+	created_at           *time.Time
+	updated_at           *time.Time
+	workspace_id         *uuid.UUID
+	name                 *string
+	description          *string
+	embedding_model      *string
+	next_embedding_model *string
+	clearedFields        map[string]struct{}
+	connectors           map[uuid.UUID]struct{}
+	removedconnectors    map[uuid.UUID]struct{}
+	clearedconnectors    bool
+	documents            map[uuid.UUID]struct{}
+	removeddocuments     map[uuid.UUID]struct{}
+	cleareddocuments     bool
+	done                 bool
+	oldValue             func(context.Context) (*Collection, error)
+	predicates           []predicate.Collection
 }
 
 var _ ent.Mutation = (*CollectionMutation)(nil)
@@ -1988,6 +1989,55 @@ func (m *CollectionMutation) ResetEmbeddingModel() {
 	m.embedding_model = nil
 }
 
+// SetNextEmbeddingModel sets the "next_embedding_model" field.
+func (m *CollectionMutation) SetNextEmbeddingModel(s string) {
+	m.next_embedding_model = &s
+}
+
+// NextEmbeddingModel returns the value of the "next_embedding_model" field in the mutation.
+func (m *CollectionMutation) NextEmbeddingModel() (r string, exists bool) {
+	v := m.next_embedding_model
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNextEmbeddingModel returns the old "next_embedding_model" field's value of the Collection entity.
+// If the Collection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CollectionMutation) OldNextEmbeddingModel(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNextEmbeddingModel is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNextEmbeddingModel requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNextEmbeddingModel: %w", err)
+	}
+	return oldValue.NextEmbeddingModel, nil
+}
+
+// ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
+func (m *CollectionMutation) ClearNextEmbeddingModel() {
+	m.next_embedding_model = nil
+	m.clearedFields[collection.FieldNextEmbeddingModel] = struct{}{}
+}
+
+// NextEmbeddingModelCleared returns if the "next_embedding_model" field was cleared in this mutation.
+func (m *CollectionMutation) NextEmbeddingModelCleared() bool {
+	_, ok := m.clearedFields[collection.FieldNextEmbeddingModel]
+	return ok
+}
+
+// ResetNextEmbeddingModel resets all changes to the "next_embedding_model" field.
+func (m *CollectionMutation) ResetNextEmbeddingModel() {
+	m.next_embedding_model = nil
+	delete(m.clearedFields, collection.FieldNextEmbeddingModel)
+}
+
 // AddConnectorIDs adds the "connectors" edge to the Connector entity by ids.
 func (m *CollectionMutation) AddConnectorIDs(ids ...uuid.UUID) {
 	if m.connectors == nil {
@@ -2130,7 +2180,7 @@ func (m *CollectionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CollectionMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 7)
 	if m.created_at != nil {
 		fields = append(fields, collection.FieldCreatedAt)
 	}
@@ -2148,6 +2198,9 @@ func (m *CollectionMutation) Fields() []string {
 	}
 	if m.embedding_model != nil {
 		fields = append(fields, collection.FieldEmbeddingModel)
+	}
+	if m.next_embedding_model != nil {
+		fields = append(fields, collection.FieldNextEmbeddingModel)
 	}
 	return fields
 }
@@ -2169,6 +2222,8 @@ func (m *CollectionMutation) Field(name string) (ent.Value, bool) {
 		return m.Description()
 	case collection.FieldEmbeddingModel:
 		return m.EmbeddingModel()
+	case collection.FieldNextEmbeddingModel:
+		return m.NextEmbeddingModel()
 	}
 	return nil, false
 }
@@ -2190,6 +2245,8 @@ func (m *CollectionMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldDescription(ctx)
 	case collection.FieldEmbeddingModel:
 		return m.OldEmbeddingModel(ctx)
+	case collection.FieldNextEmbeddingModel:
+		return m.OldNextEmbeddingModel(ctx)
 	}
 	return nil, fmt.Errorf("unknown Collection field %s", name)
 }
@@ -2241,6 +2298,13 @@ func (m *CollectionMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetEmbeddingModel(v)
 		return nil
+	case collection.FieldNextEmbeddingModel:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNextEmbeddingModel(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Collection field %s", name)
 }
@@ -2274,6 +2338,9 @@ func (m *CollectionMutation) ClearedFields() []string {
 	if m.FieldCleared(collection.FieldDescription) {
 		fields = append(fields, collection.FieldDescription)
 	}
+	if m.FieldCleared(collection.FieldNextEmbeddingModel) {
+		fields = append(fields, collection.FieldNextEmbeddingModel)
+	}
 	return fields
 }
 
@@ -2290,6 +2357,9 @@ func (m *CollectionMutation) ClearField(name string) error {
 	switch name {
 	case collection.FieldDescription:
 		m.ClearDescription()
+		return nil
+	case collection.FieldNextEmbeddingModel:
+		m.ClearNextEmbeddingModel()
 		return nil
 	}
 	return fmt.Errorf("unknown Collection nullable field %s", name)
@@ -2316,6 +2386,9 @@ func (m *CollectionMutation) ResetField(name string) error {
 		return nil
 	case collection.FieldEmbeddingModel:
 		m.ResetEmbeddingModel()
+		return nil
+	case collection.FieldNextEmbeddingModel:
+		m.ResetNextEmbeddingModel()
 		return nil
 	}
 	return fmt.Errorf("unknown Collection field %s", name)

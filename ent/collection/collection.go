@@ -28,6 +28,8 @@ const (
 	FieldDescription = "description"
 	// FieldEmbeddingModel holds the string denoting the embedding_model field in the database.
 	FieldEmbeddingModel = "embedding_model"
+	// FieldNextEmbeddingModel holds the string denoting the next_embedding_model field in the database.
+	FieldNextEmbeddingModel = "next_model"
 	// EdgeConnectors holds the string denoting the connectors edge name in mutations.
 	EdgeConnectors = "connectors"
 	// EdgeDocuments holds the string denoting the documents edge name in mutations.
@@ -59,6 +61,7 @@ var Columns = []string{
 	FieldName,
 	FieldDescription,
 	FieldEmbeddingModel,
+	FieldNextEmbeddingModel,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -91,6 +94,8 @@ var (
 	DescriptionValidator func(string) error
 	// EmbeddingModelValidator is a validator for the "embedding_model" field. It is called by the builders before save.
 	EmbeddingModelValidator func(string) error
+	// NextEmbeddingModelValidator is a validator for the "next_embedding_model" field. It is called by the builders before save.
+	NextEmbeddingModelValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -131,6 +136,11 @@ func ByDescription(opts ...sql.OrderTermOption) OrderOption {
 // ByEmbeddingModel orders the results by the embedding_model field.
 func ByEmbeddingModel(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEmbeddingModel, opts...).ToFunc()
+}
+
+// ByNextEmbeddingModel orders the results by the next_embedding_model field.
+func ByNextEmbeddingModel(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNextEmbeddingModel, opts...).ToFunc()
 }
 
 // ByConnectorsCount orders the results by connectors count.

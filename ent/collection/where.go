@@ -86,6 +86,11 @@ func EmbeddingModel(v string) predicate.Collection {
 	return predicate.Collection(sql.FieldEQ(FieldEmbeddingModel, v))
 }
 
+// NextEmbeddingModel applies equality check predicate on the "next_embedding_model" field. It's identical to NextEmbeddingModelEQ.
+func NextEmbeddingModel(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldEQ(FieldNextEmbeddingModel, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Collection {
 	return predicate.Collection(sql.FieldEQ(FieldCreatedAt, v))
@@ -409,6 +414,81 @@ func EmbeddingModelEqualFold(v string) predicate.Collection {
 // EmbeddingModelContainsFold applies the ContainsFold predicate on the "embedding_model" field.
 func EmbeddingModelContainsFold(v string) predicate.Collection {
 	return predicate.Collection(sql.FieldContainsFold(FieldEmbeddingModel, v))
+}
+
+// NextEmbeddingModelEQ applies the EQ predicate on the "next_embedding_model" field.
+func NextEmbeddingModelEQ(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldEQ(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelNEQ applies the NEQ predicate on the "next_embedding_model" field.
+func NextEmbeddingModelNEQ(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldNEQ(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelIn applies the In predicate on the "next_embedding_model" field.
+func NextEmbeddingModelIn(vs ...string) predicate.Collection {
+	return predicate.Collection(sql.FieldIn(FieldNextEmbeddingModel, vs...))
+}
+
+// NextEmbeddingModelNotIn applies the NotIn predicate on the "next_embedding_model" field.
+func NextEmbeddingModelNotIn(vs ...string) predicate.Collection {
+	return predicate.Collection(sql.FieldNotIn(FieldNextEmbeddingModel, vs...))
+}
+
+// NextEmbeddingModelGT applies the GT predicate on the "next_embedding_model" field.
+func NextEmbeddingModelGT(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldGT(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelGTE applies the GTE predicate on the "next_embedding_model" field.
+func NextEmbeddingModelGTE(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldGTE(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelLT applies the LT predicate on the "next_embedding_model" field.
+func NextEmbeddingModelLT(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldLT(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelLTE applies the LTE predicate on the "next_embedding_model" field.
+func NextEmbeddingModelLTE(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldLTE(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelContains applies the Contains predicate on the "next_embedding_model" field.
+func NextEmbeddingModelContains(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldContains(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelHasPrefix applies the HasPrefix predicate on the "next_embedding_model" field.
+func NextEmbeddingModelHasPrefix(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldHasPrefix(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelHasSuffix applies the HasSuffix predicate on the "next_embedding_model" field.
+func NextEmbeddingModelHasSuffix(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldHasSuffix(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelIsNil applies the IsNil predicate on the "next_embedding_model" field.
+func NextEmbeddingModelIsNil() predicate.Collection {
+	return predicate.Collection(sql.FieldIsNull(FieldNextEmbeddingModel))
+}
+
+// NextEmbeddingModelNotNil applies the NotNil predicate on the "next_embedding_model" field.
+func NextEmbeddingModelNotNil() predicate.Collection {
+	return predicate.Collection(sql.FieldNotNull(FieldNextEmbeddingModel))
+}
+
+// NextEmbeddingModelEqualFold applies the EqualFold predicate on the "next_embedding_model" field.
+func NextEmbeddingModelEqualFold(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldEqualFold(FieldNextEmbeddingModel, v))
+}
+
+// NextEmbeddingModelContainsFold applies the ContainsFold predicate on the "next_embedding_model" field.
+func NextEmbeddingModelContainsFold(v string) predicate.Collection {
+	return predicate.Collection(sql.FieldContainsFold(FieldNextEmbeddingModel, v))
 }
 
 // HasConnectors applies the HasEdge predicate on the "connectors" edge.

@@ -55,6 +55,7 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 200},
 		{Name: "description", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "embedding_model", Type: field.TypeString, Size: 200},
+		{Name: "next_model", Type: field.TypeString, Nullable: true, Size: 200},
 	}
 	// CollectionsTable holds the schema information for the "collections" table.
 	CollectionsTable = &schema.Table{

@@ -180,6 +180,10 @@ func init() {
 			return nil
 		}
 	}()
+	// collectionDescNextEmbeddingModel is the schema descriptor for next_embedding_model field.
+	collectionDescNextEmbeddingModel := collectionFields[3].Descriptor()
+	// collection.NextEmbeddingModelValidator is a validator for the "next_embedding_model" field. It is called by the builders before save.
+	collection.NextEmbeddingModelValidator = collectionDescNextEmbeddingModel.Validators[0].(func(string) error)
 	// collectionDescID is the schema descriptor for id field.
 	collectionDescID := collectionMixinFields0[0].Descriptor()
 	// collection.DefaultID holds the default value on creation for the id field.

@@ -118,16 +118,17 @@ type ComplexityRoot struct {
 	}
 
 	Collection struct {
-		ConnectorIds   func(childComplexity int) int
-		Connectors     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder) int
-		CreatedAt      func(childComplexity int) int
-		Description    func(childComplexity int) int
-		Documents      func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
-		EmbeddingModel func(childComplexity int) int
-		ID             func(childComplexity int) int
-		Name           func(childComplexity int) int
-		Stats          func(childComplexity int) int
-		UpdatedAt      func(childComplexity int) int
+		ConnectorIds       func(childComplexity int) int
+		Connectors         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder) int
+		CreatedAt          func(childComplexity int) int
+		Description        func(childComplexity int) int
+		Documents          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
+		EmbeddingModel     func(childComplexity int) int
+		ID                 func(childComplexity int) int
+		Name               func(childComplexity int) int
+		NextEmbeddingModel func(childComplexity int) int
+		Stats              func(childComplexity int) int
+		UpdatedAt          func(childComplexity int) int
 	}
 
 	CollectionConnection struct {
@@ -893,6 +894,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Collection.Name(childComplexity), true
+	case "Collection.nextEmbeddingModel":
+		if e.ComplexityRoot.Collection.NextEmbeddingModel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Collection.NextEmbeddingModel(childComplexity), true
 	case "Collection.stats":
 		if e.ComplexityRoot.Collection.Stats == nil {
 			break
@@ -3426,6 +3433,10 @@ type Collection implements Node {
   name: String!
   description: String
   embeddingModel: String!
+  """
+  The model that the collection is changing to; null when it is not.
+  """
+  nextEmbeddingModel: String
   connectors(
     """
     Returns the elements in the list that come after the specified cursor.
@@ -4472,6 +4483,8 @@ func (ec *executionContext) childFields_Collection(ctx context.Context, field gr
 		return ec.fieldContext_Collection_description(ctx, field)
 	case "embeddingModel":
 		return ec.fieldContext_Collection_embeddingModel(ctx, field)
+	case "nextEmbeddingModel":
+		return ec.fieldContext_Collection_nextEmbeddingModel(ctx, field)
 	case "connectors":
 		return ec.fieldContext_Collection_connectors(ctx, field)
 	case "documents":
@@ -7567,6 +7580,29 @@ func (ec *executionContext) _Collection_embeddingModel(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_Collection_embeddingModel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Collection", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Collection_nextEmbeddingModel(ctx context.Context, field graphql.CollectedField, obj *ent.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Collection_nextEmbeddingModel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NextEmbeddingModel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Collection_nextEmbeddingModel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Collection", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -19154,6 +19190,11 @@ func (ec *executionContext) _Collection(ctx context.Context, sel ast.SelectionSe
 		case "embeddingModel":
 			out.Values[i] = ec._Collection_embeddingModel(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nextEmbeddingModel":
+			out.Values[i] = ec._Collection_nextEmbeddingModel(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "connectors":

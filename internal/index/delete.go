@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,7 +26,7 @@ const (
 			update sync_items set status = 'DELETED', job_id = $5::uuid, updated_at = now(), reason = null, added = false
 			from d where sync_items.document_id = d.id and $5::uuid is not null
 		)
-		select collection_id, count(*), count(*) filter (where live),
+		select collection_id, array_agg(id), count(*) filter (where live),
 			coalesce(sum(passage_count) filter (where live), 0), coalesce(sum(index_bytes) filter (where live), 0),
 			coalesce(sum(index_words) filter (where live), 0)
 		from d group by collection_id order by collection_id`
@@ -40,7 +41,7 @@ const (
 			update documents set status = 'INDEXED', deleted_at = null, updated_at = now()
 			from d where documents.id = d.id
 		)
-		select collection_id, count(*), count(*), sum(passage_count), sum(index_bytes), sum(index_words)
+		select collection_id, array_agg(id), count(*), sum(passage_count), sum(index_bytes), sum(index_words)
 		from d group by collection_id order by collection_id`
 )
 
@@ -78,16 +79,19 @@ func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what stri
 		}
 		b := &pgx.Batch{}
 		beginWrite(b, within.workspace)
-		changes := map[uuid.UUID]delta{}
+		changes := map[uuid.UUID]change{}
 		var order []uuid.UUID
 		count = 0
 		b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
 			var id uuid.UUID
-			var n int
+			var marked []uuid.UUID
 			var d delta
-			_, err := pgx.ForEachRow(rows, []any{&id, &n, &d.documents, &d.passages, &d.bytes, &d.words}, func() error {
-				count += n
-				changes[id] = delta{sign * d.documents, sign * d.passages, sign * d.bytes, sign * d.words}
+			_, err := pgx.ForEachRow(rows, []any{&id, &marked, &d.documents, &d.passages, &d.bytes, &d.words}, func() error {
+				count += len(marked)
+				changes[id] = change{
+					delta:     delta{sign * d.documents, sign * d.passages, sign * d.bytes, sign * d.words},
+					documents: slices.Clone(marked), required: true,
+				}
 				order = append(order, id)
 				return nil
 			})

@@ -39,24 +39,54 @@ func queueLedger(b *pgx.Batch, workspace uuid.UUID, r *Record, document uuid.UUI
 // delta is a change of a collection's counters.
 type delta struct{ documents, passages, bytes, words int64 }
 
-const upsertState = `insert into collection_state as s (collection_id, workspace_id, change_number, documents, passages, bytes, words)
-	values ($1, $2, 1, $3, $4, $5, $6)
-	on conflict (collection_id) do update set change_number = s.change_number + 1,
-		documents = s.documents + excluded.documents, passages = s.passages + excluded.passages, bytes = s.bytes + excluded.bytes,
-		words = s.words + excluded.words`
+// One statement, whose parts follow one another: the counter row is locked, and
+// under its lock the documents get the number that it has risen to. A search
+// must see a write without a fence at once. Vectors of a model that is not the
+// collection's any more are noticed here, where the model cannot change.
+const upsertState = `with raised as (
+		insert into collection_state as s (collection_id, workspace_id, change_number, required_number, documents, passages, bytes,
+			words, model, stale)
+		select c.id, $2, 1, $7::int, $3, $4, $5, $6, c.embedding_model, coalesce(c.embedding_model <> $8, false)
+		from collections c where c.id = $1
+		on conflict (collection_id) do update set change_number = s.change_number + 1,
+			required_number = case when $7::int = 1 then s.change_number + 1 else s.required_number end,
+			documents = s.documents + excluded.documents, passages = s.passages + excluded.passages,
+			bytes = s.bytes + excluded.bytes, words = s.words + excluded.words,
+			stale = s.stale or coalesce(s.model <> $8, false)
+		returning change_number
+	)
+	insert into document_changes (collection_id, document_id, workspace_id, change_number)
+	select $1, d.id, $2, raised.change_number from raised, unnest($9::uuid[]) d (id)
+	on conflict (collection_id, document_id) do update set change_number = excluded.change_number`
+
+// change is what a write did to a collection.
+type change struct {
+	delta
+	documents []uuid.UUID // each once
+	required  bool        // searches must see it at once
+	model     string      // of the vectors that were written, "" for none
+}
 
 // queueEnd ends a write: the fence once more, held from here on so that nobody
 // takes the job over between the check and the commit; then the counter row,
 // which every writer of the collection needs; then the commit. Both rows are
 // locked for the moment of these statements only.
-func queueEnd(b *pgx.Batch, workspace uuid.UUID, f Fence, collection uuid.UUID, d delta) {
+func queueEnd(b *pgx.Batch, workspace uuid.UUID, f Fence, collection uuid.UUID, c change) {
 	queueFence(b, workspace, f)
-	queueState(b, workspace, collection, d)
+	queueState(b, workspace, collection, c)
 	b.Queue("commit")
 }
 
-func queueState(b *pgx.Batch, workspace, collection uuid.UUID, d delta) {
-	b.Queue(upsertState, collection, workspace, d.documents, d.passages, d.bytes, d.words)
+func queueState(b *pgx.Batch, workspace, collection uuid.UUID, c change) {
+	required := 0
+	if c.required {
+		required = 1
+	}
+	var model *string
+	if c.model != "" {
+		model = &c.model
+	}
+	b.Queue(upsertState, collection, workspace, c.delta.documents, c.passages, c.bytes, c.words, required, model, c.documents)
 }
 
 func queueFence(b *pgx.Batch, workspace uuid.UUID, f Fence) {

@@ -56,12 +56,20 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 		row.queuePassages(b, workspace, old.id, r)
 		b.Queue(upsertText, old.id, r.Collection, workspace, row.text, row.summary)
 		queueLedger(b, workspace, r, out.Document, statusIndexed, out.Added)
-		queueEnd(b, workspace, f, r.Collection, delta{
-			documents: 1 - old.documents(),
-			passages:  int64(len(r.Passages)) - old.livePassages(),
-			bytes:     r.storedBytes() - old.liveBytes(),
-			words:     row.words - old.liveWords(),
-		})
+		written := change{
+			delta: delta{
+				documents: 1 - old.documents(),
+				passages:  int64(len(r.Passages)) - old.livePassages(),
+				bytes:     r.storedBytes() - old.liveBytes(),
+				words:     row.words - old.liveWords(),
+			},
+			documents: []uuid.UUID{old.id},
+			required:  f.Job == uuid.Nil,
+		}
+		if len(r.Passages) > 0 {
+			written.model = r.Model
+		}
+		queueEnd(b, workspace, f, r.Collection, written)
 		return run(ctx, conn, b, "store a document")
 	})
 	if err != nil {
@@ -88,6 +96,8 @@ type stored struct {
 	passages int64
 	bytes    int64
 	words    int64
+	created  *time.Time // by its source, as it is stored
+	updated  *time.Time
 }
 
 func (s stored) documents() int64 {
@@ -114,7 +124,9 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 		b.Queue("select from sync_jobs where id = $1 and attempt = $2 and workspace_id = $3", f.Job, f.Attempt, workspace)
 	}
 	b.Queue("select pg_advisory_xact_lock(hashtextextended($1, 0))", r.Connector.String()+clean(r.SourceID))
-	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes, d.index_words from documents d
+	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes, d.index_words,
+			d.source_created_at, d.source_updated_at
+		from documents d
 		where d.connector_id = $1 and d.source_id = $2 and d.workspace_id = $3 and d.collection_id = $4
 		for no key update`, r.Connector, clean(r.SourceID), workspace, r.Collection)
 	results := conn.SendBatch(ctx, b)
@@ -136,7 +148,7 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 		return stored{}, fmt.Errorf("lock the item: %w", err)
 	}
 	old := stored{exists: true}
-	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes, &old.words)
+	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes, &old.words, &old.created, &old.updated)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows) && r.Document == uuid.Nil:
 		old = stored{id: gid.New(gid.Document)}
@@ -156,6 +168,7 @@ type prepared struct {
 	title, text    string
 	summary        *string
 	tags, metadata []byte
+	readers        []string // nil is null
 	headings       []string
 	bodies         []string
 	anchors        []string
@@ -173,6 +186,12 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 	if r.Summary != "" {
 		summary := clean(r.Summary)
 		p.summary = &summary
+	}
+	if r.Readers != nil {
+		p.readers = make([]string, len(r.Readers))
+		for i, reader := range r.Readers {
+			p.readers[i] = clean(reader)
+		}
 	}
 	var err error
 	// No tags are an empty list, which is what a document's tags always are.
@@ -206,17 +225,17 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 
 const documentColumns = `id, workspace_id, connector_id, collection_id, source_id, path, title, url, section, version,
 	tags, doc_type, language, author, pages, metadata, source_created_at, source_updated_at, source_version, content_hash,
-	bytes, passage_count, index_bytes, index_words, processed_at`
+	bytes, passage_count, index_bytes, index_words, processed_at, readers`
 
 const insertDocument = `insert into documents (` + documentColumns + `, created_at, updated_at, indexed_at, status)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-		coalesce($25, now()), now(), now(), now(), 'INDEXED')`
+		coalesce($25, now()), $26, now(), now(), now(), 'INDEXED')`
 
 const updateDocument = `update documents set
 	path = $6, title = $7, url = $8, section = $9, version = $10, tags = $11, doc_type = $12, language = $13, author = $14,
 	pages = $15, metadata = $16, source_created_at = $17, source_updated_at = $18, source_version = $19, content_hash = $20,
 	bytes = $21, passage_count = $22, index_bytes = $23, index_words = $24, processed_at = coalesce($25, now()), updated_at = now(),
-	indexed_at = now(), status = 'INDEXED', deleted_at = null, failure = null
+	readers = $26, indexed_at = now(), status = 'INDEXED', deleted_at = null, failure = null
 	where id = $1 and workspace_id = $2 and connector_id = $3 and collection_id = $4 and source_id = $5`
 
 // The longest values of the documents' columns, in bytes, as ent/schema has them.
@@ -238,7 +257,7 @@ func (p *prepared) args(workspace, id uuid.UUID, r *Record) []any {
 		optional(r.Section, maxSection), optional(r.Version, maxVersion), p.tags, optional(r.DocType, maxDocType),
 		optional(r.Language, maxLanguage), optional(r.Author, maxAuthor), positive(r.Pages), p.metadata,
 		known(r.CreatedAt), known(r.UpdatedAt), cut(r.SourceVersion, maxSourceVersion), r.Hash,
-		r.Bytes, len(r.Passages), r.storedBytes(), p.words, known(r.ProcessedAt),
+		r.Bytes, len(r.Passages), r.storedBytes(), p.words, known(r.ProcessedAt), p.readers,
 	}
 }
 

@@ -51,6 +51,9 @@ type Record struct {
 	Tags     []string
 	Pages    int // 0 is unknown
 	Metadata map[string]any
+	// Readers are the principals that may find the document; nil lets everyone
+	// who reaches the collection find it, an empty list nobody.
+	Readers []string
 	// CreatedAt and UpdatedAt are the source's times; zero is unknown.
 	CreatedAt, UpdatedAt time.Time
 	// ProcessedAt is when the content was looked at; zero takes the database's clock.

@@ -3,7 +3,9 @@ package index
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"magpie/internal/apierr"
@@ -17,7 +19,7 @@ const refreshDocument = `update documents set
 	where id = $1`
 
 // Refresh notes that an item's content is still the stored one: source version,
-// path, address, times and ledger row move, text and passages stay. A deleted
+// path, address, times and ledger row move, text, passages and readers stay. A deleted
 // document whose content is back comes back. Of the record the content fields
 // are not read. It fails like Put, and with an apierr not found when nothing
 // has been indexed for the item yet.
@@ -43,12 +45,39 @@ func (s *Store) Refresh(ctx context.Context, scope viewer.Scope, f Fence, r *Rec
 		b.Queue(refreshDocument, old.id, optional(r.Path, maxPath), optional(r.URL, maxURL),
 			cut(r.SourceVersion, maxSourceVersion), known(r.CreatedAt), known(r.UpdatedAt), known(r.ProcessedAt))
 		queueLedger(b, workspace, r, old.id, statusUnchanged, false)
-		if old.live {
+		c := change{documents: []uuid.UUID{old.id}, required: f.Job == uuid.Nil}
+		switch {
+		case !old.live:
+			c.delta = delta{documents: 1, passages: old.passages, bytes: old.bytes, words: old.words}
+			queueEnd(b, workspace, f, r.Collection, c)
+		case !sameTime(old, r):
+			queueEnd(b, workspace, f, r.Collection, c)
+		default: // nothing that a search can tell
 			queueFence(b, workspace, f)
 			b.Queue("commit")
-		} else {
-			queueEnd(b, workspace, f, r.Collection, delta{documents: 1, passages: old.passages, bytes: old.bytes, words: old.words})
 		}
 		return run(ctx, conn, b, "refresh a document")
 	})
+}
+
+// sameTime tells that a refresh leaves the document's Entry.Time as it is.
+func sameTime(old stored, r *Record) bool {
+	at := func(t time.Time, kept *time.Time) time.Time {
+		switch {
+		case !t.IsZero():
+			return t.Truncate(time.Microsecond) // as the database keeps it
+		case kept != nil:
+			return *kept
+		default:
+			return time.Time{}
+		}
+	}
+	before, after := at(time.Time{}, old.updated), at(r.UpdatedAt, old.updated)
+	if before.IsZero() {
+		before = at(time.Time{}, old.created)
+	}
+	if after.IsZero() {
+		after = at(r.CreatedAt, old.created)
+	}
+	return before.Equal(after)
 }

@@ -62,13 +62,13 @@ func (s *Store) Recount(ctx context.Context, scope viewer.Scope, collection uuid
 		v = Stats{}
 		b := &pgx.Batch{}
 		beginWrite(b, workspace)
-		b.Queue(`insert into collection_state (collection_id, workspace_id)
-			select id, workspace_id from collections where id = $1 and workspace_id = $2
+		b.Queue(`insert into collection_state (collection_id, workspace_id, model)
+			select id, workspace_id, embedding_model from collections where id = $1 and workspace_id = $2
 			on conflict (collection_id) do nothing`, collection, workspace)
 		// The counts must be those of a snapshot taken under the lock: writers
 		// update this row last, so the ones that are not seen come after it.
 		b.Queue("select from collection_state where collection_id = $1 and workspace_id = $2 for update", collection, workspace)
-		b.Queue(`update collection_state s set change_number = change_number + 1,
+		b.Queue(`update collection_state s set change_number = change_number + 1, required_number = change_number + 1,
 				documents = c.documents, passages = c.passages, bytes = c.bytes, words = c.words
 			from (
 				select count(*) as documents, coalesce(sum(d.index_bytes), 0) as bytes, coalesce(sum(d.index_words), 0) as words,
