@@ -1,0 +1,243 @@
+package postgres_test
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"magpie/internal/index"
+	"magpie/internal/search/postgres"
+	"magpie/internal/search/rank"
+)
+
+func TestCountsAreThoseOfLivePassages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	id := f.crowd(rand.New(rand.NewPCG(3, 4)), 80)
+	live := f.oracle(id).left(&rank.Filter{})
+	terms := append(vocabulary(), "nowhere", "it's \\ quoted")
+	want := make([]int, len(terms))
+	documents := make(map[uuid.UUID]bool)
+	var words int64
+	for _, e := range live {
+		for i, term := range terms {
+			if len(e.lexemes[term]) > 0 {
+				want[i]++
+			}
+		}
+		documents[e.document] = true
+		words += int64(e.words[index.FieldBody])
+	}
+	// Whatever the filter, counts are the whole collection's.
+	s := f.open(id, &rank.Filter{Section: "guide"})
+	got, err := s.Frequencies(t.Context(), terms)
+	if diff := gocmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("frequencies (-want +got): %v\n%s", err, diff)
+	}
+	n, err := s.Statistics(t.Context())
+	if diff := gocmp.Diff(rank.Statistics{Documents: len(documents), Passages: len(live), BodyWords: words}, n); err != nil || diff != "" {
+		t.Errorf("statistics (-want +got): %v\n%s", err, diff)
+	}
+}
+
+func TestCompletionsAreTheCommonestWordsThatTheFilterLeaves(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	id := f.crowd(rand.New(rand.NewPCG(5, 6)), 80)
+	all := f.oracle(id)
+	for name, filter := range filters(all) {
+		s := f.open(id, &filter)
+		for _, prefix := range []string{"w", "w0", "w01", "x", "it's", "#"} {
+			count := make(map[string]int)
+			for _, e := range all.left(&filter) {
+				for term, positions := range e.lexemes {
+					if strings.HasPrefix(term, prefix) && len(positions) > 0 {
+						count[term]++
+					}
+				}
+			}
+			want := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+				return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+			})
+			want = want[:min(7, len(want))]
+			got, err := s.Complete(t.Context(), prefix, 7)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, %q is completed to %q, %v; want %q", name, prefix, got, err, want)
+			}
+		}
+		s.Close(t.Context())
+	}
+}
+
+func TestFacetsCountTheDocumentsThatTheFilterLeaves(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	id := f.crowd(rand.New(rand.NewPCG(7, 8)), 80)
+	all := f.oracle(id)
+	count := func(passages oracle) rank.Facets {
+		var want rank.Facets
+		for i := range want {
+			want[i] = make(map[string]int)
+		}
+		seen := make(map[uuid.UUID]bool)
+		for _, e := range passages {
+			if seen[e.document] {
+				continue
+			}
+			seen[e.document] = true
+			for facet, values := range map[rank.Facet][]string{
+				rank.FacetSection: {e.section}, rank.FacetVersion: {e.version}, rank.FacetLanguage: {e.language},
+				rank.FacetDocType: {e.docType}, rank.FacetTag: e.tags,
+			} {
+				for _, v := range values {
+					if v != "" {
+						want[facet][v]++
+					}
+				}
+			}
+		}
+		return want
+	}
+	for name, filter := range filters(all) {
+		left := all.left(&filter)
+		s := f.open(id, &filter)
+		got, err := s.Facets(t.Context(), nil)
+		if diff := gocmp.Diff(count(left), got); err != nil || diff != "" {
+			t.Errorf("%s (-want +got): %v\n%s", name, err, diff)
+		}
+		found := f.candidates(s, &rank.Request{Words: words("w03", "w04"), Best: 10})
+		var chosen oracle
+		for _, c := range found {
+			for _, e := range left {
+				if e.passage == c.Passage {
+					chosen = append(chosen, e)
+				}
+			}
+		}
+		got, err = s.Facets(t.Context(), found)
+		if diff := gocmp.Diff(count(chosen), got); err != nil || diff != "" {
+			t.Errorf("%s, of %d passages (-want +got): %v\n%s", name, len(found), err, diff)
+		}
+		s.Close(t.Context())
+	}
+}
+
+func TestTermsAndVectorsAreThoseOfThePassages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	id := f.crowd(rand.New(rand.NewPCG(9, 10)), 40)
+	byID := make(map[uuid.UUID]*entry)
+	for _, e := range f.oracle(id) {
+		byID[e.passage] = e
+	}
+	s := f.open(id, nil)
+	found := f.candidates(s, &rank.Request{Words: words("w01"), Best: 6})
+	found = append(found, found[0])
+	terms, err := s.Terms(t.Context(), found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors, err := s.Vectors(t.Context(), found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range found {
+		e := byID[c.Passage]
+		if !slices.Equal(vectors[i], e.vector) {
+			t.Errorf("the vector of passage %d is %v, not %v", i, vectors[i], e.vector)
+		}
+		got := make(map[string]rank.Counts)
+		for _, term := range terms[i] {
+			got[term.Term] = term.Counts
+			// One word of weight 1 scores what its counts say.
+			r := &rank.Request{Words: []rank.Word{{Terms: []string{term.Term}, Weight: 1}}, AverageBody: 20}
+			norm := rank.BodyNorm(e.words[index.FieldBody], r.AverageBody)
+			if want := e.lexical(r); math.Abs(rank.Damped(term.Counts, norm)-want) > 1e-9 {
+				t.Errorf("passage %d has %+v", i, term)
+			}
+		}
+		if want := len(e.lexemes) - 1; len(got) != want { // all but the collection's own
+			t.Errorf("passage %d has %d terms, want %d", i, len(got), want)
+		}
+	}
+	if terms, err := s.Terms(t.Context(), nil); err != nil || len(terms) != 0 {
+		t.Errorf("no passages have %v, %v", terms, err)
+	}
+}
+
+func TestChanceIsTheDistributionOfSimilarities(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	random := rand.New(rand.NewPCG(11, 12))
+	id := f.crowd(random, 60)
+	live := f.oracle(id).left(&rank.Filter{})
+	if len(live) > 256 {
+		t.Fatalf("%d passages are more than a sample", len(live))
+	}
+	vector := unit(random)
+	var sum, squares float64
+	for _, e := range live {
+		x := e.similarity(vector)
+		sum, squares = sum+x, squares+x*x
+	}
+	n := float64(len(live))
+	want := rank.Chance{Mean: sum / n, Deviation: math.Sqrt(squares/n - sum/n*sum/n), Sample: len(live)}
+	for range 2 { // the second time the sample is there
+		got, err := f.open(id, &rank.Filter{Section: "guide"}).Chance(t.Context(), vector)
+		if err != nil || math.Abs(got.Mean-want.Mean) > tolerance || math.Abs(got.Deviation-want.Deviation) > tolerance || got.Sample != want.Sample {
+			t.Errorf("chance is %+v, %v; want %+v", got, err, want)
+		}
+	}
+	if got, err := f.open(id, nil).Chance(t.Context(), []float32{1, 0}); err != nil || got.Sample != 0 {
+		t.Errorf("of vectors of another length, chance is %+v, %v", got, err)
+	}
+	f.put(id, id.record(random, "one more", "Title", "text"))
+	if got, err := f.open(id, nil).Chance(t.Context(), vector); err != nil || got.Sample != want.Sample+1 {
+		t.Errorf("with another passage, chance is %+v, %v", got, err)
+	}
+}
+
+func TestASourceSeesOneMoment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	random := rand.New(rand.NewPCG(13, 14))
+	id := f.tenant()
+	f.put(id, id.record(random, "a", "Otters", "otter"))
+	s := f.open(id, nil)
+	if _, err := s.Statistics(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.put(id, id.record(random, "b", "Otters", "otter"))
+	f.put(id, id.record(random, "a", "Seals", "seal"))
+	r := &rank.Request{Words: words("otter"), Best: 10}
+	if n := len(f.candidates(s, r)); n != 1 {
+		t.Errorf("a search that has begun finds %d passages", n)
+	}
+	if n := len(f.candidates(f.open(id, nil), r)); n != 1 {
+		t.Errorf("a new search finds %d passages", n)
+	}
+	if n := len(f.candidates(f.open(id, nil), &rank.Request{Words: words("seal"), Best: 10})); n != 1 {
+		t.Errorf("a new search finds %d new passages", n)
+	}
+	s.Close(t.Context())
+	s.Close(t.Context())
+	ended, cancel := context.WithCancel(t.Context())
+	s = f.open(id, nil)
+	f.candidates(s, r)
+	cancel()
+	if _, err := s.Terms(ended, f.candidates(s, r)); err == nil {
+		t.Error("a search whose time is up went on")
+	}
+	s.Close(ended)
+	if n := f.db.Pool.Stat().AcquiredConns(); n != 1 { // that of the second source, which the test's end closes
+		t.Logf("%d connections are out", n)
+	}
+}

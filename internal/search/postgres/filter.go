@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/search/rank"
+)
+
+// filter is a rank.Filter in the form that the database's functions take.
+type filter struct {
+	Section   string      `json:"section,omitempty"`
+	Version   string      `json:"version,omitempty"`
+	Language  string      `json:"language,omitempty"`
+	Tags      []string    `json:"tags,omitempty"`
+	Types     []string    `json:"types,omitempty"`
+	Documents []uuid.UUID `json:"documents,omitempty"`
+	From      string      `json:"from,omitempty"`
+	Until     string      `json:"until,omitempty"`
+	Readers   *[]string   `json:"readers,omitempty"` // an empty list is nobody
+	Phrases   string      `json:"phrases,omitempty"`
+	Excluded  string      `json:"excluded,omitempty"`
+}
+
+// noFilter is a filter that leaves everything.
+const noFilter = "{}"
+
+func filterJSON(f *rank.Filter) (string, error) {
+	if f == nil {
+		return noFilter, nil
+	}
+	out := filter{
+		Section: f.Section, Version: f.Version, Language: f.Language, Tags: f.Tags, Types: f.DocTypes, Documents: f.Documents,
+		From: moment(f.From), Until: moment(f.Until), Phrases: phrases(f.Phrases, " & "), Excluded: phrases(f.Excluded, " | "),
+	}
+	if f.Readers != nil {
+		out.Readers = &f.Readers
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return "", fmt.Errorf("write the filter: %w", err)
+	}
+	return string(b), nil
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00")
+}
+
+// phrases writes a query over lexemes. Fields of a passage have positions far
+// apart, so words in a row are words of one field; only a field whose words
+// use up all of its positions (255 of a title or heading, 512 of a path) could
+// be followed by the next field's first word.
+func phrases(all []rank.Phrase, operator string) string {
+	var parts []string
+	for _, phrase := range all {
+		places := make([]string, 0, len(phrase))
+		for _, terms := range phrase {
+			if len(terms) > 0 {
+				places = append(places, "("+anyOf(terms)+")")
+			}
+		}
+		if len(places) > 0 {
+			parts = append(parts, "("+strings.Join(places, " <-> ")+")")
+		}
+	}
+	return strings.Join(parts, operator)
+}
+
+// anyOf writes a disjunction of lexemes.
+func anyOf(lexemes []string) string {
+	var b strings.Builder
+	for i, l := range lexemes {
+		if i > 0 {
+			b.WriteString(" | ")
+		}
+		writeLexeme(&b, l)
+	}
+	return b.String()
+}
+
+func writeLexeme(b *strings.Builder, lexeme string) {
+	b.WriteByte('\'')
+	for _, r := range lexeme {
+		if r == '\'' || r == '\\' {
+			b.WriteRune(r)
+		}
+		b.WriteRune(r)
+	}
+	b.WriteByte('\'')
+}

@@ -1,0 +1,204 @@
+package postgres_test
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pgvector/pgvector-go"
+
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+)
+
+// oracle is every passage of a collection, looked at one by one.
+type oracle []*entry
+
+type entry struct {
+	passage, document                   uuid.UUID
+	ordinal                             int32
+	words                               [index.FieldCount]int32
+	section, version, language, docType string
+	tags, readers                       []string
+	time                                time.Time
+	live                                bool
+	lexemes                             map[string][]uint16
+	vector                              []float32
+}
+
+// oracle reads a collection's tables as the owner.
+func (f *fixture) oracle(id tenant) oracle {
+	f.Helper()
+	rows, err := f.owner.Query(f.Context(), `select i.passage_id, i.document_id, i.ordinal,
+			i.title_words, i.heading_words, i.path_words, i.body_words, i.lexemes, i.embedding,
+			coalesce(d.section, ''), coalesce(d.version, ''), coalesce(d.language, ''), coalesce(d.doc_type, ''),
+			coalesce(d.tags, '[]'), d.readers, coalesce(d.source_updated_at, d.source_created_at), d.deleted_at is null
+		from passage_index i join documents d on d.id = i.document_id where i.collection_id = $1`, id.collection)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer rows.Close()
+	var all oracle
+	for rows.Next() {
+		e := &entry{lexemes: make(map[string][]uint16)}
+		var vector pgvector.HalfVector
+		var at *time.Time
+		err := index.Lexemes(rows.RawValues()[7]).Each(func(term []byte, positions []uint16) {
+			e.lexemes[string(term)] = slices.Clone(positions)
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := rows.Scan(&e.passage, &e.document, &e.ordinal, &e.words[0], &e.words[1], &e.words[2], &e.words[3], nil, &vector,
+			&e.section, &e.version, &e.language, &e.docType, &e.tags, &e.readers, &at, &e.live); err != nil {
+			f.Fatal(err)
+		}
+		if at != nil {
+			e.time = *at
+		}
+		e.vector = vector.Slice()
+		all = append(all, e)
+	}
+	if err := rows.Err(); err != nil {
+		f.Fatal(err)
+	}
+	return all
+}
+
+// left are the passages that a filter leaves.
+func (o oracle) left(f *rank.Filter) oracle {
+	var out oracle
+	for _, e := range o {
+		if e.passes(f) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (e *entry) passes(f *rank.Filter) bool {
+	common := func(a, b []string) bool {
+		return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+	}
+	switch {
+	case !e.live,
+		f.Section != "" && e.section != f.Section,
+		f.Version != "" && e.version != f.Version,
+		f.Language != "" && e.language != f.Language,
+		len(f.Tags) > 0 && !common(e.tags, f.Tags),
+		len(f.DocTypes) > 0 && !slices.Contains(f.DocTypes, e.docType),
+		len(f.Documents) > 0 && !slices.Contains(f.Documents, e.document),
+		(!f.From.IsZero() || !f.Until.IsZero()) && e.time.IsZero(),
+		!f.From.IsZero() && e.time.Before(f.From),
+		!f.Until.IsZero() && !e.time.Before(f.Until),
+		f.Readers != nil && e.readers != nil && !common(e.readers, f.Readers):
+		return false
+	}
+	for _, p := range f.Phrases {
+		if !e.says(p) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(f.Excluded, e.says)
+}
+
+// says tells whether a phrase stands in one field.
+func (e *entry) says(p rank.Phrase) bool {
+	at := func(terms []string) map[uint16]bool {
+		all := make(map[uint16]bool)
+		for _, t := range terms {
+			for _, position := range e.lexemes[t] {
+				all[position] = true
+			}
+		}
+		return all
+	}
+	for start := range at(p[0]) {
+		ok := true
+		for i := range p {
+			position := start + uint16(i)
+			ok = ok && at(p[i])[position] && index.FieldOf(position) == index.FieldOf(start)
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *entry) hits(r *rank.Request) (hits []rank.Hit) {
+	for w := range r.Words[:r.Report] {
+		for _, t := range r.Words[w].Terms {
+			for _, p := range e.lexemes[t] {
+				hits = append(hits, rank.Hit{Word: uint16(w), Position: p})
+			}
+		}
+	}
+	slices.SortFunc(hits, func(a, b rank.Hit) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Word, b.Word))
+	})
+	return hits
+}
+
+func (e *entry) lexical(r *rank.Request) (score float64) {
+	norm := rank.BodyNorm(e.words[index.FieldBody], r.AverageBody)
+	for _, w := range r.Words {
+		var c rank.Counts
+		body := 0
+		for _, t := range w.Terms {
+			for _, p := range e.lexemes[t] {
+				switch index.FieldOf(p) {
+				case index.FieldTitle:
+					c.Title = true
+				case index.FieldHeading:
+					c.Heading = true
+				case index.FieldPath:
+					c.Path = true
+				default:
+					body++
+				}
+			}
+		}
+		c.Body = uint8(min(body, rank.MaxBody))
+		score += w.Weight * rank.Damped(c, norm)
+	}
+	return score
+}
+
+func (e *entry) similarity(vector []float32) float64 {
+	if len(vector) != len(e.vector) {
+		return math.NaN()
+	}
+	dot := 0.0
+	for i, x := range e.vector {
+		dot += float64(x) * float64(vector[i])
+	}
+	return dot
+}
+
+// best is the score of place n of a list, and the passages over it.
+func (o oracle) best(n int, score func(*entry) float64) (least float64, over map[uuid.UUID]bool) {
+	all := make([]float64, 0, len(o))
+	for _, e := range o {
+		if s := score(e); !math.IsNaN(s) {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
+	least = math.Inf(-1)
+	if n < len(all) {
+		least = all[n]
+	}
+	over = make(map[uuid.UUID]bool)
+	for _, e := range o {
+		if s := score(e); s > least+tolerance {
+			over[e.passage] = true
+		}
+	}
+	return least, over
+}
+
+// tolerance is what the database's half precision makes of a similarity.
+const tolerance = 2e-3

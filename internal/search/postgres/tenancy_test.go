@@ -1,0 +1,137 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"magpie/internal/index"
+	"magpie/internal/search/postgres"
+	"magpie/internal/search/rank"
+	"magpie/internal/store"
+)
+
+func TestACollectionOfAnotherWorkspaceIsEmpty(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	random := rand.New(rand.NewPCG(1, 1))
+	mine, theirs := f.tenant(), f.tenant()
+	f.put(mine, mine.record(random, "a", "Otters", "otter"))
+	f.put(theirs, theirs.record(random, "a", "Otters", "otter"))
+	r := &rank.Request{Words: words("otter"), Best: 10, Vector: unit(random), Nearest: 10}
+	if found := f.candidates(f.open(theirs, nil), r); len(found) != 1 {
+		t.Fatalf("their own search finds %d passages", len(found))
+	}
+	s, err := f.tier.Open(t.Context(), mine.workspace, index.State{Collection: theirs.collection, Model: model}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	if n, err := s.Statistics(t.Context()); err != nil || n != (rank.Statistics{}) {
+		t.Errorf("statistics: %+v, %v", n, err)
+	}
+	if n, err := s.Frequencies(t.Context(), []string{"otter"}); err != nil || n[0] != 0 {
+		t.Errorf("frequencies: %v, %v", n, err)
+	}
+	if found := f.candidates(s, r); len(found) != 0 {
+		t.Errorf("candidates: %+v", found)
+	}
+	if c, err := s.Chance(t.Context(), r.Vector); err != nil || c.Sample != 0 {
+		t.Errorf("chance: %+v, %v", c, err)
+	}
+	if found, err := s.Complete(t.Context(), "o", 10); err != nil || len(found) != 0 {
+		t.Errorf("completions: %q, %v", found, err)
+	}
+	facets, err := s.Facets(t.Context(), nil)
+	for _, values := range facets {
+		if err != nil || len(values) != 0 {
+			t.Errorf("facets: %v, %v", values, err)
+		}
+	}
+}
+
+// TestTheFunctionsKeepToTheirWorkspace asks the functions that read the index as
+// the application would if its own code went wrong.
+func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	random := rand.New(rand.NewPCG(1, 1))
+	mine, theirs := f.tenant(), f.tenant()
+	document := f.put(theirs, theirs.record(random, "a", "Otters", "otter"))
+	f.put(mine, mine.record(random, "a", "Otters", "otter"))
+	var place string
+	if err := f.owner.QueryRow(t.Context(), "select ctid::text from passage_index where document_id = $1", document).Scan(&place); err != nil {
+		t.Fatal(err)
+	}
+	passages := func(way string) string {
+		return `select count(*) from magpie_passages($1, $2, '{}', '{otter}', 'test', '[1,0,0,0,0,0,0,0]', '` + way + `', 'otter',
+			array['` + place + `'::tid], array['` + document.String() + `'::uuid], 100)`
+	}
+	calls := map[string]string{
+		"words":         passages("words"),
+		"near":          passages("near"),
+		"scan":          passages("scan"),
+		"places":        passages("places"),
+		"documents":     passages("documents"),
+		"filtered":      "select coalesce(sum(passages), 0) from magpie_filtered($1, $2, '{}', 100)",
+		"frequencies":   "select coalesce(sum(passages), 0) from magpie_frequencies($1, $2, '{otter}', '{otter}', 100)",
+		"lexemes":       "select count(*) from magpie_lexemes($1, $2, array['" + place + "'::tid])",
+		"embeddings":    "select count(*) from magpie_embeddings($1, $2, 'test', array['" + place + "'::tid])",
+		"vectors":       "select count(*) from magpie_vectors($1, $2, 'test', 100)",
+		"complete":      "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', false, 100, 100)",
+		"complete, all": "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', true, 100, 100)",
+		"facets":        "select count(*) from magpie_facets($1, $2, '{}', null)",
+	}
+	ask := func(sql, setting string, workspace, collection uuid.UUID) (n int, err error) {
+		t.Helper()
+		tx, err := f.db.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback(context.Background()) }()
+		var role string
+		if err := tx.QueryRow(t.Context(), "select current_user from set_config('magpie.workspace', $1, true)", setting).Scan(&role); err != nil {
+			t.Fatal(err)
+		}
+		if role != store.AppRole {
+			t.Fatalf("the application works as %s", role)
+		}
+		err = tx.QueryRow(t.Context(), sql, workspace, collection).Scan(&n)
+		return n, err
+	}
+	for name, sql := range calls {
+		if n, err := ask(sql, theirs.workspace.String(), theirs.workspace, theirs.collection); err != nil || n == 0 {
+			t.Errorf("%s: of one's own: %d, %v", name, n, err)
+		}
+		if n, err := ask(sql, mine.workspace.String(), mine.workspace, theirs.collection); err != nil || n != 0 {
+			t.Errorf("%s: another's collection under one's own workspace: %d, %v", name, n, err)
+		}
+		for _, c := range []struct {
+			setting   string
+			workspace uuid.UUID
+		}{{mine.workspace.String(), theirs.workspace}, {"", theirs.workspace}, {mine.workspace.String(), uuid.Nil}} {
+			n, err := ask(sql, c.setting, c.workspace, theirs.collection)
+			var refused *pgconn.PgError
+			if !errors.As(err, &refused) || refused.Code != "42501" {
+				t.Errorf("%s: workspace %s while set to %q: %d, %v", name, c.workspace, c.setting, n, err)
+			}
+		}
+	}
+	// Places and documents of another collection are nothing, whoever asks.
+	for _, name := range []string{"places", "documents", "lexemes", "embeddings"} {
+		if n, err := ask(calls[name], mine.workspace.String(), mine.workspace, mine.collection); err != nil || n != 0 {
+			t.Errorf("%s: another's passages in one's own collection: %d, %v", name, n, err)
+		}
+	}
+	for _, internal := range []string{"magpie_reach($1, $2)", "magpie_live('{}') || $1::text || $2::text", "magpie_spoken('{}') || $1::text || $2::text"} {
+		_, err := ask("select length(("+internal+")::text)", mine.workspace.String(), mine.workspace, mine.collection)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "42501" {
+			t.Errorf("%s: %v", internal, err)
+		}
+	}
+}

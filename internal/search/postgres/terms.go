@@ -1,0 +1,118 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+)
+
+// Terms implements rank.Source.
+func (s *Source) Terms(ctx context.Context, passages []rank.Candidate) ([][]rank.TermCount, error) {
+	out := make([][]rank.TermCount, len(passages))
+	err := s.each(ctx, passages, "select place, lexemes from magpie_lexemes($1, $2, $3)", []any{s.workspace, s.collection},
+		func(i int, rows pgx.Rows) (err error) {
+			out[i], err = termCounts(rows.RawValues()[1])
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the words of passages: %w", err)
+	}
+	return out, nil
+}
+
+// Vectors implements rank.Source.
+func (s *Source) Vectors(ctx context.Context, passages []rank.Candidate) ([][]float32, error) {
+	out := make([][]float32, len(passages))
+	err := s.each(ctx, passages, "select place, embedding from magpie_embeddings($1, $2, $3, $4)", []any{s.workspace, s.collection, s.model},
+		func(i int, rows pgx.Rows) error {
+			var v *pgvector.HalfVector
+			if err := rows.Scan(nil, &v); err != nil {
+				return fmt.Errorf("read a vector: %w", err)
+			}
+			if v != nil {
+				out[i] = v.Slice()
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the vectors of passages: %w", err)
+	}
+	return out, nil
+}
+
+// each asks for something of passages, by their places, which is the first
+// column, and calls f with the number of each passage and its row.
+func (s *Source) each(ctx context.Context, passages []rank.Candidate, sql string, args []any, f func(i int, rows pgx.Rows) error) error {
+	if len(passages) == 0 {
+		return nil
+	}
+	at := make(map[uint64][]int, len(passages))
+	refs := make([]uint64, len(passages))
+	for i := range passages {
+		refs[i] = passages[i].Ref
+		at[refs[i]] = append(at[refs[i]], i)
+	}
+	return s.ask(ctx, func(b *pgx.Batch) {
+		b.Queue(sql, append(args, places(refs))...).Query(func(rows pgx.Rows) error {
+			defer rows.Close()
+			for rows.Next() {
+				place, err := placeOf(rows.RawValues()[0])
+				if err != nil {
+					return err
+				}
+				for _, i := range at[place] {
+					if err := f(i, rows); err != nil {
+						return err
+					}
+				}
+			}
+			return rows.Err()
+		})
+	})
+}
+
+func termCounts(lexemes index.Lexemes) ([]rank.TermCount, error) {
+	var out []rank.TermCount
+	err := lexemes.Each(func(term []byte, positions []uint16) {
+		if len(positions) == 0 { // the collection's own
+			return
+		}
+		var c tally
+		for _, p := range positions {
+			c.add(index.FieldOf(p))
+		}
+		out = append(out, rank.TermCount{Term: string(term), Counts: c.counts()})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read a passage's lexemes: %w", err)
+	}
+	return out, nil
+}
+
+// tally counts a word's occurrences.
+type tally struct {
+	body                 int
+	title, heading, path bool
+}
+
+func (t *tally) add(f index.Field) {
+	switch f {
+	case index.FieldTitle:
+		t.title = true
+	case index.FieldHeading:
+		t.heading = true
+	case index.FieldPath:
+		t.path = true
+	case index.FieldBody, index.FieldCount:
+		t.body++
+	}
+}
+
+func (t *tally) counts() rank.Counts {
+	return rank.Counts{Title: t.title, Heading: t.heading, Path: t.path, Body: uint8(min(t.body, rank.MaxBody))} //nolint:gosec // at most MaxBody
+}
