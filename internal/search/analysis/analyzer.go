@@ -55,25 +55,25 @@ func (a *Analyzer) AppendTokens(tokens []Token, text, language string) []Token {
 
 // Words returns the words of a query, each with the terms to look up, stop words included.
 func (a *Analyzer) Words(query, language string) []Word {
-	lang := languageOf(language)
+	languages := audienceOf(language)
 	var words []Word
 	var surfaces []string
 	s := scanner{text: query}
 	s.emit = func(p piece) {
-		if terms := a.queryTerms(p, query, lang); len(terms) > 0 {
+		if terms := a.queryTerms(p, query, languages); len(terms) > 0 {
 			words = append(words, Word{Terms: terms})
 			surfaces = append(surfaces, a.term(p, query[p.start:p.end], stemNone))
 		}
 	}
 	s.run()
-	for i, stop := range stopWords(surfaces, lang) {
+	for i, stop := range stopWords(surfaces, languages) {
 		words[i].Stop = stop
 	}
 	return words
 }
 
 // queryTerms returns every term under which documents may have stored a piece of a query, each once, the likeliest first.
-func (a *Analyzer) queryTerms(p piece, query string, lang language) []string {
+func (a *Analyzer) queryTerms(p piece, query string, languages audience) []string {
 	raw := query[p.start:p.end]
 	if p.exact {
 		if term := a.term(p, raw, stemNone); term != "" {
@@ -82,7 +82,7 @@ func (a *Analyzer) queryTerms(p piece, query string, lang language) []string {
 		return nil
 	}
 	var terms []string
-	for _, candidate := range lang.queryStemmers(p.script) {
+	for _, candidate := range languages.stemmers(p.script) {
 		if term := a.term(p, raw, candidate); term != "" && !slices.Contains(terms, term) {
 			terms = append(terms, term)
 		}

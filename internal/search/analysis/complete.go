@@ -6,14 +6,15 @@ import (
 )
 
 // Completions returns terms that do not begin with the prefix although words that do may be stored under them: what is
-// typed as "restori" may become "restoring", which is stored as "restor". The prefix is that of a Query. The result is a
+// typed as "restori" may become "restoring", which is stored as "restor". The prefix is that of a Query, the
+// languages are those it was parsed for. The result is a
 // guess from common endings and may be empty.
-func (a *Analyzer) Completions(prefix, language string) []string {
+func (a *Analyzer) Completions(prefix string, languages ...string) []string {
 	if len(prefix) < 4 || strings.ContainsFunc(prefix, func(r rune) bool { return r >= 0x0250 || classify(r) != classWord }) {
 		return nil
 	}
 	var terms []string
-	for _, stem := range languageOf(language).queryStemmers(scriptLatin) {
+	for _, stem := range audienceOf(languages...).stemmers(scriptLatin) {
 		for ending := range strings.FieldsSeq(endings(stem)) {
 			term := a.term(piece{script: scriptLatin}, prefix+ending, stem)
 			if len(term) >= 3 && len(term) < len(prefix) && strings.HasPrefix(prefix, term) && !slices.Contains(terms, term) {

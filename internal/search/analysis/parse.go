@@ -71,7 +71,9 @@ type QueryWord struct {
 // one another.
 type Phrase [][]string
 
-// Parse reads the text of a search box. The language is that of the documents that are looked for; "" means unknown.
+// Parse reads the text of a search box. The languages are those of the documents that are looked for, "" among others
+// being that of documents whose language is unknown; none, or "" alone, means that nothing is known, and a word then stands
+// for its stems in every language. The fewer are named, the fewer words are taken for forms of one.
 //
 //   - "two words" in quotes is a phrase that must stand in an answer; “ ”, „ “, « », ‹ ›, 「 」, 『 』 and full-width quotes do
 //     too. A quote without its partner is an ordinary character, and so is a straight one right after a letter or digit (24").
@@ -84,15 +86,15 @@ type Phrase [][]string
 //     parts in a row, so that "open-source" and "open source" are the same phrase; a word in camel case stands for itself.
 //
 // It reads a text of n bytes in O(n), whatever is in it.
-func (a *Analyzer) Parse(text, language string) Query {
-	p := parser{analyzer: a, lang: languageOf(language), text: text}
+func (a *Analyzer) Parse(text string, languages ...string) Query {
+	p := parser{analyzer: a, languages: audienceOf(languages...), text: text}
 	p.scanner.text = text
 	p.scanner.emit = func(x piece) { p.pieces = append(p.pieces, x) }
 	p.read()
 	if len(p.query.Words) == 0 {
 		p.includeExcluded()
 	}
-	for i, stop := range stopWords(p.surfaces, p.lang) {
+	for i, stop := range stopWords(p.surfaces, p.languages) {
 		p.query.Words[i].Stop = stop
 	}
 	return p.query
@@ -100,15 +102,15 @@ func (a *Analyzer) Parse(text, language string) Query {
 
 // parser reads one query.
 type parser struct {
-	analyzer *Analyzer
-	lang     language
-	text     string
-	scanner  scanner
-	pieces   []piece   // of the stretch that was read last
-	excluded [][]piece // of each exclusion
-	closing  []closing // where closing quotes were found last
-	query    Query
-	surfaces []string // of the words
+	analyzer  *Analyzer
+	languages audience
+	text      string
+	scanner   scanner
+	pieces    []piece   // of the stretch that was read last
+	excluded  [][]piece // of each exclusion
+	closing   []closing // where closing quotes were found last
+	query     Query
+	surfaces  []string // of the words
 }
 
 func (p *parser) read() {
@@ -303,7 +305,7 @@ func (p *parser) addWords(quoted bool) {
 }
 
 // terms returns every term of a piece, the likeliest first.
-func (p *parser) terms(x piece) []string { return p.analyzer.queryTerms(x, p.text, p.lang) }
+func (p *parser) terms(x piece) []string { return p.analyzer.queryTerms(x, p.text, p.languages) }
 
 // addPhrase makes words and a phrase of the pieces.
 func (p *parser) addPhrase() {

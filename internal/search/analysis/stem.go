@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
@@ -29,6 +30,9 @@ const (
 	stemNorwegian
 	stemHungarian
 	stemRussian
+	stemItalian
+	stemPortuguese
+	stemDutch
 )
 
 // apply stems a lower-case NFKC word. A stemmer that fails on odd input leaves the word as it is.
@@ -59,6 +63,12 @@ func (s stemmer) apply(word string) (stem string) {
 		return hungarian.Stem(word, true)
 	case stemRussian:
 		return russian.Stem(word, true)
+	case stemItalian:
+		return stemItalianWord(word)
+	case stemPortuguese:
+		return stemPortugueseWord(word)
+	case stemDutch:
+		return stemDutchWord(word)
 	case stemNone:
 	}
 	return word
@@ -96,6 +106,12 @@ func languageOf(code string) language {
 		l.code, l.suffixes = "no", stemNorwegian
 	case "hu", "hun":
 		l.code, l.suffixes = "hu", stemHungarian
+	case "it", "ita":
+		l.code, l.suffixes = "it", stemItalian
+	case "pt", "por":
+		l.code, l.suffixes = "pt", stemPortuguese
+	case "nl", "nld", "dut":
+		l.code, l.suffixes = "nl", stemDutch
 	case "ru", "rus":
 		l.code, l.suffixes, l.script = "ru", stemRussian, scriptCyrillic
 	case "uk", "bg", "be", "mk", "sr", "kk", "ky", "mn", "tg":
@@ -123,17 +139,50 @@ func (l language) stemmer(written script) stemmer {
 	}
 }
 
-// queryStemmers returns every way in which documents that a query in this language may mean stem a word.
-func (l language) queryStemmers(written script) []stemmer {
-	switch {
-	case l.known:
-		return []stemmer{l.stemmer(written)}
-	case written == scriptLatin:
-		return []stemmer{stemEnglish, stemNone, stemGerman, stemFrench, stemSpanish, stemSwedish, stemNorwegian, stemHungarian}
-	case written == scriptCyrillic:
-		return []stemmer{stemRussian, stemNone}
+// audience is the languages of the documents that a query looks for; none means any.
+type audience []language
+
+func audienceOf(codes ...string) audience {
+	var all audience
+	known := false
+	for _, code := range codes {
+		l := languageOf(code)
+		known = known || l.known
+		if !slices.Contains(all, l) {
+			all = append(all, l)
+		}
 	}
-	return []stemmer{stemNone}
+	if !known {
+		return nil
+	}
+	return all
+}
+
+// stemmers returns every way in which the documents stem a word, the likeliest first.
+func (a audience) stemmers(written script) []stemmer {
+	var all []stemmer
+	switch written {
+	case scriptLatin:
+		all = []stemmer{
+			stemEnglish, stemNone, stemGerman, stemFrench, stemSpanish, stemSwedish, stemNorwegian, stemHungarian, stemItalian,
+			stemPortuguese, stemDutch,
+		}
+	case scriptCyrillic:
+		all = []stemmer{stemRussian, stemNone}
+	case scriptOther:
+		all = []stemmer{stemNone}
+	}
+	if len(a) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(s stemmer) bool {
+		return !slices.ContainsFunc(a, func(l language) bool { return l.stemmer(written) == s })
+	})
+}
+
+// has reports whether a language may be one of the documents'.
+func (a audience) has(code string) bool {
+	return len(a) == 0 || slices.ContainsFunc(a, func(l language) bool { return l.code == code })
 }
 
 // termCache remembers the terms of words seen before. It is a table of fixed size in which a new word displaces the old

@@ -2,14 +2,14 @@ package analysis
 
 import "strings"
 
-// stopWords tells for each word of a query, given in lower case without diacritics, whether it is a stop word. In an
-// unknown language the list that knows most of the words is used, so that "die" is a stop word in a German question and
+// stopWords tells for each word of a query, given in lower case without diacritics, whether it is a stop word. Where the
+// language is not known the list that knows most of the words is used, so that "die" is a stop word in a German question and
 // not in an English one; the earlier list wins a tie, and one word alone proves no language but the first.
-func stopWords(words []string, lang language) []bool {
+func stopWords(words []string, languages audience) []bool {
 	stops := make([]bool, len(words))
 	best, most := "", 0
 	for _, list := range stopLists() {
-		if lang.known && list.code != lang.code {
+		if !languages.has(list.code) {
 			continue
 		}
 		count := 0
@@ -18,7 +18,7 @@ func stopWords(words []string, lang language) []bool {
 				count++
 			}
 		}
-		if !lang.known && list.code != "en" && count < 2 {
+		if len(languages) != 1 && list.code != "en" && count < 2 {
 			continue
 		}
 		if count > most {
