@@ -3,31 +3,45 @@ package wire
 import (
 	"fmt"
 
+	"magpie/internal/config"
 	"magpie/internal/embed"
 	"magpie/internal/llm"
 	"magpie/internal/rerank"
 )
 
-// models connects to the configured models: those that embed, which become
-// a.Models, and those that chat.
-func (a *App) models() (*llm.Models, error) {
-	c := a.Config
+// Embedders connects to the configured embedding models, the default first. The
+// builtin one is always there. close ends the connections.
+func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err error) {
 	embedders := []embed.Embedder{}
+	closeAll = func() {}
 	if c.EmbeddingBaseURL != "" {
 		remote, err := embed.NewOpenAI(embed.OpenAIConfig{
 			BaseURL: c.EmbeddingBaseURL, Key: c.EmbeddingAPIKey.Reveal(), Model: c.EmbeddingModel, Dimensions: c.EmbeddingDimensions,
 			QueryPrefix: c.EmbeddingQueryPrefix, PassagePrefix: c.EmbeddingPassagePrefix,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
+			return nil, nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
 		}
-		a.closers = append(a.closers, func() error { remote.Close(); return nil })
+		closeAll = remote.Close
 		embedders = append(embedders, remote)
 	}
-	var err error
-	if a.Models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
-		return nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
+	if models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
+		closeAll()
+		return nil, nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
 	}
+	return models, closeAll, nil
+}
+
+// models connects to the configured models: those that embed, which become
+// a.Models, and those that chat.
+func (a *App) models() (*llm.Models, error) {
+	c := a.Config
+	embedders, closeAll, err := Embedders(c)
+	if err != nil {
+		return nil, err
+	}
+	a.Models = embedders
+	a.closers = append(a.closers, func() error { closeAll(); return nil })
 	chats := []llm.ChatModel{}
 	if c.LLMBaseURL != "" {
 		tokens := llm.NewTokenCounter()

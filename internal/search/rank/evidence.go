@@ -30,22 +30,18 @@ type QueryEvidence struct {
 	Certain  float64  // log-odds that the first passage answers
 }
 
-// The weights of the order, in units of the best passage's lexical score.
-const (
-	weightRise      = 0.05
-	weightProximity = 0.10
-	weightTitle     = 0.15
-	weightHeading   = 0.10
-	weightExact     = 0.30 // question and title, or heading, are the same: the passage is what was asked for
-	weightStart     = 0.02 // with the title: the page's beginning before its other passages
-	weightFresh     = 0.01 // tells versions of the same text apart
-)
+// weightFresh tells versions of the same text apart.
+const weightFresh = 0.01
+
+// exact tells that question and title, or heading, are the same: the passage
+// is what was asked for.
+func (e *Evidence) exact() bool { return e.Title == 1 || e.Heading == 1 }
 
 // order is the sum by which passages of one search are ordered.
 func (e *Evidence) order() float64 {
-	x := e.Feedback + weightRise*e.Rise + weightProximity*e.Proximity + weightTitle*e.Title + weightHeading*e.Heading +
-		weightFresh*e.Fresh
-	if e.Title == 1 || e.Heading == 1 {
+	x := weightRelative*e.Relative + weightFeedback*e.Feedback + weightRise*e.Rise + weightProximity*e.Proximity +
+		weightTitle*e.Title + weightHeading*e.Heading + weightFresh*e.Fresh
+	if e.exact() {
 		x += weightExact
 	}
 	if e.Start {

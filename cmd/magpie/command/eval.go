@@ -1,0 +1,120 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"magpie/cmd/magpie/wire"
+	"magpie/internal/embed"
+	"magpie/internal/eval"
+	"magpie/internal/search/analysis"
+)
+
+type evalCommand struct {
+	Sets  []string `name:"set" required:"" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
+	Modes []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
+	File  string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
+	Model string   `help:"The embedding model; the installation's default when left out."`
+}
+
+// evaluated is a line of the result.
+type evaluated struct {
+	Set       string  `json:"set"`
+	Mode      string  `json:"mode"`
+	NDCG10    float64 `json:"ndcg@10"`
+	Recall100 float64 `json:"recall@100"`
+	MRR10     float64 `json:"mrr@10"`
+	Questions int     `json:"questions"`
+}
+
+// Run measures search quality on judged sets, in memory: no server is needed.
+func (c *evalCommand) Run(r *runtime) error {
+	var modes []eval.Mode
+	for _, m := range eval.Modes() {
+		if len(c.Modes) == 0 || slices.Contains(c.Modes, m.Name) {
+			modes = append(modes, m)
+		}
+	}
+	written := modes[len(modes)-1].Name // hybrid comes last
+	if c.File != "" && len(c.Sets) > 1 {
+		return errors.New("--run writes the ranking of one set: give one --set")
+	}
+	settings, err := r.settings(nil)
+	if err != nil {
+		return err
+	}
+	models, closeModels, err := wire.Embedders(settings)
+	if err != nil {
+		return err
+	}
+	defer closeModels()
+	embedder := models.Default()
+	if c.Model != "" {
+		var known bool
+		if embedder, known = models.Lookup(c.Model); !known {
+			return fmt.Errorf("--model %s is not set up here; there are %s", c.Model, strings.Join(models.Names(), ", "))
+		}
+	}
+	var all []evaluated
+	for _, folder := range c.Sets {
+		lines, err := c.evaluate(r, folder, modes, written, embedder)
+		if err != nil {
+			return err
+		}
+		all = append(all, lines...)
+	}
+	if r.JSON {
+		out := json.NewEncoder(r.streams.Out)
+		out.SetIndent("", "  ")
+		return out.Encode(all)
+	}
+	return nil
+}
+
+func (c *evalCommand) evaluate(r *runtime, folder string, modes []eval.Mode, written string, e embed.Embedder) ([]evaluated, error) {
+	set, err := eval.Load(folder)
+	if err != nil {
+		return nil, err
+	}
+	evaluator, err := eval.NewEvaluator(r, set, analysis.New(), e)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", set.Name, err)
+	}
+	var lines []evaluated
+	for _, mode := range modes {
+		run, err := evaluator.Run(r, mode.Rank)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", set.Name, err)
+		}
+		f := evaluator.Figures(run)
+		lines = append(lines, evaluated{set.Name, mode.Name, f.NDCG10, f.Recall100, f.MRR10, f.Questions})
+		if !r.JSON {
+			to := r.streams.Out
+			if c.File == "-" {
+				to = r.streams.Err // the run has the output to itself
+			}
+			_, _ = fmt.Fprintf(to, "%s %s ndcg@10 %.4f recall@100 %.4f mrr@10 %.4f\n", set.Name, mode.Name, f.NDCG10, f.Recall100, f.MRR10)
+		}
+		if c.File != "" && mode.Name == written {
+			if err := c.write(r, run, set, mode.Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return lines, nil
+}
+
+func (c *evalCommand) write(r *runtime, run eval.Run, set *eval.Set, tag string) error {
+	if c.File == "-" {
+		return run.Write(r.streams.Out, set, tag)
+	}
+	file, err := os.Create(c.File)
+	if err != nil {
+		return fmt.Errorf("--run: %w", err)
+	}
+	return errors.Join(run.Write(file, set, tag), file.Close())
+}

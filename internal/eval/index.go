@@ -1,0 +1,133 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/embed"
+	"magpie/internal/gid"
+	"magpie/internal/index"
+	"magpie/internal/ingest"
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/ingest/document"
+	"magpie/internal/search/analysis"
+	"magpie/internal/search/rank"
+	"magpie/internal/search/resident"
+)
+
+// Index is a collection in memory, made of documents as the service makes it of
+// files: cut, embedded and analyzed by the same code.
+type Index struct {
+	analyzer *analysis.Analyzer
+	embedder embed.Embedder
+	ranker   *rank.Ranker
+	change   *resident.Change
+	snapshot *resident.Snapshot
+	ids      map[uuid.UUID]string
+	passages int
+}
+
+// NewIndex makes an empty Index. Documents are added, then it is searched.
+func NewIndex(a *analysis.Analyzer, e embed.Embedder) (*Index, error) {
+	x := &Index{analyzer: a, embedder: e, ranker: rank.New(a), ids: make(map[uuid.UUID]string)}
+	x.change = resident.New(resident.Options{}).Change()
+	if err := x.change.Begin(index.Position{Generation: 1, Change: 1}, e.Model(), true); err != nil {
+		return nil, fmt.Errorf("make an index: %w", err)
+	}
+	return x, nil
+}
+
+// Add indexes a document under an id of the caller's. A document without text
+// is left out.
+func (x *Index) Add(ctx context.Context, id string, d *document.Document) error {
+	text, spans := d.Render()
+	passages := chunk.SplitText(d, text, spans, chunk.Options{})
+	if len(passages) == 0 {
+		return nil
+	}
+	texts := make([]string, len(passages))
+	for i := range passages {
+		texts[i] = ingest.EmbeddingInput(d.Title, &passages[i])
+	}
+	vectors, err := x.embedder.Embed(ctx, texts, embed.Passage)
+	if err != nil {
+		return fmt.Errorf("index %s: %w", id, err)
+	}
+	r := &index.Record{
+		Connector: gid.New(gid.Connector), Collection: gid.New(gid.Collection), Document: gid.New(gid.Document),
+		SourceID: "-" + shorten(id), Path: shorten(id), Title: d.Title, Section: d.Section, Version: d.Version,
+		Language: d.Language, DocType: d.DocType, Tags: d.Tags, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt,
+		Text: text, Passages: passages, Vectors: vectors, Model: x.embedder.Model(),
+	}
+	entry, err := index.Preview(x.analyzer, r)
+	if err != nil {
+		return fmt.Errorf("index %s: %w", id, err)
+	}
+	if err := x.change.Entry(entry); err != nil {
+		return fmt.Errorf("index %s: %w", id, err)
+	}
+	x.ids[entry.Document] = id
+	x.passages += len(passages)
+	return nil
+}
+
+// shorten keeps ids within what a source id may have.
+func shorten(id string) string { return id[:min(len(id), 1000)] }
+
+// Passages is how many passages have been added.
+func (x *Index) Passages() int { return x.passages }
+
+// Search ranks the passages for a question. The language narrows to documents
+// in it; "" does not.
+func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language string, least float64) (*rank.Result, error) {
+	if x.snapshot == nil {
+		var err error
+		if x.snapshot, err = x.change.Commit(); err != nil {
+			return nil, fmt.Errorf("finish the index: %w", err)
+		}
+	}
+	vectors, err := x.embedder.Embed(ctx, []string{text}, embed.Query)
+	if err != nil {
+		return nil, fmt.Errorf("embed the question: %w", err)
+	}
+	if len(vectors) != 1 {
+		return nil, errors.New("embed the question: no vector")
+	}
+	question := rank.NewQuestion(x.analyzer, text, language, false)
+	filter := &rank.Filter{Language: language}
+	question.Restrict(filter)
+	parts := []rank.Part{{Source: x.snapshot.View(filter), Vector: vectors[0]}}
+	return x.ranker.Search(ctx, parts, question, rank.Options{Mode: mode, Least: least})
+}
+
+// Document is the id under which a result's document was added.
+func (x *Index) Document(r *rank.Ranked) string { return x.ids[r.Document] }
+
+// Documents are the documents of a result, each once, best first.
+func (x *Index) Documents(r *rank.Result) []string {
+	seen := make(map[uuid.UUID]bool)
+	var out []string
+	for i := range r.Ranked {
+		if d := r.Ranked[i].Document; !seen[d] {
+			seen[d] = true
+			out = append(out, x.ids[d])
+		}
+	}
+	return out
+}
+
+// plain makes a document of a title and a text whose paragraphs are parted by
+// empty lines.
+func plain(title, text, language string) *document.Document {
+	d := &document.Document{Title: title, Language: language, Format: "text", DocType: "text"}
+	for _, paragraph := range strings.Split(text, "\n\n") {
+		if strings.TrimSpace(paragraph) != "" {
+			d.Blocks = append(d.Blocks, document.Block{Kind: document.Paragraph, Text: paragraph})
+		}
+	}
+	return d
+}

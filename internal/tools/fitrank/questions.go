@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"magpie/internal/embed"
+	"magpie/internal/eval"
+	"magpie/internal/ingest/document"
+	"magpie/internal/ingest/parse"
+	"magpie/internal/search/analysis"
+)
+
+// kind is a way to make a question.
+type kind string
+
+const (
+	sentence    kind = "sentence"    // a sentence that was taken out of its passage
+	half        kind = "half"        // half of the words of such a sentence
+	description kind = "description" // what a page says of itself
+	heading     kind = "heading"     // title and headings of a passage, in an index without headings
+)
+
+func kinds() []kind { return []kind{sentence, half, description, heading} }
+
+// question has one document that answers it.
+type question struct {
+	text, language, document string
+}
+
+// product is the documentation of one product in one version and language.
+type product struct {
+	name      string
+	folder    string
+	language  string
+	documents []*document.Document
+	paths     []string
+	without   []*document.Document // the documents less the sentences that became questions
+	questions map[kind][]question
+}
+
+// other is the next documentation of another product in the same language, nil
+// when there is none.
+func (p *product) other(later, all []*product) *product {
+	for _, o := range slices.Concat(later, all) {
+		if o.folder != p.folder && o.language == p.language {
+			return o
+		}
+	}
+	return nil
+}
+
+// read parses the documentation. Of products that are there in several versions
+// the newest is taken.
+func read(ctx context.Context, corpora string, most int) ([]*product, error) {
+	var all []*product
+	for _, w := range []struct{ folder, version, language string }{
+		{"helm-docs", "4", "en"}, {"etcd-docs", "v3.6", "en"}, {"cockroachdb-docs", "v25.4", "en"},
+		{"helm-docs", "3", "de"}, {"helm-docs", "3", "fr"}, {"helm-docs", "3", "zh"}, {"helm-docs", "3", "ja"},
+	} {
+		p, err := readProduct(ctx, filepath.Join(corpora, w.folder), w.version, w.language)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.documents) == 0 {
+			return nil, fmt.Errorf("%s has no documents of version %s in %s", w.folder, w.version, w.language)
+		}
+		p.ask(most)
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func readProduct(ctx context.Context, folder, version, language string) (*product, error) {
+	file, err := os.Open(filepath.Join(folder, "manifest.csv"))
+	if err != nil {
+		return nil, fmt.Errorf("the corpora are not there: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	p := &product{name: filepath.Base(folder) + " " + language, folder: folder, language: language, questions: make(map[kind][]question)}
+	parser := parse.New(parse.Options{})
+	defer func() { _ = parser.Close() }()
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	for _, row := range rows[1:] {
+		if strings.TrimPrefix(row[column("version")], "v") != strings.TrimPrefix(version, "v") || row[column("language")] != language {
+			continue
+		}
+		path := row[column("path")]
+		content, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(path)))
+		if err != nil {
+			return nil, err
+		}
+		d, err := parser.Parse(ctx, parse.Input{Name: path, Content: content, Language: language})
+		if err != nil {
+			continue // pages without text
+		}
+		p.documents, p.paths = append(p.documents, d), append(p.paths, path)
+	}
+	return p, nil
+}
+
+var (
+	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
+	markup      = regexp.MustCompile("[`*_]|\\]\\([^)]*\\)|\\[|\\{[^}]*\\}|<[^>]*>")
+)
+
+// ask makes the questions. Everything random depends on the text alone.
+func (p *product) ask(most int) {
+	for i, d := range p.documents {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(p.paths[i]))
+		random := rand.New(rand.NewPCG(h.Sum64(), 7)) //nolint:gosec // not a secret
+		p.askSentence(i, d, random)
+		if text, _ := d.Metadata["description"].(string); words(text) >= 4 {
+			p.add(description, text, i)
+		}
+		for _, b := range d.Blocks {
+			if b.Kind == document.Heading && words(b.Text) >= 2 && random.IntN(4) == 0 {
+				p.add(heading, clean(b.Text), i)
+			}
+		}
+	}
+	for k, all := range p.questions {
+		random := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // not a secret
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		p.questions[k] = all[:min(len(all), most)]
+	}
+}
+
+func (p *product) add(k kind, text string, at int) {
+	p.questions[k] = append(p.questions[k], question{text: text, language: p.language, document: p.paths[at]})
+}
+
+// askSentence takes one or two sentences out of a document.
+func (p *product) askSentence(at int, d *document.Document, random *rand.Rand) {
+	less := *d
+	less.Blocks = slices.Clone(d.Blocks)
+	var places []int
+	for i, b := range d.Blocks {
+		if b.Kind == document.Paragraph && len(sentences(b.Text)) >= 3 {
+			places = append(places, i)
+		}
+	}
+	random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	for _, place := range places[:min(len(places), 3)] {
+		all := sentences(d.Blocks[place].Text)
+		taken := all[random.IntN(len(all))]
+		text := clean(taken)
+		if n := words(text); n < 6 || n > 40 {
+			continue
+		}
+		less.Blocks[place].Text = strings.Replace(d.Blocks[place].Text, taken, "", 1)
+		p.add(sentence, text, at)
+		if some := thin(text, random); words(some) >= 3 {
+			p.add(half, some, at)
+		}
+	}
+	p.without = append(p.without, &less)
+}
+
+func sentences(text string) []string {
+	var out []string
+	from := 0
+	for _, at := range sentenceEnd.FindAllStringIndex(text, -1) {
+		out = append(out, text[from:at[1]])
+		from = at[1]
+	}
+	if from < len(text) {
+		out = append(out, text[from:])
+	}
+	return out
+}
+
+func clean(text string) string {
+	return strings.Join(strings.Fields(markup.ReplaceAllString(text, " ")), " ")
+}
+
+// words counts words; of scripts that are written without spaces two
+// characters are one.
+func words(text string) int {
+	wide := 0
+	for _, r := range text {
+		if r >= 0x2E80 {
+			wide++
+		}
+	}
+	return len(strings.Fields(text)) + wide/2
+}
+
+// thin keeps about half of the words.
+func thin(text string, random *rand.Rand) string {
+	fields := strings.Fields(text)
+	if len(fields) < 4 { // written without spaces: a stretch of it
+		r := []rune(text)
+		n := len(r) / 2
+		from := random.IntN(len(r) - n + 1)
+		return string(r[from : from+n])
+	}
+	kept := fields[:0:0]
+	for _, f := range fields {
+		if random.IntN(2) == 0 {
+			kept = append(kept, f)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// index makes the index that questions of a kind are put to.
+func (p *product) index(ctx context.Context, a *analysis.Analyzer, e embed.Embedder, k kind) (*eval.Index, error) {
+	x, err := eval.NewIndex(a, e)
+	if err != nil {
+		return nil, err
+	}
+	documents := p.documents
+	switch k {
+	case sentence, half:
+		documents = p.without
+	case heading:
+		documents = make([]*document.Document, len(p.documents))
+		for i, d := range p.documents {
+			bare := *d
+			bare.Blocks = slices.DeleteFunc(slices.Clone(d.Blocks), func(b document.Block) bool { return b.Kind == document.Heading })
+			documents[i] = &bare
+		}
+	case description:
+	}
+	for i, d := range documents {
+		if err := x.Add(ctx, p.paths[i], d); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
