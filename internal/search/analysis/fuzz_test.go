@@ -2,6 +2,7 @@ package analysis_test
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -59,6 +60,73 @@ func FuzzAnalyzer(f *testing.F) {
 			t.Fatalf("snippet %q is no part of %q", snippet, text)
 		}
 	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`how to "restore the backup" -incremental -"point in time" kv.range`, "“a b” „c d“ «e» 「数据库」 -−5 --dry-run -n -Dx=y", `-"`, `"" " -" "-a`,
+		"-数据 猫 ﾊﾞｯｸ\u200b\u200e ที่นี่ \"装Helm客\"", "a\xff\"b\xc3\" -\xe2\x80", "C++ -C# v1.2.3 l'eau O'Neil’s \"GitHub Actions\"",
+	} {
+		f.Add(seed, "en", "")
+		f.Add(seed, "", "und")
+		f.Add(seed, "zh", "de")
+	}
+	analyzer := analysis.New()
+	f.Fuzz(func(t *testing.T, text, language, other string) {
+		q := analyzer.Parse(text, language, other)
+		if len(q.Words) == 0 && len(analyzer.Words(text, language)) > 0 {
+			t.Fatalf("query %q was emptied", text)
+		}
+		last := analysis.QueryWord{}
+		quoted := false
+		for _, w := range q.Words {
+			if len(w.Terms) == 0 || w.Start < 0 || w.End <= w.Start || w.End > len(text) {
+				t.Fatalf("word %+v of %q", w, text)
+			}
+			if w.Position < last.Position || w.Position > last.Position+len(text) {
+				t.Fatalf("word %+v after %+v", w, last)
+			}
+			for i, term := range w.Terms {
+				if term == "" || !utf8.ValidString(term) || slices.Contains(w.Terms[:i], term) {
+					t.Fatalf("terms %q of %q", w.Terms, text)
+				}
+			}
+			quoted = quoted || w.Quoted
+			last = w
+		}
+		if len(q.Phrases) > 0 && !quoted {
+			t.Fatalf("a phrase without a quoted word: %q", text)
+		}
+		if len(q.Words) > analysis.MaxQueryWords || len(q.Phrases) > analysis.MaxPhrases || len(q.Excluded) > analysis.MaxPhrases {
+			t.Fatalf("%d words, %d phrases, %d exclusions", len(q.Words), len(q.Phrases), len(q.Excluded))
+		}
+		for _, phrase := range append(slices.Clone(q.Phrases), q.Excluded...) {
+			if len(phrase) == 0 || len(phrase) > analysis.MaxPhraseWords {
+				t.Fatalf("a phrase of %d places", len(phrase))
+			}
+			for _, place := range phrase {
+				if len(place) == 0 || slices.Contains(place, "") {
+					t.Fatalf("place %q of %q", place, text)
+				}
+			}
+		}
+		if !utf8.ValidString(q.Prefix) || q.Prefix != "" && len(q.Words) == 0 {
+			t.Fatalf("prefix %q of %q", q.Prefix, text)
+		}
+		for _, phrase := range q.Phrases {
+			if len(phrase) < analysis.MaxPhraseWords && !follows(analyzer.Tokens(text, language), phrase) {
+				t.Fatalf("%q lacks its own phrase %q", text, phrase)
+			}
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	analyzer := analysis.New()
+	b.ReportAllocs()
+	for b.Loop() {
+		analyzer.Parse(`how do I restore "a full backup" of kv.rangefeed.enabled clusters -incremental`)
+	}
 }
 
 func BenchmarkTokens(b *testing.B) {

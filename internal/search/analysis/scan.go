@@ -86,6 +86,9 @@ func classify(r rune) class {
 		}
 		return classOther
 	}
+	if 0x4E00 <= r && r <= 0x9FFF || 0xAC00 <= r && r <= 0xD7A3 || 0x30A1 <= r && r <= 0x30FA || 0x3041 <= r && r <= 0x3096 {
+		return classPair // most Han, Hangul and kana, without looking through tables
+	}
 	switch r {
 	case utf8.RuneError:
 		return classOther
