@@ -162,10 +162,10 @@ const MaxBody = 31
 // up before they are damped. Only the body is normalised by length; titles and
 // headings are short.
 const (
-	K1 = 1.2
+	K1 = 1.6
 	B  = 0.75
 
-	WeightTitle   = 2.0
+	WeightTitle   = 3.0
 	WeightHeading = 2.0
 	WeightPath    = 1.0
 )
