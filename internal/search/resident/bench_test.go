@@ -1,0 +1,177 @@
+package resident_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/search/analysis"
+	"magpie/internal/search/rank"
+	"magpie/internal/search/resident"
+)
+
+const benchmarkPassages = 100_000
+
+// large are indexes of benchmarkPassages passages by the length of vectors.
+var large = struct {
+	sync.Mutex
+	made map[int]*resident.Index
+}{made: map[int]*resident.Index{}}
+
+func largeIndex(b *testing.B, length int) *resident.Index {
+	b.Helper()
+	entries := needCorpora(b)
+	large.Lock()
+	defer large.Unlock()
+	if x := large.made[length]; x != nil {
+		return x
+	}
+	x := resident.New(resident.Options{})
+	c := x.Change()
+	if err := c.Begin(index.Position{Generation: 1, Change: 1}, "model", true); err != nil {
+		b.Fatal(err)
+	}
+	for e := range many(entries, benchmarkPassages, length) {
+		if err := c.Entry(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := c.Commit(); err != nil {
+		b.Fatal(err)
+	}
+	large.made[length] = x
+	return x
+}
+
+// BenchmarkLoad reports what 100,000 passages cost to load and to keep.
+func BenchmarkLoad(b *testing.B) {
+	entries := slices.Collect(many(needCorpora(b), benchmarkPassages, 384))
+	passages := 0
+	for _, e := range entries {
+		passages += len(e.Passages)
+	}
+	var bytes int64
+	for b.Loop() {
+		x := resident.New(resident.Options{})
+		c := x.Change()
+		if err := c.Begin(index.Position{Generation: 1, Change: 1}, "model", true); err != nil {
+			b.Fatal(err)
+		}
+		for _, e := range entries {
+			if err := c.Entry(e); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := c.Commit(); err != nil {
+			b.Fatal(err)
+		}
+		bytes = x.Bytes()
+	}
+	b.ReportMetric(float64(bytes)/float64(passages), "bytes/passage")
+	b.ReportMetric(float64(passages*b.N)/b.Elapsed().Seconds(), "passages/s")
+}
+
+// questions are searched for in the corpora.
+var questions = []string{
+	"how to install a chart from a local folder",
+	"etcd cluster disaster recovery snapshot restore",
+	"changefeed kafka sink configuration options",
+	"template functions quote default values",
+	"what is the default port for client requests",
+	"backup schedule incremental cloud storage",
+	"role based access control user permissions",
+	"Abhängigkeiten eines Charts verwalten",
+	"upgrade downgrade version rolling",
+	"transaction retry error serializable isolation",
+}
+
+// requests are what the questions become: each word weighted alike.
+func requests(b *testing.B, s *resident.Snapshot, length, most int) []*rank.Request {
+	b.Helper()
+	analyzer, model := analysis.New(), embed.NewBuiltin()
+	vectors, err := model.Embed(b.Context(), questions, embed.Query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := s.Statistics()
+	var out []*rank.Request
+	for i, q := range questions {
+		r := &rank.Request{
+			AverageBody: float64(n.BodyWords) / float64(n.Passages), Best: 1000, Nearest: 1000,
+		}
+		r.Vector = moved(newWorld(1, 1, 1).Rand, vectors[i], length, 0)
+		for _, w := range analyzer.Words(q, "en") {
+			if len(r.Words) < most {
+				r.Words = append(r.Words, rank.Word{Terms: w.Terms, Weight: 1})
+			}
+		}
+		r.Report = len(r.Words)
+		out = append(out, r)
+	}
+	return out
+}
+
+func BenchmarkCandidates(b *testing.B) {
+	for _, length := range []int{256, 384} {
+		for _, c := range []struct {
+			name   string
+			filter *rank.Filter
+			change func(*rank.Request)
+		}{
+			{"all", nil, func(*rank.Request) {}},
+			{"5percent", &rank.Filter{Version: "v3.5"}, func(*rank.Request) {}},
+			{"words", nil, func(r *rank.Request) { r.Vector, r.Nearest = nil, 0 }},
+			{"nohits", nil, func(r *rank.Request) { r.Vector, r.Nearest, r.Report = nil, 0, 0 }},
+			{"vectors", nil, func(r *rank.Request) { r.Words, r.Report = nil, 0 }},
+		} {
+			b.Run(fmt.Sprintf("%d/%s", length, c.name), func(b *testing.B) {
+				s := largeIndex(b, length).Snapshot()
+				list := requests(b, s, length, 5)
+				for _, r := range list {
+					c.change(r)
+				}
+				share := 0
+				measure(b, func(i int) {
+					found, err := s.View(c.filter).Candidates(b.Context(), list[i%len(list)])
+					if err != nil {
+						b.Fatal(err)
+					}
+					share += len(found)
+				})
+				b.ReportMetric(float64(share)/float64(b.N), "candidates")
+			})
+		}
+	}
+}
+
+func BenchmarkComplete(b *testing.B) {
+	s := largeIndex(b, 384).Snapshot()
+	measure(b, func(i int) {
+		if _, err := s.View(nil).Complete(b.Context(), []string{"c", "in", "clu", "ba", "s"}[i%5], 30); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// measure reports the median and the 99th percentile of what f takes.
+func measure(b *testing.B, f func(i int)) {
+	b.Helper()
+	runtime.GC()
+	var took []time.Duration
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		from := time.Now()
+		f(i)
+		took = append(took, time.Since(from))
+		i++
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}

@@ -1,0 +1,413 @@
+package resident_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/index"
+	"magpie/internal/search/resident"
+	"magpie/internal/viewer"
+)
+
+// feed is a store of collections, all of them of documents with one passage.
+type feed struct {
+	mutex  sync.Mutex
+	states map[uuid.UUID]*index.State
+	gone   map[uuid.UUID][]uuid.UUID
+	err    error
+	gate   map[uuid.UUID]chan struct{} // a reading of the collection waits for it
+	calls  int
+	after  []index.Position
+}
+
+func newFeed() *feed {
+	return &feed{states: map[uuid.UUID]*index.State{}, gate: map[uuid.UUID]chan struct{}{}}
+}
+
+func (f *feed) add(seed byte, passages int64) index.State {
+	id := uuid.UUID{seed}
+	f.states[id] = &index.State{Collection: id, Position: index.Position{Generation: 1, Change: 1}, Required: 1, Model: "m", Passages: passages}
+	return *f.states[id]
+}
+
+// change changes the collection and returns its state.
+func (f *feed) change(id uuid.UUID, change func(*index.State)) index.State {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	change(f.states[id])
+	return *f.states[id]
+}
+
+func (f *feed) Changes(ctx context.Context, scope viewer.Scope, collection uuid.UUID, after index.Position, r index.ChangeReader) error {
+	ids, all := scope.Collections()
+	if all || len(ids) != 1 || ids[0] != collection {
+		return errors.New("the scope is too wide")
+	}
+	f.mutex.Lock()
+	f.calls++
+	f.after = append(f.after, after)
+	gate, err := f.gate[collection], f.err
+	f.mutex.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.mutex.Lock()
+	state := *f.states[collection]
+	f.mutex.Unlock()
+	if err := r.Begin(state.Position, state.Model, after.Generation != state.Generation); err != nil {
+		return err
+	}
+	for i := range state.Passages {
+		id := uuid.UUID{15: byte(i), 14: byte(i >> 8)}
+		p := index.EntryPassage{ID: id, Lexemes: lexemesOf([]occurrence{{"word", 1024}, {"other", 1025}})}
+		if err := r.Entry(&index.Entry{Document: id, Live: true, Passages: []index.EntryPassage{p}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *feed) count() int {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.calls
+}
+
+func (f *feed) hold(id uuid.UUID) chan struct{} {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	gate := make(chan struct{})
+	f.gate[id] = gate
+	return gate
+}
+
+func (f *feed) fail(err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.err = err
+}
+
+func everything(t *testing.T) viewer.Scope {
+	t.Helper()
+	s, err := viewer.System(uuid.UUID{9}).Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bubble runs f with a fake clock and a cache that is closed at its end.
+func bubble(t *testing.T, opt resident.CacheOptions, f func(t *testing.T, feed *feed, c *resident.Cache, scope viewer.Scope)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := newFeed()
+		c := resident.NewCache(source, opt)
+		defer c.Close()
+		f(t, source, c, everything(t))
+	})
+}
+
+func TestConcurrentCallersShareALoad(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		gate := f.hold(state.Collection)
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				s, err := c.Snapshot(t.Context(), scope, state)
+				if err != nil || s.Position != state.Position || s.Statistics().Passages != 3 || s.Model() != "m" {
+					t.Errorf("Snapshot = %+v, %v", s, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(gate)
+		group.Wait()
+		if n := f.count(); n != 1 {
+			t.Errorf("%d loads", n)
+		}
+		if got := c.Stats(); got.Loads != 1 || got.Collections != 1 || got.Passages != 3 || got.Bytes == 0 {
+			t.Errorf("Stats = %+v", got)
+		}
+	})
+}
+
+func TestPatienceEndsAndTheLoadGoesOn(t *testing.T) {
+	bubble(t, resident.CacheOptions{Patience: 50 * time.Millisecond}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		gate := f.hold(state.Collection)
+		from := time.Now()
+		if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrLoading) || time.Since(from) != 50*time.Millisecond {
+			t.Fatalf("Snapshot = %v after %v", err, time.Since(from))
+		}
+		close(gate)
+		synctest.Wait()
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil || f.count() != 1 {
+			t.Errorf("Snapshot = %v, %d loads", err, f.count())
+		}
+	})
+}
+
+func TestACancelledCallerLeavesTheLoadAlone(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		gate := f.hold(state.Collection)
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error)
+		go func() {
+			_, err := c.Snapshot(ctx, scope, state)
+			failed <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("Snapshot = %v", err)
+		}
+		close(gate)
+		synctest.Wait()
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil || f.count() != 1 {
+			t.Errorf("Snapshot = %v, %d loads", err, f.count())
+		}
+	})
+}
+
+func TestWhatIsRequiredIsWaitedForAndTheRestCaughtUpBehind(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 1)
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Second)
+		// A fenced write: nothing new is required.
+		state = f.change(state.Collection, func(s *index.State) { s.Change, s.Passages = 2, 2 })
+		gate := f.hold(state.Collection)
+		s, err := c.Snapshot(t.Context(), scope, state)
+		if err != nil || s.Change != 1 {
+			t.Fatalf("Snapshot = %+v, %v", s, err)
+		}
+		// More calls start no more catch-ups.
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := f.count(); n != 2 {
+			t.Errorf("%d readings", n)
+		}
+		close(gate)
+		synctest.Wait()
+		if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Change != 2 || s.Statistics().Passages != 2 {
+			t.Errorf("Snapshot = %+v, %v", s, err)
+		}
+		// A plain write: it is required, and read right away.
+		state = f.change(state.Collection, func(s *index.State) { s.Change, s.Required, s.Passages = 3, 3, 3 })
+		if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Change != 3 || s.Statistics().Passages != 3 {
+			t.Errorf("Snapshot = %+v, %v", s, err)
+		}
+		if got := c.Stats(); got.Loads != 1 || got.CatchUps != 2 {
+			t.Errorf("Stats = %+v", got)
+		}
+	})
+}
+
+func TestARunningReadingThatEndsTooEarlyIsFollowedByAnother(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 1)
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
+			t.Fatal(err)
+		}
+		gate := f.hold(state.Collection)
+		second := f.change(state.Collection, func(s *index.State) { s.Change, s.Required = 2, 2 })
+		third := second
+		third.Change, third.Required = 3, 3
+		var group sync.WaitGroup
+		group.Go(func() {
+			if s, err := c.Snapshot(t.Context(), scope, second); err != nil || s.Change < 2 {
+				t.Errorf("second = %+v, %v", s, err)
+			}
+		})
+		synctest.Wait()
+		group.Go(func() {
+			// The store never gets as far as this caller says.
+			if s, err := c.Snapshot(t.Context(), scope, third); !errors.Is(err, resident.ErrLoading) {
+				t.Errorf("third = %+v, %v", s, err)
+			}
+		})
+		synctest.Wait()
+		close(gate)
+		group.Wait()
+		f.change(state.Collection, func(s *index.State) { s.Change, s.Required = 3, 3 })
+		if s, err := c.Snapshot(t.Context(), scope, third); err != nil || s.Change != 3 {
+			t.Errorf("third = %+v, %v", s, err)
+		}
+	})
+}
+
+func TestAnotherGenerationIsReadAnew(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		old := f.add(1, 5)
+		if _, err := c.Snapshot(t.Context(), scope, old); err != nil {
+			t.Fatal(err)
+		}
+		state := f.change(old.Collection, func(s *index.State) {
+			s.Generation, s.Change, s.Required, s.Model, s.Passages = 2, 7, 7, "n", 2
+		})
+		s, err := c.Snapshot(t.Context(), scope, state)
+		if err != nil || s.Model() != "n" || s.Statistics().Passages != 2 || s.Generation != 2 {
+			t.Errorf("Snapshot = %+v, %v", s, err)
+		}
+		if last := f.after[len(f.after)-1]; last != (index.Position{}) {
+			t.Errorf("it was read from %v on", last)
+		}
+		// Who still has the old state embeds with the old model.
+		if _, err := c.Snapshot(t.Context(), scope, old); !errors.Is(err, resident.ErrLoading) {
+			t.Errorf("Snapshot of the past = %v", err)
+		}
+	})
+}
+
+func TestAFailureIsToldAndTriedAgain(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		broken := errors.New("broken")
+		f.fail(broken)
+		if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, broken) {
+			t.Fatalf("Snapshot = %v", err)
+		}
+		f.fail(nil)
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
+			t.Errorf("Snapshot = %v", err)
+		}
+		// A failed catch-up leaves what is there.
+		<-time.After(time.Second)
+		f.fail(broken)
+		state.Change++
+		for range 2 {
+			if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
+				t.Errorf("Snapshot = %v", err)
+			}
+			synctest.Wait()
+		}
+		if got := c.Stats(); got.Failures != 2 {
+			t.Errorf("Stats = %+v", got)
+		}
+	})
+}
+
+func TestAnotherCollectionDoesNotWait(t *testing.T) {
+	bubble(t, resident.CacheOptions{Patience: time.Hour}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		slow, fast := f.add(1, 1), f.add(2, 1)
+		gate := f.hold(slow.Collection)
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := c.Snapshot(t.Context(), scope, slow); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if _, err := c.Snapshot(t.Context(), scope, fast); err != nil {
+			t.Error(err)
+		}
+		close(gate)
+		group.Wait()
+	})
+}
+
+func TestTheBudgetKeepsThoseUsedLast(t *testing.T) {
+	bubble(t, resident.CacheOptions{Budget: 25_000}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		states := []index.State{f.add(1, 20), f.add(2, 20), f.add(3, 20), f.add(4, 20)}
+		for _, i := range []int{0, 1, 0, 2, 0, 3, 0} {
+			if _, err := c.Snapshot(t.Context(), scope, states[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := c.Stats()
+		if got.Bytes > 25_000 || got.Loads != 4 || got.Evictions == 0 || int(got.Evictions)+got.Collections != 4 {
+			t.Errorf("Stats = %+v", got)
+		}
+		if _, err := c.Snapshot(t.Context(), scope, states[0]); err != nil || f.count() != 4 {
+			t.Errorf("the collection used most was read again: %d, %v", f.count(), err)
+		}
+	})
+}
+
+func TestACollectionTooLargeIsRefusedUntilItShrinks(t *testing.T) {
+	bubble(t, resident.CacheOptions{Budget: 100_000}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 5000)
+		if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrTooLarge) || f.count() != 0 {
+			t.Errorf("by its estimate: %v, %d readings", err, f.count())
+		}
+		state = f.change(state.Collection, func(s *index.State) { s.Passages = 990 })
+		for range 2 {
+			if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrTooLarge) || f.count() != 1 {
+				t.Errorf("by its size: %v, %d readings", err, f.count())
+			}
+		}
+		state = f.change(state.Collection, func(s *index.State) { s.Passages = 300 })
+		if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Bytes() > 100_000 {
+			t.Errorf("after it has shrunk: %v", err)
+		}
+	})
+}
+
+func TestACacheKnowsWhoMayAsk(t *testing.T) {
+	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
+			t.Fatal(err)
+		}
+		few, err := scope.Narrow(uuid.UUID{2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Snapshot(t.Context(), few, state); !errors.Is(err, viewer.ErrOutOfReach) {
+			t.Errorf("a scope without the collection: %v", err)
+		}
+		if _, err := c.Snapshot(t.Context(), viewer.Scope{}, state); !errors.Is(err, viewer.ErrNoScope) {
+			t.Errorf("no scope: %v", err)
+		}
+		// All collections of another workspace: what is loaded is not theirs,
+		// the store is asked, which knows.
+		stranger, err := viewer.System(uuid.UUID{8}).Scope()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := f.count()
+		if _, err := c.Snapshot(t.Context(), stranger, state); err != nil || f.count() != before+1 {
+			t.Errorf("another workspace: %v, %d readings", err, f.count()-before)
+		}
+	})
+}
+
+func TestCloseStopsWhatIsRead(t *testing.T) {
+	bubble(t, resident.CacheOptions{Patience: time.Hour}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		f.hold(state.Collection)
+		failed := make(chan error)
+		go func() {
+			_, err := c.Snapshot(t.Context(), scope, state)
+			failed <- err
+		}()
+		synctest.Wait()
+		c.Close()
+		if err := <-failed; !errors.Is(err, resident.ErrClosed) {
+			t.Errorf("Snapshot = %v", err)
+		}
+		if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrClosed) {
+			t.Errorf("Snapshot = %v", err)
+		}
+	})
+}
