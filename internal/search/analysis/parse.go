@@ -80,7 +80,7 @@ type Phrase [][]string
 //     A phrase may be one word, which is then required. Quotes around nothing mean nothing. Inflections match.
 //   - -word and -"two words" exclude; the minus stands at the start or after white space, and its word right after it.
 //     Everything else with a minus is an ordinary word: hyphens within words, a minus with space behind it, flags (--dry-run,
-//     the one-letter -n, -Dname=value) and numbers (-5, -0.5). To exclude a number or a letter write -"5".
+//     the one-letter -n, -Dname=value) and numbers, also with a unit of up to three letters (-5, -0.5, -48V). To exclude one write -"5".
 //   - A text of nothing but exclusions asks for their words, so that a query is never empty.
 //   - Compounds and words in camel case are words as a whole and in parts, see Tokens. In a phrase a compound stands for its
 //     parts in a row, so that "open-source" and "open source" are the same phrase; a word in camel case stands for itself.
@@ -186,7 +186,8 @@ func (p *parser) exclusion(i int) int {
 	return end
 }
 
-// isFlag reports whether text[start:end], which follows a minus, is a number or an option of a command.
+// isFlag reports whether text[start:end], which follows a minus, is a number or an option of a command. Where an exclusion
+// may have been meant all the same, not to exclude does the lesser harm.
 func (p *parser) isFlag(start, end int) bool {
 	word := p.text[start:end]
 	if len(word) == 1 && word[0] < utf8.RuneSelf {
@@ -195,18 +196,20 @@ func (p *parser) isFlag(start, end int) bool {
 	if end < len(p.text) && p.text[end] == '=' {
 		return true
 	}
-	digits, points := 0, 0
+	digits, points, unit := 0, 0, 0
 	for _, r := range word {
 		switch {
-		case unicode.IsDigit(r):
+		case unicode.IsDigit(r) && unit == 0:
 			digits++
 		case r == '.':
 			points++
+		case digits > 0 && unicode.IsLetter(r):
+			unit++
 		default:
 			return false
 		}
 	}
-	return digits > 0 && points <= 1
+	return digits > 0 && points <= 1 && unit <= 3
 }
 
 // closers returns the quotes that end what the quote r begins, none where r is no quote. Some are only taken for a

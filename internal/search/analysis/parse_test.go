@@ -76,6 +76,8 @@ func TestParseReadsPhrasesAndExclusions(t *testing.T) {
 		"flag with value":                {"java -Dfile.encoding=UTF-8 x", "java dfile.encoding dfile encoding utf-8 utf 8 x", "", "", "x"},
 		"negative number":                {"exit code -1", "exit code 1", "", "", "1"},
 		"negative fraction":              {"offset −0.5 s", "offset 0.5 0 5 s", "", "", "s"},
+		"negative number with unit":      {"rail at -48V and -3.5dB", "rail at 48v 48 and 3.5db 3 5db 5d", "", "", "3.5db"},
+		"a name with digits":             {"login -sha256 -2factor -10.0.0.1 -2024-01-01", "login", "", "sha256|2factor|10 0 0 1|2024 01 01", ""},
 		"excluded number":                {`errors -"404"`, "errors", "", "404", ""},
 		"unclosed exclusion":             {`backup -"point in`, "backup point in", "", "", "in"},
 		"only exclusions":                {`-cold -"hot backup"`, "cold hot backup", "", "", ""},
