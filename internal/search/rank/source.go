@@ -162,7 +162,7 @@ const MaxBody = 31
 // up before they are damped. Only the body is normalised by length; titles and
 // headings are short.
 const (
-	K1 = 1.6
+	K1 = 1.8
 	B  = 0.75
 
 	WeightTitle   = 3.0
