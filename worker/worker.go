@@ -21,10 +21,19 @@ type Syncer interface {
 	Sync(ctx context.Context, t tasks.Sync) error
 }
 
+// Reembedder changes the embedding models of collections (worker/reembed).
+type Reembedder interface {
+	// Wanted returns a task for each collection with work to do, out of
+	// PostgreSQL. One that is in the queue already may be among them.
+	Wanted(ctx context.Context) ([]tasks.Reembed, error)
+	// Reembed does a slice of it.
+	Reembed(ctx context.Context, t tasks.Reembed) error
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	Concurrency   int           // tasks worked on at once: 4
-	SweepEvery    time.Duration // how often abandoned jobs are looked for: 10 s
+	SweepEvery    time.Duration // how often abandoned jobs and changes of models are looked for: 10 s
 	Stale         time.Duration // age of a heartbeat at which a job is abandoned: 45 s
 	ScheduleEvery time.Duration // how often due schedules are looked for: 5 s
 	PollEvery     time.Duration // how often an empty queue is looked at: 200 ms
@@ -68,14 +77,15 @@ type Worker struct {
 	queue *tasks.Asynq
 	jobs  *syncjob.Jobs
 	sync  Syncer
+	embed Reembedder
 	opt   Options
 
 	running sync.WaitGroup // handlers, for which asynq does not always wait
 }
 
 // New makes a worker. The Redis client stays the caller's to close.
-func New(client redis.UniversalClient, jobs *syncjob.Jobs, s Syncer, o Options) *Worker {
-	return &Worker{redis: client, queue: tasks.NewAsynq(client), jobs: jobs, sync: s, opt: o.withDefaults()}
+func New(client redis.UniversalClient, jobs *syncjob.Jobs, s Syncer, r Reembedder, o Options) *Worker {
+	return &Worker{redis: client, queue: tasks.NewAsynq(client), jobs: jobs, sync: s, embed: r, opt: o.withDefaults()}
 }
 
 // Handles lists the types of tasks that the worker has a handler for.
@@ -89,6 +99,13 @@ func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 			}
 			return w.sync.Sync(ctx, t)
+		},
+		tasks.ReembedName: func(ctx context.Context, payload []byte) error {
+			t, err := tasks.DecodeReembed(payload)
+			if err != nil {
+				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+			}
+			return w.embed.Reembed(ctx, t)
 		},
 	}
 }
@@ -121,6 +138,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	var loops sync.WaitGroup
 	loops.Go(func() { every(ctx, w.opt.SweepEvery, w.sweep) })
+	loops.Go(func() { every(ctx, w.opt.SweepEvery, w.reembed) })
 	loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.schedule) })
 	if w.opt.Maintain != nil {
 		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
@@ -155,6 +173,20 @@ func retryDelay(n int, _ error, _ *asynq.Task) time.Duration {
 func (w *Worker) sweep(ctx context.Context) {
 	if _, err := w.jobs.Sweep(ctx, w.queue, w.opt.Stale); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "abandoned sync jobs could not be looked after; the next round will", "error", err)
+	}
+}
+
+// reembed puts the collections that need vectors into the queue, which holds
+// each once.
+func (w *Worker) reembed(ctx context.Context) {
+	wanted, err := w.embed.Wanted(ctx)
+	for _, t := range wanted {
+		if err = w.queue.Enqueue(ctx, t); err != nil {
+			break
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "changes of models could not be looked after; the next round will", "error", err)
 	}
 }
 

@@ -38,11 +38,25 @@ func (r *recorder) Sync(ctx context.Context, t tasks.Sync) error {
 	return nil
 }
 
+// reembedder wants one collection looked after and tells when it is.
+type reembedder struct {
+	wanted []tasks.Reembed
+	got    chan tasks.Reembed
+}
+
+func (r *reembedder) Wanted(context.Context) ([]tasks.Reembed, error) { return r.wanted, nil }
+
+func (r *reembedder) Reembed(_ context.Context, t tasks.Reembed) error {
+	r.got <- t
+	return nil
+}
+
 type fixture struct {
 	*testing.T
 	redis *redis.Client
 	queue *tasks.Asynq
 	sync  *recorder
+	embed *reembedder
 	w     *worker.Worker
 
 	upkeep chan struct{} // one for each call of Maintain
@@ -50,7 +64,9 @@ type fixture struct {
 
 func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	t.Helper()
-	f := &fixture{T: t, sync: &recorder{got: make(chan tasks.Sync, 16), do: do}}
+	f := &fixture{
+		T: t, sync: &recorder{got: make(chan tasks.Sync, 16), do: do}, embed: &reembedder{got: make(chan tasks.Reembed, 16)},
+	}
 	options, err := redis.ParseURL(testkit.Redis(t))
 	f.must(err)
 	f.redis = redis.NewClient(options)
@@ -65,7 +81,7 @@ func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	jobs := syncjob.New(db.Ent, f.queue, bus, time.Now)
 	t.Cleanup(jobs.Close)
 	f.upkeep = make(chan struct{}, 1)
-	f.w = worker.New(f.redis, jobs, f.sync, worker.Options{
+	f.w = worker.New(f.redis, jobs, f.sync, f.embed, worker.Options{
 		PollEvery: 10 * time.Millisecond, Log: log, MaintainEvery: time.Millisecond,
 		Maintain: func(context.Context) error {
 			select {
@@ -106,6 +122,18 @@ func TestEveryTaskHasAHandler(t *testing.T) {
 	if got := f.w.Handles(); !slices.Equal(got, tasks.Names()) {
 		t.Errorf("there are handlers for %v and tasks %v", got, tasks.Names())
 	}
+}
+
+func TestCollectionsThatNeedVectorsAreQueued(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	want := tasks.Reembed{Workspace: gid.New(gid.Workspace), Collection: gid.New(gid.Collection)}
+	f.embed.wanted = []tasks.Reembed{want, want}
+	stop := f.run()
+	if got := <-f.embed.got; got != want {
+		t.Errorf("the reembedder was asked for %v", got)
+	}
+	stop()
 }
 
 func TestTasksReachTheSyncer(t *testing.T) {

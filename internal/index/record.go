@@ -95,10 +95,14 @@ func (r *Record) check() error {
 	case len(r.Passages) > 0 && r.Model == "":
 		return fmt.Errorf("%w: the model of the vectors must be named", ErrRecord)
 	}
-	for i, v := range r.Vectors {
-		if len(v) == 0 || len(v) > maxDimensions || len(v) != len(r.Vectors[0]) {
+	return checkVectors(r.Vectors)
+}
+
+func checkVectors(vectors [][]float32) error {
+	for i, v := range vectors {
+		if len(v) == 0 || len(v) > maxDimensions || len(v) != len(vectors[0]) {
 			return fmt.Errorf("%w: vector %d has %d dimensions, the first has %d, allowed are 1 to %d",
-				ErrRecord, i, len(v), len(r.Vectors[0]), maxDimensions)
+				ErrRecord, i, len(v), len(vectors[0]), maxDimensions)
 		}
 		for _, x := range v {
 			if !(x >= -2 && x <= 2) { // also refuses NaN

@@ -107,12 +107,13 @@ type build struct {
 
 const buildMemory = "512MB" // of which a build takes what its vectors need
 
-// create builds the index unless a valid one for these dimensions is there.
+// create builds the index unless a valid one for the model and these dimensions is there.
 func (b *build) create(ctx context.Context, owner *pgx.Conn) error {
 	var current bool
 	err := owner.QueryRow(ctx, `select exists (
-			select from pg_indexes where indexname = $1 and strpos(indexdef, format('halfvec(%s)', $2::int)) > 0)`,
-		b.name, b.dimensions).Scan(&current)
+			select from pg_indexes where indexname = $1 and strpos(indexdef, format('halfvec(%s)', $2::int)) > 0
+				and strpos(indexdef, format('model = %L::text', $3::text)) > 0)`,
+		b.name, b.dimensions, b.model).Scan(&current)
 	if err != nil || current {
 		return err
 	}
@@ -145,7 +146,7 @@ func (b *build) create(ctx context.Context, owner *pgx.Conn) error {
 
 // rare is the share of passages, one in this many, up to which a word counts as
 // rare and is not listed.
-const rare = 1000
+const rare = 10000
 
 // count lists the common words and makes the index known to searches.
 func (b *build) count(ctx context.Context, owner *pgx.Conn) error {

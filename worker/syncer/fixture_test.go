@@ -26,6 +26,7 @@ import (
 	"magpie/internal/testkit"
 	"magpie/internal/viewer"
 	"magpie/worker"
+	"magpie/worker/reembed"
 	"magpie/worker/syncer"
 	"magpie/worker/tasks"
 )
@@ -123,6 +124,7 @@ type fixture struct {
 	row    *ent.Connector
 
 	embedder   embed.Embedder       // in place of model
+	others     []embed.Embedder     // models beside it
 	substitute syncer.Index         // in place of index
 	registry   *connectors.Registry // in place of the script's
 	options    syncer.Options
@@ -211,6 +213,17 @@ func (f *fixture) modelName() string {
 	return f.model.Model()
 }
 
+func (f *fixture) models() *embed.Registry {
+	f.Helper()
+	var first embed.Embedder = f.model
+	if f.embedder != nil {
+		first = f.embedder
+	}
+	models, err := embed.NewRegistry(append([]embed.Embedder{first}, f.others...)...)
+	f.must(err)
+	return models
+}
+
 func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	f.Helper()
 	kinds, err := f.script.kinds()
@@ -218,23 +231,18 @@ func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	if f.registry != nil {
 		kinds = f.registry
 	}
-	models, err := embed.NewRegistry(f.model)
-	if f.embedder != nil {
-		models, err = embed.NewRegistry(f.embedder)
-	}
-	f.must(err)
 	var idx syncer.Index = f.index
 	if f.substitute != nil {
 		idx = f.substitute
 	}
-	return syncer.New(f.db.Ent, jobs, kinds, f.box, models, idx, parse.New(parse.Options{}), f.options)
+	return syncer.New(f.db.Ent, jobs, kinds, f.box, f.models(), idx, parse.New(parse.Options{}), f.options)
 }
 
 // work runs a worker until stop is called, and at the longest until the test ends.
 func (f *fixture) work() (stop func()) {
 	f.Helper()
 	ctx, cancel := context.WithCancel(f.Context())
-	w := worker.New(f.redis, f.jobs, f.engine(f.jobs), f.worker)
+	w := worker.New(f.redis, f.jobs, f.engine(f.jobs), reembed.New(f.index, f.models(), reembed.Options{Log: f.log}), f.worker)
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := w.Run(ctx); err != nil {

@@ -112,7 +112,12 @@ func (s *slice) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the collection: %w", err)
 	}
-	if s.embedder, known = e.models.Lookup(collection.EmbeddingModel); !known {
+	s.embedder, known = e.models.Lookup(collection.EmbeddingModel)
+	if next := collection.NextEmbeddingModel; !known && next != nil {
+		// Nobody can search by the old model either.
+		s.embedder, known = e.models.Lookup(*next)
+	}
+	if !known {
 		return &stopError{message: fmt.Sprintf("The collection's embedding model %q is not set up here.", collection.EmbeddingModel)}
 	}
 	s.pipeline = ingest.New(e.parser, s.embedder, e.opt.Ingest)

@@ -14,6 +14,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
 	"magpie/worker"
+	"magpie/worker/reembed"
 	"magpie/worker/syncer"
 )
 
@@ -35,7 +36,8 @@ func (a *App) Worker() *worker.Worker {
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
-	return worker.New(a.Redis, a.Jobs, engine, worker.Options{
+	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
+	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.buildVectorIndexes,
 	})

@@ -202,14 +202,19 @@ grant execute on function magpie_changes to magpie_app;
 -- Collections, of any workspace, that change their model, or where passages
 -- lack vectors or have those of a second model. It tells ids only.
 -- +goose StatementBegin
-create function magpie_model_changes() returns table (collection_id uuid, workspace_id uuid, model text, next_model text)
+create function magpie_model_changes()
+returns table (collection_id uuid, workspace_id uuid, model text, next_model text, stale boolean)
 language sql stable security definer rows 10
 set search_path = pg_catalog, public, pg_temp
 as $$
-    select c.id, c.workspace_id, c.embedding_model, c.next_model
-    from collections c left join collection_state s on s.collection_id = c.id
-    where c.next_model is not null or s.stale
-        or exists (select from passage_vectors v where v.collection_id = c.id)
+    select c.id, c.workspace_id, c.embedding_model, c.next_model, coalesce(s.stale, false) or apart.found
+    from collections c
+    left join collection_state s on s.collection_id = c.id
+    -- Vectors of another model than the next one; no model is named ''.
+    cross join lateral (select
+        exists (select from passage_vectors v where v.collection_id = c.id and v.model > coalesce(c.next_model, ''))
+        or exists (select from passage_vectors v where v.collection_id = c.id and v.model < c.next_model)) apart (found)
+    where c.next_model is not null or s.stale or apart.found
     order by c.id;
 $$;
 -- +goose StatementEnd
@@ -228,14 +233,14 @@ $$;
 -- +goose StatementEnd
 
 -- Passages without a vector of a model, whether their document is deleted or
--- not, in the order of their documents from p_from on.
+-- not, in the order of their documents from p_from on; with p_after those of
+-- documents that changed after it only.
 -- +goose StatementBegin
-create function magpie_lacking(p_workspace uuid, p_collection uuid, p_model text, p_from uuid, p_limit integer)
+create function magpie_lacking(p_workspace uuid, p_collection uuid, p_model text, p_after bigint, p_from uuid, p_limit integer)
 returns table (passage_id uuid, document_id uuid)
-language plpgsql stable security definer
+language plpgsql stable security definer rows 200
 set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
-set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -243,11 +248,21 @@ as $$
 #variable_conflict use_column
 begin
     perform magpie_only(p_workspace);
-    return query
-    select i.passage_id, i.document_id from passage_index i
-    where i.collection_id = p_collection and i.workspace_id = p_workspace and i.document_id >= p_from and i.model <> p_model
-        and not exists (select from passage_vectors v where v.passage_id = i.passage_id and v.model = p_model)
-    order by i.document_id limit p_limit;
+    if p_after is null then
+        return query
+        select i.passage_id, i.document_id from passage_index i
+        where i.collection_id = p_collection and i.workspace_id = p_workspace and i.document_id >= p_from and i.model <> p_model
+            and not exists (select from passage_vectors v where v.passage_id = i.passage_id and v.model = p_model)
+        order by i.document_id limit p_limit;
+    else
+        return query
+        select i.passage_id, i.document_id
+        from document_changes c join passage_index i on i.collection_id = c.collection_id and i.document_id = c.document_id
+        where c.collection_id = p_collection and c.workspace_id = p_workspace and c.change_number > p_after
+            and c.document_id >= p_from and i.model <> p_model
+            and not exists (select from passage_vectors v where v.passage_id = i.passage_id and v.model = p_model)
+        order by c.document_id limit p_limit;
+    end if;
 end
 $$;
 -- +goose StatementEnd

@@ -1,0 +1,406 @@
+package reembed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/embed"
+	"magpie/internal/gid"
+	"magpie/internal/index"
+	"magpie/internal/viewer"
+	"magpie/worker/reembed"
+	"magpie/worker/tasks"
+)
+
+func TestACollectionChangesItsModel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 7)
+	f.put(f.old, "b", 1)
+	f.put(f.old, "empty", 0)
+	gone := f.put(f.old, "gone", 2)
+	if _, err := f.index.SoftDelete(t.Context(), f.scope, index.Fence{}, []uuid.UUID{gone}); err != nil {
+		t.Fatal(err)
+	}
+	f.work()
+	f.settled(f.old)
+	before := f.read(0)
+	f.ask("new")
+	f.work()
+	f.settled(f.new)
+	after := f.read(0)
+	if after.at.Generation != before.at.Generation+1 || after.at.Change <= before.at.Change || len(after.documents) != 3 {
+		t.Errorf("the reader went from %v to %v, %d documents", before.at, after.at, len(after.documents))
+	}
+	states, err := f.index.States(t.Context(), f.scope)
+	if err != nil || states[0].Model != "new" || states[0].Required <= before.at.Change {
+		t.Errorf("the state is %+v, %v", states, err)
+	}
+	if n := f.new.embedded(); n != 10 {
+		t.Errorf("%d texts were embedded for 10 passages", n)
+	}
+	if n, err := f.index.Restore(t.Context(), f.scope, []uuid.UUID{gone}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if r := f.read(0); r.passages != 10 {
+		t.Errorf("%d passages after the restore", r.passages)
+	}
+	f.ask("old")
+	f.work()
+	f.settled(f.old)
+}
+
+func TestAnEmptyCollectionChangesItsModel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ask("new")
+	f.work()
+	f.settled(f.new)
+	f.put(f.new, "a", 2)
+	f.work()
+	f.settled(f.new)
+}
+
+func TestTheOldModelAgainCancels(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 8)
+	f.ask("new")
+	calls := 0
+	f.new.before(func() error {
+		if calls++; calls == 2 {
+			f.ask(nil)
+		}
+		return nil
+	})
+	before := f.read(0).at
+	f.work()
+	f.settled(f.old)
+	if at := f.read(0).at; at.Generation != before.Generation {
+		t.Errorf("a change that was called off moved the generation to %v", at)
+	}
+	if n := f.new.embedded(); n != 6 {
+		t.Errorf("%d texts were embedded before and while it was called off", n)
+	}
+}
+
+func TestTheModelChangesItsMindOnTheWay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 8)
+	f.ask("new")
+	k := &killer{Store: f.index, after: -1}
+	k.at = func(call string) {
+		if call == "FoldVectors" && k.after == -1 {
+			k.after = 0
+			f.ask("old") // while some vectors are in their place and some are not
+		}
+	}
+	if err := f.engine(k).Reembed(t.Context(), f.task()); err != nil {
+		t.Fatal(err)
+	}
+	f.work()
+	f.settled(f.old)
+}
+
+// killer is a store whose process dies before some call to it.
+type killer struct {
+	*index.Store
+	calls int
+	after int // calls that go through; below 0 all
+	at    func(call string)
+	kill  context.CancelFunc
+}
+
+func (k *killer) call(name string) {
+	k.calls++
+	if k.at != nil {
+		k.at(name)
+	}
+	if k.kill != nil && k.calls > k.after {
+		k.kill()
+	}
+}
+
+func (k *killer) Lacking(ctx context.Context, scope viewer.Scope, collection uuid.UUID, model string, after int64, from uuid.UUID, limit int) ([]index.Unembedded, error) {
+	k.call("Lacking")
+	return k.Store.Lacking(ctx, scope, collection, model, after, from, limit)
+}
+
+func (k *killer) AddVectors(ctx context.Context, scope viewer.Scope, collection uuid.UUID, model string, passages []index.Unembedded, vectors [][]float32) error {
+	k.call("AddVectors")
+	return k.Store.AddVectors(ctx, scope, collection, model, passages, vectors)
+}
+
+func (k *killer) SwitchModel(ctx context.Context, scope viewer.Scope, collection uuid.UUID, next string, after int64) (bool, error) {
+	k.call("SwitchModel")
+	return k.Store.SwitchModel(ctx, scope, collection, next, after)
+}
+
+func (k *killer) FoldVectors(ctx context.Context, scope viewer.Scope, collection uuid.UUID, limit int) (int, error) {
+	k.call("FoldVectors")
+	return k.Store.FoldVectors(ctx, scope, collection, limit)
+}
+
+func (k *killer) Settle(ctx context.Context, scope viewer.Scope, collection uuid.UUID, model string, after int64) (bool, error) {
+	k.call("Settle")
+	return k.Store.Settle(ctx, scope, collection, model, after)
+}
+
+// TestAKillAtAnyStepLosesNothing lets a worker die before each call in turn.
+// Readers find every passage by a vector of the collection's model all the time.
+func TestAKillAtAnyStepLosesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	from, to := f.old, f.new
+	for i := range 4 {
+		f.put(from, fmt.Sprint(i), 2+2*i)
+	}
+	killed := true
+	for after := 0; killed; after++ {
+		f.ask(to.name)
+		killed = false
+		// The first worker dies after some calls, those that follow soon again.
+		for worker := range 3 {
+			ctx, kill := context.WithCancel(t.Context())
+			k := &killer{Store: f.index, after: after, kill: kill}
+			if worker > 0 {
+				k.after = after % 5
+			}
+			if err := f.engine(k).Reembed(ctx, f.task()); err != nil {
+				t.Fatal(err)
+			}
+			killed = killed || ctx.Err() != nil && worker == 0
+			kill()
+			f.read(0)
+		}
+		f.put(from, "0", 1+after%4) // by a writer who has not heard of the change
+		f.work()
+		f.settled(to)
+		from, to = to, from
+	}
+}
+
+func TestADocumentStoredAcrossTheSwitchGetsItsVectors(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 8)
+	f.put(f.old, "b", 2)
+	f.ask("new")
+	k := &killer{Store: f.index, after: -1}
+	folds := 0
+	k.at = func(call string) {
+		if call != "FoldVectors" {
+			return
+		}
+		// Its writer began before the switch and commits after it.
+		if folds++; folds == 2 {
+			f.put(f.old, "b", 4)
+			f.put(f.old, "c", 3)
+			f.read(7)
+		}
+	}
+	if err := f.engine(k).Reembed(t.Context(), f.task()); err != nil {
+		t.Fatal(err)
+	}
+	f.settled(f.new)
+	if folds < 3 {
+		t.Errorf("there were %d folds", folds)
+	}
+	// Long after the change, by a worker that was away.
+	at := f.read(0).at
+	f.put(f.old, "d", 5)
+	f.read(5)
+	f.work()
+	f.settled(f.new)
+	if now := f.read(0).at; now.Generation != at.Generation || now.Change < at.Change+2 {
+		t.Errorf("the position went from %v to %v: nobody was told of the vectors", at, now)
+	}
+}
+
+func TestWritersAndReadersGoOnDuringTheChange(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i := range 10 {
+		f.put(f.old, fmt.Sprint(i), 4)
+	}
+	f.ask("new")
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for w := range 3 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				// As a sync does, whose slice keeps the model it began with.
+				out, err := f.index.Put(t.Context(), f.scope, index.Fence{}, f.record(f.old, fmt.Sprint(w, i%7), 1+i%5))
+				if err == nil && i%3 == 0 {
+					_, err = f.index.SoftDelete(t.Context(), f.scope, index.Fence{}, []uuid.UUID{out.Document})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	e := f.engine(f.index)
+	var embedders sync.WaitGroup
+	for range 2 { // two workers have the same task
+		embedders.Go(func() {
+			if err := reembed.New(f.index, f.models(f.old, f.new), reembed.Options{Slice: 16, SliceTime: 500 * time.Millisecond}).Reembed(t.Context(), f.task()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	embedders.Wait()
+	close(stop)
+	writers.Wait()
+	if err := e.Reembed(t.Context(), f.task()); err != nil {
+		t.Fatal(err)
+	}
+	f.work()
+	f.settled(f.new)
+}
+
+func TestAModelThatIsAwayIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 4)
+	f.ask("new")
+	away := errors.New("the service is away")
+	f.new.before(func() error { return away })
+	if err := f.engine(f.index).Reembed(t.Context(), f.task()); !errors.Is(err, away) {
+		t.Errorf("Reembed = %v", err)
+	}
+	f.read(0)
+	f.new.before(nil)
+	f.work()
+	f.settled(f.new)
+}
+
+func TestOnlyWhatThisWorkerCanDoIsWanted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 2)
+	f.ask("new")
+	e := reembed.New(f.index, f.models(f.old), reembed.Options{})
+	if wanted, err := e.Wanted(t.Context()); err != nil || len(wanted) != 0 {
+		t.Errorf("without the model it wants %v, %v", wanted, err)
+	}
+	if err := e.Reembed(t.Context(), f.task()); err != nil {
+		t.Error(err)
+	}
+	both := f.engine(f.index)
+	if wanted, err := both.Wanted(t.Context()); err != nil || !slices.Equal(wanted, []tasks.Reembed{f.task()}) {
+		t.Errorf("it wants %v, %v", wanted, err)
+	}
+	for name, task := range map[string]tasks.Reembed{
+		"a collection that is gone":      {Workspace: f.workspace, Collection: gid.New(gid.Collection)},
+		"another workspace's collection": {Workspace: gid.New(gid.Workspace), Collection: f.collection},
+	} {
+		if err := both.Reembed(t.Context(), task); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := f.new.embedded(); n != 0 {
+		t.Errorf("%d texts were embedded", n)
+	}
+	f.read(0)
+}
+
+func TestARetiredModelIsReplaced(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.newCollection("builtin-hash-384")
+	retired := &model{name: "builtin-hash-384", dimensions: 5}
+	f.put(retired, "a", 3)
+	builtin := &model{name: embed.BuiltinModel, dimensions: 6}
+	there := reembed.New(f.index, f.models(builtin, retired), reembed.Options{})
+	if wanted, err := there.Wanted(t.Context()); err != nil || len(wanted) != 0 {
+		t.Errorf("with the old model set up it wants %v, %v", wanted, err)
+	}
+	e := reembed.New(f.index, f.models(builtin), reembed.Options{Log: f.log})
+	for range 2 {
+		wanted, err := e.Wanted(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range wanted {
+			if err := e.Reembed(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.settledAs(builtin)
+}
+
+func (f *fixture) settledAs(m *model) {
+	f.Helper()
+	f.new = m
+	f.settled(m)
+}
+
+func TestVectorsOfAnotherWorkspaceAreOutOfReach(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 2)
+	f.ask("new")
+	theirs, err := viewer.System(gid.New(gid.Workspace)).Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacking, err := f.index.Lacking(t.Context(), f.scope, f.collection, "new", 0, uuid.Nil, 10)
+	if err != nil || len(lacking) != 2 {
+		t.Fatal(lacking, err)
+	}
+	vectors := [][]float32{f.new.vector("a"), f.new.vector("b")}
+	if got, err := f.index.Lacking(t.Context(), theirs, f.collection, "new", 0, uuid.Nil, 10); err != nil || len(got) != 0 {
+		t.Errorf("Lacking = %v, %v", got, err)
+	}
+	if err := f.index.AddVectors(t.Context(), theirs, f.collection, "new", lacking, vectors); err == nil {
+		t.Error("AddVectors for another workspace")
+	}
+	for name, n := range map[string]func() (int, error){
+		"FoldVectors": func() (int, error) { return f.index.FoldVectors(t.Context(), theirs, f.collection, 10) },
+		"DropVectors": func() (int, error) { return f.index.DropVectors(t.Context(), theirs, f.collection, 10) },
+		"SwitchModel": func() (int, error) {
+			did, err := f.index.SwitchModel(t.Context(), theirs, f.collection, "new", 0)
+			if did {
+				return 1, err
+			}
+			return 0, err
+		},
+		"Settle": func() (int, error) {
+			did, err := f.index.Settle(t.Context(), theirs, f.collection, "old", 0)
+			if did {
+				return 1, err
+			}
+			return 0, err
+		},
+	} {
+		if got, err := n(); got != 0 || err != nil {
+			t.Errorf("%s = %d, %v", name, got, err)
+		}
+	}
+	if err := f.index.AddVectors(t.Context(), f.scope, f.collection, "third", lacking, vectors); !errors.Is(err, index.ErrModel) {
+		t.Errorf("AddVectors of a model that nobody wants: %v", err)
+	}
+	if err := f.index.AddVectors(t.Context(), f.scope, f.collection, "new", lacking, vectors[:1]); !errors.Is(err, index.ErrRecord) {
+		t.Errorf("AddVectors of too few: %v", err)
+	}
+	var n int
+	if err := f.owner.QueryRow(t.Context(), "select count(*) from passage_vectors").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d vectors were kept, %v", n, err)
+	}
+}
