@@ -8,8 +8,10 @@ ARGS ?=
 PKGS ?= $(if $(findstring ./,$(ARGS)),,./...)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
-# More flags of the benchmark: make bench BENCH='--passages 100000'
+# More flags of the search benchmark: make bench BENCH='--passages 10000,100000,500000'
 BENCH ?=
+# More flags of the soak: make soak SOAK='--minutes 60'
+SOAK ?=
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 
 # The packages whose tests have functions of a kind: $(call packages,Fuzz)
@@ -17,7 +19,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup build demo up down run test test-race verify lint fmt gen bench eval fuzz clean
+.PHONY: help setup build demo up down run test test-race verify lint fmt gen bench soak eval fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,9 +62,13 @@ verify: gen ## fail when generated code, formatting or go vet are not in order
 lint: ## the strict linters; golangci-lint is used when installed, else built first, which takes minutes
 	@if command -v golangci-lint >/dev/null; then golangci-lint run ./...; else go run $(GOLANGCI) run ./...; fi
 
-bench: setup build ## measure what has a budget
+bench: setup build ## measure what has a budget; BENCH chooses the sizes of the search benchmark
 	@status=0; go test -run '^$$' -bench . $(call packages,Benchmark) || status=$$?; $(finish)
-	@bin/magpie bench $(BENCH)
+	@bin/magpie bench service
+	@bin/magpie bench search $(BENCH)
+
+soak: setup build ## ten minutes of writes and searches: answers right, memory flat
+	@bin/magpie bench soak $(SOAK)
 
 eval: setup ## search quality on the questions of the demonstration, against its golden file
 	@status=0; go test -count=1 -v -run Quality ./internal/search/... || status=$$?; $(finish)

@@ -1,0 +1,7 @@
+// Package bench is what the benchmarks of a running Magpie are made of: texts
+// and questions made from real documentation, a load generator with its
+// statistics, the search in plain SQL that Magpie is compared with, and the
+// judgement of a soak.
+//
+// Allowed imports: the standard library, pgx and uuid.
+package bench

@@ -1,0 +1,100 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// small runs a bench of the real program, which serves in a process of its own,
+// on few passages, in a data folder that must be empty afterwards.
+func small(t *testing.T, arguments ...string) (out, problem string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	var stdout, stderr bytes.Buffer
+	command := commandOf(path, append([]string{"--data", data}, arguments...)...)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
+	}
+	if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
+		t.Errorf("the bench left %v (%v)", left, err)
+	}
+	return stdout.String(), stderr.String()
+}
+
+func TestBenchSearchMeasuresEverythingItSays(t *testing.T) {
+	t.Parallel()
+	out, _ := small(t, "--json", "bench", "search", "--passages", "300", "--seconds", "0.1", "--clients", "1,2")
+	var result struct {
+		Machine   struct{ Cores int }
+		Questions int
+		Sizes     []struct {
+			Passages, Documents int
+			Ingest              float64 `json:"ingestPassagesPerSecond"`
+			Cold                struct {
+				Ready int64 `json:"readyNanoseconds"`
+				First int64 `json:"firstQueryNanoseconds"`
+			}
+			CatchUp struct {
+				Documents int
+				Seen      int64 `json:"seenNanoseconds"`
+			}
+			Searches []struct {
+				Filter           string
+				Share            float64
+				Clients          int
+				Magpie, Baseline struct {
+					Calls, Errors int
+					Found         float64
+					PerSecond     float64
+					P50           int64 `json:"p50Nanoseconds"`
+				}
+			}
+		}
+		Budgets []struct{ What, Budget, Measured, Verdict string }
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if result.Machine.Cores < 1 || result.Questions < 100 || len(result.Sizes) != 1 || len(result.Budgets) != 5 {
+		t.Fatalf("%+v", result)
+	}
+	size := result.Sizes[0]
+	if size.Passages < 300 || size.Documents < 10 || size.Ingest <= 0 || size.Cold.Ready <= 0 || size.Cold.First <= 0 ||
+		size.CatchUp.Documents != size.Documents || size.CatchUp.Seen <= 0 || len(size.Searches) != 4*2 {
+		t.Errorf("%+v", size)
+	}
+	for _, search := range size.Searches {
+		for name, one := range map[string]struct {
+			calls int
+			rate  float64
+			p50   int64
+		}{
+			"magpie":   {search.Magpie.Calls, search.Magpie.PerSecond, search.Magpie.P50},
+			"baseline": {search.Baseline.Calls, search.Baseline.PerSecond, search.Baseline.P50},
+		} {
+			if one.calls < search.Clients || one.rate <= 0 || one.p50 <= 0 {
+				t.Errorf("%s, filter %s, %d clients: %+v", name, search.Filter, search.Clients, one)
+			}
+		}
+		if search.Filter == "none" && (search.Share != 1 || search.Magpie.Found == 0 || search.Baseline.Found == 0) {
+			t.Errorf("%+v", search)
+		}
+	}
+}
+
+func TestBenchSoakEndsWellWhenAnswersAreRight(t *testing.T) {
+	t.Parallel()
+	out, said := small(t, "bench", "soak", "--minutes", "0.08", "--passages", "100", "--report", "1s", "--growth", "1")
+	if !strings.Contains(out, "0 failed, 0 wrong") || !strings.Contains(out, "flat") || !strings.Contains(said, "writes, p50") {
+		t.Errorf("%s%s", out, said)
+	}
+}

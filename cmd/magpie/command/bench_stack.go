@@ -1,0 +1,294 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"magpie/cmd/magpie/local"
+	"magpie/cmd/magpie/stack"
+	"magpie/cmd/magpie/web"
+	"magpie/cmd/magpie/wire"
+	"magpie/internal/config"
+	"magpie/internal/devstack"
+	"magpie/internal/index"
+	"magpie/internal/store"
+	"magpie/internal/viewer"
+)
+
+// benchStack is a Magpie to measure: private services in a folder of their own,
+// an application in this process that writes, and `magpie serve` in a process of
+// its own that answers, so that its memory is its own and it can be started anew.
+type benchStack struct {
+	folder   *local.Folder
+	claim    *local.Claim
+	services *stack.Services
+	app      *wire.App
+	session  *session
+	scope    viewer.Scope
+
+	program   string
+	arguments []string
+	settings  []string // of the server, as entries of its environment
+}
+
+// openBenchStack starts the services and connects to them; data that an earlier
+// run kept there is deleted. It must be closed, also after an error.
+func openBenchStack(r *runtime, name string) (*benchStack, error) {
+	parent, err := r.folder()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := local.Make(filepath.Join(parent.Path(), name))
+	if err != nil {
+		return nil, err
+	}
+	b := &benchStack{folder: folder}
+	if b.program, err = os.Executable(); err != nil {
+		return b, fmt.Errorf("find this program: %w", err)
+	}
+	if b.claim, err = folder.Claim(r); err != nil {
+		return b, err
+	}
+	if err := devstack.Remove(r, servicesOf(folder)); err != nil {
+		return b, err
+	}
+	c, err := r.benchSettings(nil)
+	if err != nil {
+		return b, err
+	}
+	c.DatabaseURL, c.RedisURL = "", "" // whatever is set: the data of a bench goes nowhere else
+	if err := r.console.Step("PostgreSQL and Redis answer", func() error {
+		b.services, err = stack.OpenServices(r, folder, c, r.logger(c))
+		return err
+	}); err != nil {
+		return b, err
+	}
+	return b, b.connect(r)
+}
+
+func (r *runtime) benchSettings(further map[string]string) (*config.Config, error) {
+	source := r.source(further)
+	source.Defaults = map[string]string{"SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn"}
+	return config.Load(source)
+}
+
+func (b *benchStack) connect(r *runtime) error {
+	secrets, err := b.folder.Secrets()
+	if err != nil {
+		return err
+	}
+	settings := map[string]string{
+		"DATABASE_URL": b.services.DatabaseURL, "MIGRATE_DATABASE_URL": b.services.OwnerURL, "REDIS_URL": b.services.RedisURL,
+		"BLOB_URL": (&url.URL{Scheme: "file", Path: b.folder.Blobs()}).String(), "SESSION_KEY": secrets.SessionKey, "SECRET_KEYS": secrets.SealingKeys,
+	}
+	c, err := r.benchSettings(settings)
+	if err != nil {
+		return err
+	}
+	for name, value := range settings {
+		b.settings = append(b.settings, name+"="+value)
+	}
+	b.settings = append(b.settings, "SHUTDOWN_TIMEOUT="+c.ShutdownTimeout.String(), "LOG_LEVEL="+c.LogLevel.String())
+	if r.Config != "" {
+		b.arguments = append(b.arguments, "--config", r.Config)
+	}
+	if err := r.console.Step("the database schema is current", func() error { return store.Migrate(r, c.OwnerURL()) }); err != nil {
+		return err
+	}
+	if b.app, err = wire.Open(r, c, r.logger(c)); err != nil {
+		return err
+	}
+	if _, err := b.app.Accounts.CreateOwner(r, stack.WorkspaceName, secrets.AdminEmail, "Admin", secrets.AdminPassword); err != nil {
+		return fmt.Errorf("make the workspace: %w", err)
+	}
+	workspace, err := chooseWorkspace(r, b.app.DB.Ent, "")
+	if err != nil {
+		return err
+	}
+	b.session = newSession(b.app, workspace)
+	b.scope, err = viewer.System(workspace).Scope()
+	return err
+}
+
+// close ends everything and, unless it is to be kept, deletes the data.
+func (b *benchStack) close(r *runtime, keep bool) error {
+	if b == nil {
+		return nil
+	}
+	ctx := context.WithoutCancel(r)
+	var failures []error
+	if b.app != nil {
+		failures = append(failures, b.app.Close())
+	}
+	if b.services != nil {
+		failures = append(failures, b.services.Stop(ctx))
+	}
+	if b.claim == nil {
+		return errors.Join(failures...) // the folder is somebody else's
+	}
+	failures = append(failures, b.claim.Release())
+	if keep {
+		r.console.Note("The data stays in %s.", b.folder.Path())
+	} else {
+		failures = append(failures, removeAll(ctx, b.folder))
+	}
+	return errors.Join(failures...)
+}
+
+// benchTarget is a collection to measure and the key that reaches it.
+type benchTarget struct {
+	collection, connector uuid.UUID
+	key                   string
+}
+
+func (b *benchStack) target(ctx context.Context) (benchTarget, error) {
+	f, err := ensure(ctx, b.session, "Bench", "Generated documents", "Generator", "file_upload", nil)
+	if err != nil {
+		return benchTarget{}, err
+	}
+	created, err := createKey(ctx, b.session, variables{
+		"name": "Bench", "allowedHosts": []string{"*"}, "allowedCollections": []uuid.UUID{f.collection.ID},
+		"defaultCollection": f.collection.ID, "rateLimitPerMinute": 0,
+	})
+	return benchTarget{collection: f.collection.ID, connector: f.connector.ID, key: created.SecretKey}, err
+}
+
+// tidy does what workers and PostgreSQL do in quiet hours: statistics, and the
+// vector indexes of collections that have outgrown exact search.
+func (b *benchStack) tidy(ctx context.Context) (err error) {
+	owner, err := pgx.Connect(ctx, b.services.OwnerURL)
+	if err != nil {
+		return fmt.Errorf("connect as the owner: %w", err)
+	}
+	defer func() { err = errors.Join(err, owner.Close(context.WithoutCancel(ctx))) }()
+	for {
+		collection, wanted, err := b.app.Index.NextVectorIndex(ctx)
+		if err != nil {
+			return err
+		}
+		if !wanted {
+			break
+		}
+		if err := index.BuildVectorIndex(ctx, owner, collection); err != nil {
+			return err
+		}
+	}
+	if _, err := owner.Exec(ctx, "vacuum analyze"); err != nil {
+		return fmt.Errorf("analyze the tables: %w", err)
+	}
+	return nil
+}
+
+// benchServer is `magpie serve` in a process of its own.
+type benchServer struct {
+	url     string
+	ready   time.Duration // from its start until it was ready
+	command *exec.Cmd
+	ended   chan struct{}
+	log     string
+	client  *http.Client
+}
+
+const (
+	serverPatience = time.Minute
+	serverPoll     = 2 * time.Millisecond
+	// idleConnections is enough for every client that asks at once, so that no
+	// connection is made while time is taken.
+	idleConnections = 256
+)
+
+// serve starts a server and waits until it is ready. The caller stops it.
+func (b *benchStack) serve(ctx context.Context) (*benchServer, error) {
+	// The port is free again when the server takes it; nobody else is likely to.
+	listener, err := web.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return nil, fmt.Errorf("choose a port: %w", err)
+	}
+	log, err := os.OpenFile(b.folder.Log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make the server's log: %w", err)
+	}
+	defer func() { _ = log.Close() }() // the server has its own copy
+	s := &benchServer{url: "http://" + address, ended: make(chan struct{}), log: log.Name(), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idleConnections}}}
+	s.command = exec.CommandContext(ctx, b.program, append([]string{"serve", "--listen", address}, b.arguments...)...) //nolint:gosec // this program
+	s.command.Env = append(s.command.Environ(), b.settings...)
+	s.command.Stdout, s.command.Stderr = log, log
+	s.command.Cancel = func() error { return s.command.Process.Signal(syscall.SIGTERM) }
+	s.command.WaitDelay = serverPatience
+	began := time.Now()
+	if err := s.command.Start(); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	go func() {
+		defer close(s.ended)
+		_ = s.command.Wait() // who stopped it knows; an end of its own shows in the next request
+	}()
+	if err := s.await(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.ready = time.Since(began)
+	return s, nil
+}
+
+// await asks until the server is ready.
+func (s *benchServer) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	ticker := time.NewTicker(serverPoll)
+	defer ticker.Stop()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/readyz", http.NoBody)
+		if err != nil {
+			return fmt.Errorf("ask whether the server is ready: %w", err)
+		}
+		if response, err := s.client.Do(request); err == nil {
+			_ = response.Body.Close() // the status is all
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-s.ended:
+			content, _ := os.ReadFile(s.log) // then there is less to tell
+			return fmt.Errorf("the server ended at its start: %s", strings.TrimSpace(string(content)))
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the server: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// stop ends the server and waits for it.
+func (s *benchServer) stop() error {
+	if s == nil {
+		return nil
+	}
+	s.client.CloseIdleConnections()
+	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	select {
+	case <-s.ended:
+		return nil
+	case <-time.After(serverPatience):
+		err := s.command.Process.Kill()
+		<-s.ended
+		return errors.Join(errors.New("the server did not stop when it was told to"), err)
+	}
+}

@@ -1,0 +1,24 @@
+package command_test
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
+	t.Parallel()
+	s := &shell{t: t, flags: []string{"--config", settingsFile(t), "--data", filepath.Join(t.TempDir(), "data")}}
+	s.fails("--passages must be 1 or more", "bench", "search", "--passages", "0")
+	s.fails("ascending order", "bench", "search", "--passages", "200,100")
+	s.fails("--clients", "bench", "search", "--clients", "1,0")
+	s.fails("--seconds", "bench", "search", "--seconds", "0")
+	s.fails("--questions", "bench", "search", "--questions", "0")
+	s.fails("--corpora", "bench", "search", "--corpora", filepath.Join(t.TempDir(), "none"))
+	s.fails("no Markdown page", "bench", "search", "--demo-docs", t.TempDir())
+	s.fails("--minutes", "bench", "soak", "--minutes", "0")
+	s.fails("--writes", "bench", "soak", "--writes", "0")
+	s.fails("--report", "bench", "soak", "--report", "0s")
+	s.fails("--growth", "bench", "soak", "--growth=-1")
+	s.fails("--clients", "bench", "soak", "--clients", "0")
+	s.fails("--passages and --queries", "bench", "--passages", "0")
+}
