@@ -57,7 +57,7 @@ func (c *Client) request(ctx context.Context, query string, texts []string, scor
 		request.Header.Set("Authorization", "Bearer "+c.cfg.Key)
 	}
 	noted, note := provider.WithNote(ctx)
-	response, err := c.cfg.HTTPClient.Do(request) //nolint:gosec // the address is a setting of the operator's
+	response, err := c.cfg.HTTPClient.Do(request)
 	if err != nil {
 		return provider.Classify(noted, operation, err, note, c.cfg.Key)
 	}

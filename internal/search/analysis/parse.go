@@ -165,14 +165,12 @@ func (p *parser) exclusion(i int) int {
 	position := p.scanner.position
 	r, size := decode(p.text, i)
 	c := classify(r)
-	var end int
-	switch {
-	case c == classWord || c == classPair:
-		end = p.stretch(i, c)
-		if p.isFlag(i, end) {
+	end := 0
+	if c == classWord || c == classPair {
+		if end = p.stretch(i, c); p.isFlag(i, end) {
 			end = 0
 		}
-	default:
+	} else {
 		end = p.quoted(i, r, size, false)
 	}
 	p.scanner.position = position // what is excluded parts no words from each other

@@ -25,10 +25,10 @@ func stemPortugueseWord(word string) string {
 		w.cut(suffix, 0, "c")
 	default:
 		if w.drop(suffix, w.low) {
-			switch c := w.before(1); {
-			case c == 'g':
+			switch w.before(1) {
+			case 'g':
 				w.drop("u", w.low)
-			case c == 'c':
+			case 'c':
 				w.drop("i", w.low)
 			}
 		}
