@@ -1,0 +1,135 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/index"
+	"magpie/internal/search/postgres"
+	"magpie/internal/search/rank"
+)
+
+// outgrow makes the tenant's collection one that is too large for exact search.
+func (f *fixture) outgrow(id tenant) {
+	f.Helper()
+	f.exec("update search_settings set exact_passages = 100")
+	if err := index.BuildVectorIndex(f.Context(), f.owner, id.collection); err != nil {
+		f.Fatal(err)
+	}
+	f.exec("analyze passage_index")
+}
+
+func TestTheVectorIndexFindsWhatAnExactScanFinds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{Whole: 20})
+	random := rand.New(rand.NewPCG(21, 22))
+	id := f.tenant()
+	for d := range 600 {
+		r := id.record(random, fmt.Sprint(d), "Title", "a", "b", "c", "d", "e")
+		r.Version, r.Section = fmt.Sprint("v", d%200), []string{"even", "odd"}[d%2]
+		f.put(id, r)
+	}
+	f.outgrow(id)
+	all := f.oracle(id)
+	for name, filter := range map[string]rank.Filter{
+		"all": {}, "half of them": {Section: "odd"}, "one document in 200": {Version: "v7"},
+	} {
+		left := all.left(&filter)
+		matched, wanted := 0, 0
+		for range 20 {
+			r := &rank.Request{Vector: unit(random), Nearest: 20}
+			_, over := left.best(20, func(e *entry) float64 { return e.similarity(r.Vector) })
+			wanted += len(over)
+			s := f.open(id, &filter)
+			for _, found := range f.candidates(s, r) {
+				if over[found.Passage] {
+					matched++
+				}
+			}
+			s.Close(t.Context())
+		}
+		if wanted == 0 || matched*100 < wanted*97 {
+			t.Errorf("%s: %d of %d are found", name, matched, wanted)
+		}
+	}
+}
+
+// TestSimilarPassagesComeOutOfTheIndex makes sure that the plan is the one
+// that the function is written for.
+func TestSimilarPassagesComeOutOfTheIndex(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{})
+	random := rand.New(rand.NewPCG(21, 22))
+	id := f.tenant()
+	for d := range 50 {
+		f.put(id, id.record(random, fmt.Sprint(d), "Title", "a", "b", "c", "d", "e"))
+	}
+	f.outgrow(id)
+	for filter, want := range map[string]int{`{}`: 20, `{"language": "en"}`: 20, `{"language": "de"}`: 0, `{"readers": [], "excluded": "'a'"}`: 20} {
+		tx, err := f.owner.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found, before, scans int
+		walked := "select pg_stat_get_xact_numscans($1::regclass)"
+		vectors := fmt.Sprintf("passage_index_vectors_%x", id.collection[:])
+		if err := tx.QueryRow(t.Context(), walked, vectors).Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = tx.Exec(t.Context(), "select set_config('magpie.workspace', $1, true)", id.workspace.String()); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.QueryRow(t.Context(), `select count(*) from magpie_passages($1, $2, $3, '{}', 'test', $4::real[]::halfvec, 'near', null, null, null, 20)`,
+			id.workspace, id.collection, filter, unit(random)).Scan(&found); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.QueryRow(t.Context(), walked, vectors).Scan(&scans); err != nil {
+			t.Fatal(err)
+		}
+		if found != want || scans != before+1 {
+			t.Errorf("%s: %d passages in %d scans of the vector index, want %d in one", filter, found, scans-before, want)
+		}
+		_ = tx.Rollback(context.Background())
+	}
+}
+
+func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{Whole: 1})
+	random := rand.New(rand.NewPCG(23, 24))
+	id := f.tenant()
+	for i := range 600 {
+		text := fmt.Sprintf("otter water passage%d", i)
+		if i%100 == 0 {
+			text += " walrus"
+		}
+		f.put(id, id.record(random, fmt.Sprint(i), "Title", text))
+	}
+	f.outgrow(id)
+	frugal := postgres.New(f.db.Pool, postgres.Options{LookUps: 50, MoreLookUps: 50, Whole: 1})
+	for _, terms := range [][]string{{"otter", "walrus"}, {"water", "otter", "walrus"}, {"walrus"}, {"seal"}} {
+		r := &rank.Request{Words: words(terms...), AverageBody: 3, Best: 6}
+		ask := func(tier *postgres.Tier) (found []uuid.UUID) {
+			s := f.openWith(tier, id, nil)
+			defer s.Close(t.Context())
+			for _, c := range f.candidates(s, r) {
+				found = append(found, c.Passage)
+			}
+			slices.SortFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+			return found
+		}
+		if want, got := ask(f.tier), ask(frugal); !slices.Equal(got, want) {
+			t.Errorf("%q: with few look-ups %d passages are found, not the same as the %d with many", terms, len(got), len(want))
+		}
+	}
+	// Words of which none is rare find passages that have several of them.
+	s := f.openWith(frugal, id, nil)
+	if found := f.candidates(s, &rank.Request{Words: words("otter", "water"), AverageBody: 3, Best: 6}); len(found) != 6 {
+		t.Errorf("common words find %d passages", len(found))
+	}
+}
