@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/google/uuid"
 
@@ -19,8 +18,6 @@ var ErrTooLarge = errors.New("the collection is too large to be kept in memory")
 // mostBytes is how long each of a segment's pieces may be: places in them are
 // numbers of 32 bits.
 const mostBytes = math.MaxUint32 - 1<<20
-
-const maxPositions = 1 << 14
 
 // builder makes a segment of documents that come one after another. While it
 // does, it keeps their terms in the order in which they came; what else it
@@ -36,9 +33,11 @@ type builder struct {
 	// the last of its passages and one more, and the size of its postings.
 	passages, total, last, size []uint32
 
-	text     chunks // coded terms of passages
+	text     chunks // coded terms of passages, see appendTokens
 	textAt   []place
-	overhead int64 // bytes of coded terms that are no terms
+	titles   []byte // those of titles
+	titleAt  []uint32
+	overhead int64 // how many codes of passages are no terms
 
 	entry  entryTokens
 	counts []occurrences // of the passage at hand, by interned term
@@ -58,7 +57,7 @@ func newBuilder() *builder { return &builder{intern: *newInterner()} }
 // bytes is about how much memory the builder holds.
 func (b *builder) bytes() int64 {
 	n := b.intern.bytes() + int64(16*cap(b.passages)) + b.text.bytes() + int64(12*cap(b.textAt)) +
-		int64(cap(b.out.ids))*(16+4+4+4+12) + int64(cap(b.documents.out.ids))*60 + int64(cap(b.out.titles))
+		int64(cap(b.out.ids))*(16+4+4+4+12) + int64(cap(b.documents.out.ids))*60 + int64(cap(b.titles))
 	for _, v := range b.vectors {
 		n += v.bytes()
 	}
@@ -89,7 +88,7 @@ func (b *builder) add(e *index.Entry) error {
 }
 
 func (b *builder) fits() error {
-	if b.text.used > mostBytes/2 || len(b.out.titles) > mostBytes/2 || len(b.intern.blob) > mostBytes/2 || len(b.out.ids) > math.MaxInt32/2 {
+	if b.text.used > mostBytes/2 || len(b.titles) > mostBytes/2 || len(b.intern.blob) > mostBytes/2 || len(b.out.ids) > math.MaxInt32/2 {
 		return ErrTooLarge
 	}
 	return nil
@@ -148,22 +147,28 @@ func (b *builder) keep(first bool, tokens []token) {
 	n := titleTokens(tokens)
 	if first {
 		b.title = append(b.title[:0], tokens[:n]...)
-		b.out.titleAt = append(b.out.titleAt, number(len(b.out.titles)))
-		b.buffer = appendTokens(b.buffer[:0], b.title, 0)
-		b.out.titles = append(b.out.titles, b.buffer...)
+		b.titleAt = append(b.titleAt, number(len(b.titles)))
+		b.titles = appendTokens(b.titles, b.title, 0)
 	}
 	b.buffer = b.buffer[:0]
 	previous := uint16(0)
 	if n > 0 && equalTokens(tokens[:n], b.title) {
 		b.buffer = append(b.buffer, titleCode)
+		b.overhead++
 		previous = tokens[n-1].position
 		tokens = tokens[n:]
 	}
 	b.buffer = appendTokens(b.buffer, tokens, previous)
-	b.overhead += int64(len(b.buffer))
 	for _, t := range tokens {
 		b.total[t.term]++
-		b.overhead -= int64(codeSize(t.term + termCode))
+		switch t.position - previous {
+		case 0:
+			b.overhead++
+		case 1:
+		default:
+			b.overhead += 2
+		}
+		previous = t.position
 	}
 	b.textAt = append(b.textAt, b.text.add(b.buffer))
 }
@@ -215,7 +220,9 @@ func (b *builder) finish(near func(length int) *coder) (*segment, error) {
 		return nil, err
 	}
 	b.rewriteTitles(numbers)
-	return s, nil
+	// A pointer into the builder would keep all of it.
+	out := *s
+	return &out, nil
 }
 
 // post writes the postings and the passages' terms under their final numbers.
@@ -226,7 +233,11 @@ func (b *builder) post(numbers []uint32) error {
 	forward := b.overhead
 	for id, n := range numbers {
 		interned[n] = number(id)
-		forward += int64(b.total[id]) * int64(codeSize(n+termCode))
+		codes := int64(1)
+		if n >= shortTerms {
+			codes = 3
+		}
+		forward += int64(b.total[id]) * codes
 	}
 	s.postedAt = make([]uint32, terms+1)
 	at := int64(0)
@@ -245,7 +256,7 @@ func (b *builder) post(numbers []uint32) error {
 	}
 	s.postedAt[terms] = number(int(at))
 	s.posted = make([]byte, at)
-	s.forward = make([]byte, 0, forward)
+	s.forward = make([]uint16, 0, forward)
 	s.forwardAt = make([]uint32, len(s.ids)+1)
 
 	// From here on last and size are where the next posting follows and is
@@ -272,7 +283,7 @@ func (b *builder) post(numbers []uint32) error {
 			text = text[1:]
 		}
 		own := len(tokens)
-		tokens, _ = decode(tokens, text, previous)
+		tokens = appendDecoded(tokens, text, previous)
 		b.count(tokens)
 		for _, id := range b.found {
 			b.write(id, numbers[id], number(p))
@@ -283,7 +294,7 @@ func (b *builder) post(numbers []uint32) error {
 		if inherits {
 			s.forward = append(s.forward, titleCode)
 		}
-		s.forward = appendTokens(s.forward, tokens[own:], previous)
+		s.forward = appendTerms(s.forward, tokens[own:], previous)
 		s.forwardAt[p+1] = number(len(s.forward))
 		b.text.drop(b.textAt[p])
 	}
@@ -309,78 +320,26 @@ func (b *builder) write(id, term, passage uint32) {
 }
 
 func (b *builder) titleOf(tokens []token, document uint32) []token {
-	end := number(len(b.out.titles))
-	if int(document)+1 < len(b.out.titleAt) {
-		end = b.out.titleAt[document+1]
+	end := number(len(b.titles))
+	if int(document)+1 < len(b.titleAt) {
+		end = b.titleAt[document+1]
 	}
-	tokens, _ = decode(tokens, b.out.titles[b.out.titleAt[document]:end], 0)
-	return tokens
+	return appendDecoded(tokens, b.titles[b.titleAt[document]:end], 0)
 }
 
 // rewriteTitles writes the titles' terms under their final numbers.
 func (b *builder) rewriteTitles(numbers []uint32) {
 	s := &b.out
-	at := make([]uint32, len(s.titleAt)+1)
-	var titles []byte
+	s.titleAt = make([]uint32, len(b.titleAt)+1)
+	var titles []uint16
 	var tokens []token
-	for d := range s.titleAt {
+	for d := range b.titleAt {
 		tokens = b.titleOf(tokens[:0], number(d))
 		for i := range tokens {
 			tokens[i].term = numbers[tokens[i].term]
 		}
-		at[d] = number(len(titles))
-		titles = appendTokens(titles, tokens, 0)
+		titles = appendTerms(titles, tokens, 0)
+		s.titleAt[d+1] = number(len(titles))
 	}
-	at[len(s.titleAt)] = number(len(titles))
-	s.titles, s.titleAt = exact(titles), at
-}
-
-// entryTokens reads lexemes into terms by position.
-type entryTokens struct {
-	tokens []token
-	// heads are the first of the tokens at each position, and one more; next the
-	// further ones of each token.
-	heads   []uint32
-	next    []uint32
-	present [maxPositions / 64]uint64
-	read0   []token
-}
-
-// read interns a passage's terms and returns them by position. The result is
-// valid until the next call.
-func (r *entryTokens) read(l index.Lexemes, t *interner) ([]token, error) {
-	if r.heads == nil {
-		r.heads = make([]uint32, maxPositions)
-	}
-	r.read0, r.next = r.read0[:0], r.next[:0]
-	err := l.Each(func(term []byte, positions []uint16) {
-		if len(positions) == 0 || len(term) > 0 && term[0] == '#' {
-			return // the collection's own lexeme, see index.CollectionLexeme
-		}
-		id := t.intern(term)
-		for _, p := range positions {
-			p &= maxPositions - 1
-			if r.present[p>>6]>>(p&63)&1 == 0 {
-				r.present[p>>6] |= 1 << (p & 63)
-				r.heads[p] = 0
-			}
-			r.next = append(r.next, r.heads[p])
-			r.read0 = append(r.read0, token{id, p})
-			r.heads[p] = number(len(r.read0))
-		}
-	})
-	r.tokens = r.tokens[:0]
-	for w, word := range r.present {
-		if word == 0 {
-			continue
-		}
-		r.present[w] = 0
-		for ; word != 0; word &= word - 1 {
-			p := w<<6 + bits.TrailingZeros64(word)
-			for i := r.heads[p]; i != 0; i = r.next[i-1] {
-				r.tokens = append(r.tokens, r.read0[i-1])
-			}
-		}
-	}
-	return r.tokens, err
+	s.titles = exact(titles)
 }

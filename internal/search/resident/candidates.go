@@ -25,7 +25,7 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	}
 	taken := x.taken[:len(s.live)]
 	if worded && r.Best > 0 {
-		s.best(x, scores, weightOf(r.Words), r.Best, taken)
+		s.best(x, scores, r.Best, taken)
 	}
 	x.q.set(r.Vector)
 	for _, n := range v.near(x, r.Nearest) {
@@ -37,15 +37,6 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 		}
 	}
 	return v.collect(x, r, scores, taken), nil
-}
-
-// weightOf is more than any score can be.
-func weightOf(words []rank.Word) float64 {
-	sum := 0.0
-	for i := range words {
-		sum += words[i].Weight
-	}
-	return sum
 }
 
 // score sets the scores of all selected passages, those of others to 0. Words
@@ -86,42 +77,22 @@ func (p *part) find(numbers []uint32, terms []string) []uint32 {
 	return numbers
 }
 
-// best takes the k passages of the highest scores above 0. It counts how many
-// passages have which height of score, so that only those of one height need be
-// compared with one another.
-func (s *Snapshot) best(x *scratch, scores []float64, most float64, k int, taken bitmap) {
-	if most <= 0 || math.IsInf(most, 0) || math.IsNaN(most) {
-		return
-	}
-	heights := &x.heights
-	clear(heights[:])
-	scale := float64(len(heights)-1) / most
-	height := func(score float64) int { return min(int(score*scale), len(heights)-1) }
-	n := 0
-	for _, score := range scores {
-		if score > 0 {
-			heights[height(score)]++
-			n++
-		}
-	}
-	limit := 0
-	if n > k {
-		above := 0
-		for limit = len(heights) - 1; above+int(heights[limit]) < k; limit-- {
-			above += int(heights[limit])
-		}
-		k -= above
-	}
-	list := x.list[:0]
+// best takes the k passages of the highest scores above 0. It gathers those that
+// reach the kth best so far, and finds the kth best anew when it has several
+// times as many.
+func (s *Snapshot) best(x *scratch, scores []float64, k int, taken bitmap) {
+	list, floor := x.list[:0], math.SmallestNonzeroFloat64
 	for ref, score := range scores {
-		if score <= 0 {
+		if score < floor {
 			continue
 		}
-		switch h := height(score); {
-		case h > limit || n <= k:
-			taken.set(number(ref))
-		case h == limit:
-			list = append(list, scored{number(ref), score})
+		list = append(list, scored{number(ref), score})
+		if len(list) >= 4*k+64 {
+			list = s.top(list, k)
+			floor = list[0].score
+			for _, c := range list {
+				floor = min(floor, c.score)
+			}
 		}
 	}
 	x.list = list
@@ -138,11 +109,11 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 	near := v.nearest.list
 	for i := range s.parts {
 		p := &s.parts[i]
-		m := x.marksFor(len(p.terms.ends))
+		m := x.marksFor(len(p.terms.ends) + termCode)
 		report := r.Words[:min(max(r.Report, 0), len(r.Words))]
 		for w := range report {
 			for _, n := range p.find(x.found[:0], report[w].Terms) {
-				m[n] = uint16(w + 1) //nolint:gosec // at most MaxWords
+				m[n+termCode] = uint16(w + 1) //nolint:gosec // at most MaxWords
 			}
 		}
 		var set *vectors
@@ -179,7 +150,7 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 		}
 		for w := range report {
 			for _, n := range p.find(x.found[:0], report[w].Terms) {
-				m[n] = 0
+				m[n+termCode] = 0
 			}
 		}
 	}

@@ -49,10 +49,11 @@ type world struct {
 	*rand.Rand
 	vocabulary int
 	length     int
+	rare       int // how many words there are beside the vocabulary, each as likely
 }
 
 func newWorld(seed uint64, vocabulary, length int) *world {
-	return &world{rand.New(rand.NewPCG(seed, 7)), vocabulary, length}
+	return &world{Rand: rand.New(rand.NewPCG(seed, 7)), vocabulary: vocabulary, length: length}
 }
 
 func (w *world) id() uuid.UUID {
@@ -64,6 +65,9 @@ func (w *world) id() uuid.UUID {
 
 // term is a random word: few are common, many are rare.
 func (w *world) term() string {
+	if w.rare > 0 && w.IntN(2) == 0 {
+		return fmt.Sprintf("x%d", w.IntN(w.rare))
+	}
 	n := int(float64(w.vocabulary) * math.Pow(w.Float64(), 3))
 	return fmt.Sprintf("%c%d", 'a'+n%7, n)
 }
@@ -147,6 +151,7 @@ func (w *world) entry(id uuid.UUID) *index.Entry {
 // oracle answers by looking at everything.
 type oracle struct {
 	documents map[uuid.UUID]*index.Entry
+	seen      map[*index.Entry][]*known
 }
 
 // known is a passage as the oracle sees it.
@@ -154,30 +159,52 @@ type known struct {
 	entry   *index.Entry
 	passage *index.EntryPassage
 	terms   []occurrence // by position
+	has     map[string]bool
 }
 
 func (o *oracle) each(f func(k *known)) {
 	for _, e := range o.documents {
-		for i := range e.Passages {
-			k := &known{entry: e, passage: &e.Passages[i]}
-			err := e.Passages[i].Lexemes.Each(func(term []byte, positions []uint16) {
-				if strings.HasPrefix(string(term), "#") {
-					return
-				}
-				for _, p := range positions {
-					k.terms = append(k.terms, occurrence{string(term), p})
-				}
-			})
-			if err != nil {
-				panic(err)
+		list, ok := o.seen[e]
+		if !ok {
+			for i := range e.Passages {
+				k := &known{entry: e, passage: &e.Passages[i]}
+				k.read()
+				list = append(list, k)
 			}
-			slices.SortStableFunc(k.terms, func(a, b occurrence) int { return cmp.Compare(a.position, b.position) })
+			if o.seen == nil {
+				o.seen = map[*index.Entry][]*known{}
+			}
+			o.seen[e] = list
+		}
+		for _, k := range list {
 			f(k)
 		}
 	}
 }
 
+func (k *known) read() {
+	err := k.passage.Lexemes.Each(func(term []byte, positions []uint16) {
+		if strings.HasPrefix(string(term), "#") {
+			return
+		}
+		for _, p := range positions {
+			k.terms = append(k.terms, occurrence{string(term), p})
+		}
+	})
+	if err != nil {
+		panic(err)
+	}
+	slices.SortStableFunc(k.terms, func(a, b occurrence) int { return cmp.Compare(a.position, b.position) })
+	k.has = map[string]bool{}
+	for _, t := range k.terms {
+		k.has[t.term] = true
+	}
+}
+
 func (k *known) counts(terms []string) (c rank.Counts) {
+	if !slices.ContainsFunc(terms, func(t string) bool { return k.has[t] }) {
+		return c
+	}
 	for _, o := range k.terms {
 		if !slices.Contains(terms, o.term) {
 			continue
@@ -196,7 +223,12 @@ func (k *known) counts(terms []string) (c rank.Counts) {
 	return c
 }
 
-func (k *known) has(p rank.Phrase) bool {
+func (k *known) says(p rank.Phrase) bool {
+	for _, place := range p {
+		if !slices.ContainsFunc(place, func(t string) bool { return k.has[t] }) {
+			return false
+		}
+	}
 	at := map[uint16][]string{}
 	for _, o := range k.terms {
 		at[o.position] = append(at[o.position], o.term)
@@ -227,8 +259,8 @@ func (k *known) matches(f *rank.Filter) bool {
 		(f.From.IsZero() || !e.Time.IsZero() && !e.Time.Before(f.From)) &&
 		(f.Until.IsZero() || !e.Time.IsZero() && e.Time.Before(f.Until)) &&
 		(f.Readers == nil || e.Readers == nil || len(f.Readers) > 0 && any(f.Readers, e.Readers)) &&
-		!slices.ContainsFunc(f.Phrases, func(p rank.Phrase) bool { return !k.has(p) }) &&
-		!slices.ContainsFunc(f.Excluded, k.has)
+		!slices.ContainsFunc(f.Phrases, func(p rank.Phrase) bool { return !k.says(p) }) &&
+		!slices.ContainsFunc(f.Excluded, k.says)
 }
 
 func (k *known) lexical(r *rank.Request) float64 {

@@ -46,6 +46,85 @@ func TestAnswersAreThoseOfAnOracle(t *testing.T) {
 	}
 }
 
+// TestLargeSegmentsAndMergesAnswerAlike has terms in many blocks, terms of all
+// lengths of codes, and so many changes that segments are merged.
+func TestLargeSegmentsAndMergesAnswerAlike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(99, 60, 24)
+	w.rare = 120_000
+	o := &oracle{documents: map[uuid.UUID]*index.Entry{}}
+	x := resident.New(resident.Options{LeastRescored: 1 << 20})
+	at := index.Position{Generation: 3, Change: 1}
+	c := x.Change()
+	if err := c.Begin(at, "model", true); err != nil {
+		t.Fatal(err)
+	}
+	for range 1900 {
+		e := w.entry(w.id())
+		o.documents[e.Document] = e
+		if err := c.Entry(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 14 {
+		for range 3 {
+			compare(t, w, o, x.Snapshot())
+		}
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+		at.Change++
+		change(t, w, o, x, at, false)
+	}
+}
+
+func TestChancesAreOfASampleThatDoesNotDependOnTheStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(5, 50, 40)
+	one, many := resident.New(resident.Options{}), resident.New(resident.Options{})
+	var all []*index.Entry
+	sum, squares, n := 0.0, 0.0, 0.0
+	q := w.vector(40)
+	for i := range int64(5) {
+		var some []*index.Entry
+		for range 15 {
+			e := w.entry(w.id())
+			some = append(some, e)
+			for _, p := range e.Passages {
+				if s := (&known{entry: e, passage: &p}).similarity(q); !math.IsNaN(s) {
+					sum, squares, n = sum+s, squares+s*s, n+1
+				}
+			}
+		}
+		if err := many.Apply(index.Position{Change: i}, some); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
+	}
+	slices.Reverse(all)
+	if err := one.Apply(index.Position{Change: 4}, all); err != nil {
+		t.Fatal(err)
+	}
+	a, err := one.Snapshot().View(nil).Chance(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := many.Snapshot().View(&rank.Filter{Section: "blog"}).Chance(t.Context(), q)
+	if err != nil || a.Sample != b.Sample || math.Abs(a.Mean-b.Mean) > 1e-9 || math.Abs(a.Deviation-b.Deviation) > 1e-9 {
+		t.Errorf("Chance = %+v and %+v, %v", a, b, err)
+	}
+	mean := sum / n
+	if a.Sample != int(n) || math.Abs(a.Mean-mean) > rounding || math.Abs(a.Deviation-math.Sqrt(squares/n-mean*mean)) > rounding {
+		t.Errorf("Chance = %+v, want %v of %v", a, mean, n)
+	}
+	if none, err := one.Snapshot().View(nil).Chance(t.Context(), w.vector(7)); err != nil || none.Sample != 0 {
+		t.Errorf("vectors of another length: %+v, %v", none, err)
+	}
+}
+
 // change makes random changes of both.
 func change(t *testing.T, w *world, o *oracle, x *resident.Index, at index.Position, all bool) {
 	t.Helper()
@@ -203,12 +282,8 @@ func compareCounts(t *testing.T, w *world, o *oracle, v *resident.View) {
 	o.each(func(k *known) {
 		want.Passages++
 		want.BodyWords += int64(k.passage.Words[index.FieldBody])
-		seen := map[string]bool{}
-		for _, x := range k.terms {
-			if !seen[x.term] {
-				seen[x.term] = true
-				frequencies[x.term]++
-			}
+		for term := range k.has {
+			frequencies[term]++
 		}
 	})
 	if got, err := v.Statistics(t.Context()); err != nil || got != want {

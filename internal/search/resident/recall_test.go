@@ -85,7 +85,7 @@ func recalls(tb testing.TB, list []vectored, questions [][]float32, rescored int
 func clustered(seed uint64, n, length int) (list []vectored, questions [][]float32) {
 	w := newWorld(seed, 1, length)
 	r := rand.New(rand.NewPCG(seed, 1))
-	centres := make([][]float32, 200)
+	centres := make([][]float32, n/150)
 	for i := range centres {
 		centres[i] = w.vector(length)
 	}

@@ -5,21 +5,18 @@ import "slices"
 // scratch is memory of one call that the next one uses again. What it says is
 // cleared is so between calls.
 type scratch struct {
-	damped  dampedTable
-	scores  []float64 // of passages
-	counts  []uint32  // of scores by height
-	taken   bitmap    // cleared
-	seen    bitmap    // cleared
-	merged  []occurrences
-	marks   marks // cleared
-	tokens  []token
-	found   []uint32
-	refs    []uint32
-	far     []uint16
-	heights [1 << 12]uint32
-	list    []scored
-	terms   [][]uint32
-	q       question
+	damped dampedTable
+	scores []float64 // of passages
+	taken  bitmap    // cleared
+	seen   bitmap    // cleared
+	merged []occurrences
+	marks  marks // cleared
+	tokens []token
+	found  []uint32
+	refs   []uint32
+	far    []uint16
+	list   []scored
+	q      question
 }
 
 // scratchFor returns memory for a snapshot, to be put back.

@@ -11,7 +11,7 @@ type segment struct {
 	// Of each document.
 	documents documents
 	first     []uint32 // its first passage, then the number of all passages
-	titles    []byte   // coded terms
+	titles    []uint16 // coded terms
 	titleAt   []uint32 // where its title starts, then the end
 
 	// Of each passage.
@@ -20,7 +20,7 @@ type segment struct {
 	documentOf []uint32
 	bodyWords  []int32
 	words      [][3]int32 // of the other fields
-	forward    []byte     // coded terms
+	forward    []uint16   // coded terms
 	forwardAt  []uint32   // where they start, then the end
 
 	terms    *dictionary
@@ -35,7 +35,7 @@ func (s *segment) passageCount() int  { return len(s.ids) }
 
 // bytes is the memory that the segment holds.
 func (s *segment) bytes() int64 {
-	n := int64(len(s.titles)+len(s.forward)+len(s.posted)) +
+	n := int64(2*len(s.titles)+2*len(s.forward)+len(s.posted)) +
 		4*int64(len(s.first)+len(s.titleAt)+len(s.ordinals)+len(s.documentOf)+len(s.bodyWords)+len(s.forwardAt)+len(s.postedAt)) +
 		int64(16*len(s.ids)+12*len(s.words)) +
 		s.documents.bytes() + s.terms.bytes()

@@ -1,0 +1,19 @@
+package resident
+
+// dotPlain is dot wherever there is nothing better.
+func dotPlain(a []int8, b []int16) int {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 int
+	i := 0
+	for ; i+8 <= len(a); i += 8 {
+		x, y := a[i:i+8:i+8], b[i:i+8:i+8]
+		s0 += int(x[0])*int(y[0]) + int(x[4])*int(y[4])
+		s1 += int(x[1])*int(y[1]) + int(x[5])*int(y[5])
+		s2 += int(x[2])*int(y[2]) + int(x[6])*int(y[6])
+		s3 += int(x[3])*int(y[3]) + int(x[7])*int(y[7])
+	}
+	for ; i < len(a); i++ {
+		s0 += int(a[i]) * int(b[i])
+	}
+	return s0 + s1 + s2 + s3
+}
