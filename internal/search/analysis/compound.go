@@ -13,7 +13,11 @@ const maxWhole = 256
 // split emits the compound text[start:end]: the whole, its segments between / : @, their parts between . - _ and
 // apostrophes, and the words of camel case.
 func (s *scanner) split(start, end int) {
-	if s.hasAny(start, end, isOuterJoin) && end-start <= maxWhole {
+	if s.joins&joinOuter == 0 {
+		s.segment(start, end)
+		return
+	}
+	if end-start <= maxWhole {
 		s.emit(piece{start: start, end: end, position: s.position, kind: kindWhole, exact: true})
 	}
 	s.fields(start, end, isOuterJoin, s.segment)
@@ -30,7 +34,7 @@ func (s *scanner) fields(start, end int, border func(rune) bool, f func(start, e
 				f(from, i)
 			}
 			from = i + size
-		case from == i && r > utf8.RuneSelf && classify(r) == classHidden:
+		case r >= utf8.RuneSelf && from == i && classify(r) == classHidden:
 			from = i + size
 		}
 		i += size
@@ -59,6 +63,10 @@ func isApostrophe(r rune) bool {
 }
 
 func (s *scanner) segment(start, end int) {
+	if s.joins&joinInner == 0 {
+		s.elided(start, end)
+		return
+	}
 	if s.hasAny(start, end, isInnerJoin) && end-start <= maxWhole {
 		s.emit(piece{start: start, end: end, position: s.position, kind: kindWhole, exact: true})
 		if isVersion(s.text[start:end]) {
@@ -77,7 +85,7 @@ func isVersion(whole string) bool {
 
 // elided emits a word that may have an apostrophe: l'eau is eau, the user's is user, o'neil is o and neil.
 func (s *scanner) elided(start, end int) {
-	if !s.hasAny(start, end, isApostrophe) {
+	if s.joins&joinApostrophe == 0 || !s.hasAny(start, end, isApostrophe) {
 		s.word(start, end)
 		return
 	}

@@ -50,7 +50,17 @@ type scanner struct {
 	text     string
 	emit     func(piece)
 	position int
+	joins    joins // of the compound that is being split
 }
+
+// joins says what holds a compound together.
+type joins uint8
+
+const (
+	joinOuter joins = 1 << iota
+	joinInner
+	joinApostrophe
+)
 
 func (s *scanner) run() { s.stretch(0, len(s.text)) }
 
@@ -183,13 +193,12 @@ func (s *scanner) emitPair(start, end int) {
 // compound finds the end of the words held together from i on, emits them and returns the end.
 func (s *scanner) compound(i int) int {
 	start := i
-	hidden := 0                  // bytes that nobody sees at the end
-	plain, joined := true, false // plain: lower-case ASCII, at most one leading capital
+	plain := true // lower-case ASCII, at most one leading capital
+	held := joins(0)
 	for i < len(s.text) {
 		b := s.text[i]
 		if 'a' <= b && b <= 'z' {
 			i++
-			hidden = 0
 			continue
 		}
 		r, size := decode(s.text, i)
@@ -200,37 +209,55 @@ func (s *scanner) compound(i int) int {
 				plain = false
 			}
 			i += size
-			hidden = 0
 			continue
-		case classMark:
+		case classMark, classHidden:
 			plain = false
 			i += size
-			hidden = 0
-			continue
-		case classHidden:
-			plain = false
-			i += size
-			hidden += size
 			continue
 		case classJoin:
 			if next := s.joined(r, i+size); next > 0 {
-				joined = true
+				held |= joinsOf(r)
+				if next > i+size {
+					held |= joinInner // underscores in a row
+				}
 				i = next
-				hidden = 0
 				continue
 			}
 		case classOther, classPair:
 		}
 		break
 	}
-	if plain && !joined {
+	if plain && held == 0 {
 		s.emit(piece{start: start, end: i, position: s.position, script: scriptLatin})
 		end := s.symbolSuffix(start, i)
 		s.position++
 		return end
 	}
-	s.split(start, i-hidden)
+	s.joins = held
+	s.split(start, s.seen(start, i))
 	return i
+}
+
+func joinsOf(r rune) joins {
+	switch {
+	case isOuterJoin(r):
+		return joinOuter
+	case isInnerJoin(r):
+		return joinInner
+	}
+	return joinApostrophe
+}
+
+// seen moves end back to where something can be seen of text[start:end].
+func (s *scanner) seen(start, end int) int {
+	for end > start && s.text[end-1] >= utf8.RuneSelf {
+		r, size := utf8.DecodeLastRuneInString(s.text[start:end])
+		if classify(r) != classHidden {
+			break
+		}
+		end -= size
+	}
+	return end
 }
 
 // joined returns where the word after the joiner r starts, the joiner ending at i, or 0 where none does. Underscores may
