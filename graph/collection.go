@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/graph/model"
 	"magpie/internal/apierr"
@@ -45,16 +46,22 @@ func (r *Resolver) createCollection(ctx context.Context, in model.CreateCollecti
 	if err := checkDescription(in.Description); err != nil {
 		return nil, err
 	}
-	embedder := r.Models.Default()
+	model := r.Models.Default().Model()
 	if in.EmbeddingModel != nil && *in.EmbeddingModel != "" {
-		known, ok := r.Models.Lookup(*in.EmbeddingModel)
-		if !ok {
-			return nil, apierr.Invalid("embeddingModel", "must be one of "+strings.Join(r.Models.Names(), ", "))
+		if err := r.checkModel(*in.EmbeddingModel); err != nil {
+			return nil, err
 		}
-		embedder = known
+		model = *in.EmbeddingModel
 	}
 	return r.client(ctx).Collection.Create().SetName(name).SetNillableDescription(in.Description).
-		SetEmbeddingModel(embedder.Model()).Save(ctx)
+		SetEmbeddingModel(model).Save(ctx)
+}
+
+func (r *Resolver) checkModel(name string) error {
+	if _, known := r.Models.Lookup(name); !known {
+		return apierr.Invalid("embeddingModel", "must be one of "+strings.Join(r.Models.Names(), ", "))
+	}
+	return nil
 }
 
 func (r *Resolver) updateCollection(ctx context.Context, id uuid.UUID, in model.UpdateCollectionInput) (*ent.Collection, error) {
@@ -76,8 +83,32 @@ func (r *Resolver) updateCollection(ctx context.Context, id uuid.UUID, in model.
 			update.SetDescription(*description)
 		}
 	}
+	if in.EmbeddingModel != nil {
+		if err := r.changeModel(ctx, id, *in.EmbeddingModel, update); err != nil {
+			return nil, err
+		}
+	}
 	row, err := update.Save(ctx)
 	return found("Collection", row, err)
+}
+
+// changeModel lets a collection change to a model, which workers do
+// (worker/reembed). The one that it has, set up or not, calls a change off.
+func (r *Resolver) changeModel(ctx context.Context, id uuid.UUID, model string, update *ent.CollectionUpdateOne) error {
+	// Locked, so that a change that ends at this moment is not called off in vain.
+	row, err := r.client(ctx).Collection.Query().Where(collection.ID(id)).ForUpdate().Only(ctx)
+	if _, err := found("Collection", row, err); err != nil {
+		return err
+	}
+	if model == row.EmbeddingModel {
+		update.ClearNextEmbeddingModel()
+		return nil
+	}
+	if err := r.checkModel(model); err != nil {
+		return err
+	}
+	update.SetNextEmbeddingModel(model)
+	return nil
 }
 
 // deleteCollection ends a collection with everything in it; the database's

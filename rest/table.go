@@ -188,14 +188,11 @@ func chatFields() []field {
 }
 
 func collectionFields(create bool) []field {
-	fields := []field{
+	return []field{
 		{name: "name", variable: "input.name", required: create},
 		{name: "description", variable: "input.description", nullable: true},
+		{name: "embeddingModel", variable: "input.embeddingModel"},
 	}
-	if create {
-		fields = append(fields, field{name: "embeddingModel", variable: "input.embeddingModel"})
-	}
-	return fields
 }
 
 func connectorSettings() []field {

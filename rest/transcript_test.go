@@ -106,6 +106,7 @@ func examples() map[string][]example {
 		},
 		"PUT /api/v1/collections/{id}": {
 			{target: collection, body: `{"description":null}`}, {target: collection, body: `{"name":null,"description":"All of it"}`}, {target: collection},
+			{target: collection, body: `{"embeddingModel":"other"}`},
 		},
 		"DELETE /api/v1/collections/{id}":                       {{target: collection}, {target: "/api/v1/collections/" + missingID}},
 		"POST /api/v1/collections/{id}/refresh-stats":           {{target: collection + "/refresh-stats"}},

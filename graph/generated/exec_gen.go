@@ -3075,7 +3075,7 @@ extend type Mutation {
 input CreateCollectionInput {
   name: String!
   description: String
-  "One of the configured models; the default one when omitted. It cannot be changed later."
+  "One of the configured models; the default one when omitted."
   embeddingModel: String
 }
 
@@ -3083,6 +3083,11 @@ input UpdateCollectionInput {
   name: String
   "Null removes it."
   description: String @goField(omittable: true)
+  """
+  One of the configured models. The collection changes to it in the background, while it is searched by the one it has:
+  until then it is the nextEmbeddingModel. The model that the collection has calls a change off.
+  """
+  embeddingModel: String
 }
 
 extend type Collection {
@@ -18348,7 +18353,7 @@ func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "description"}
+	fieldsInOrder := [...]string{"name", "description", "embeddingModel"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -18369,6 +18374,13 @@ func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Cont
 				return it, err
 			}
 			it.Description = graphql.OmittableOf(data)
+		case "embeddingModel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("embeddingModel"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EmbeddingModel = data
 		}
 	}
 	return it, nil

@@ -127,7 +127,7 @@ type CreateAPIKeyInput struct {
 type CreateCollectionInput struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description,omitempty"`
-	// One of the configured models; the default one when omitted. It cannot be changed later.
+	// One of the configured models; the default one when omitted.
 	EmbeddingModel *string `json:"embeddingModel,omitempty"`
 }
 
@@ -294,6 +294,9 @@ type UpdateCollectionInput struct {
 	Name *string `json:"name,omitempty"`
 	// Null removes it.
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
+	// One of the configured models. The collection changes to it in the background, while it is searched by the one it has:
+	// until then it is the nextEmbeddingModel. The model that the collection has calls a change off.
+	EmbeddingModel *string `json:"embeddingModel,omitempty"`
 }
 
 type UpdateConnectorInput struct {

@@ -14,6 +14,7 @@ type collectionsCommand struct {
 	List   collectionsList   `cmd:"" default:"1" help:"List the collections."`
 	Create collectionsCreate `cmd:"" help:"Make a collection."`
 	Show   collectionsShow   `cmd:"" help:"Show a collection."`
+	Update collectionsUpdate `cmd:"" help:"Change a collection."`
 	Delete collectionsDelete `cmd:"" help:"Delete a collection with its connectors and documents."`
 }
 
@@ -41,7 +42,7 @@ func (collectionsList) Run(r *runtime) error {
 type collectionsCreate struct {
 	Name        string `arg:"" help:"Name of the collection."`
 	Description string `help:"What it holds."`
-	Model       string `help:"Embedding model; the default one when left out. It cannot be changed later."`
+	Model       string `help:"Embedding model; the default one when left out."`
 }
 
 // Run makes the collection.
@@ -93,7 +94,8 @@ func (c collectionsShow) Run(r *runtime) error {
 				connectors = append(connectors, id.String())
 			}
 			r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"description", text(row.Description)},
-				[2]string{"embedding model", row.EmbeddingModel}, [2]string{"documents", strconv.Itoa(row.Stats.Documents)},
+				[2]string{"embedding model", row.EmbeddingModel}, [2]string{"changing to", text(row.NextModel)},
+				[2]string{"documents", strconv.Itoa(row.Stats.Documents)},
 				[2]string{"passages", strconv.Itoa(row.Stats.Embeddings)}, [2]string{"size", size(row.Stats.StorageBytes)},
 				[2]string{"last sync", moment(row.Stats.LastSync)}, [2]string{"connectors", strings.Join(connectors, " ")},
 				[2]string{"made", moment(&row.CreatedAt)})
@@ -107,6 +109,48 @@ func getCollection(ctx context.Context, s *session, id uuid.UUID) (collectionRow
 	}
 	err := s.do(ctx, "GetCollection", variables{"id": id}, &answer)
 	return answer.Collection, err
+}
+
+type collectionsUpdate struct {
+	Collection  string  `arg:"" help:"Id or name."`
+	Name        string  `help:"Its new name."`
+	Description *string `help:"What it holds; empty removes it."`
+	Model       string  `help:"Embedding model to change to, in the background; the present one calls a change off."`
+}
+
+// Run changes the collection.
+func (c collectionsUpdate) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		input := variables{}
+		optional(input, "name", c.Name)
+		optional(input, "embeddingModel", c.Model)
+		switch {
+		case c.Description == nil:
+		case *c.Description == "":
+			input["description"] = nil
+		default:
+			input["description"] = *c.Description
+		}
+		if len(input) == 0 {
+			return errNothing
+		}
+		id, err := collectionID(r, s, c.Collection)
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Collection collectionRow `json:"collection"`
+		}
+		if err := s.do(r, "UpdateCollection", variables{"id": id, "input": input}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Collection, func() {
+			r.console.Note("Changed %s.", answer.Collection.Name)
+			if next := answer.Collection.NextModel; next != nil {
+				r.console.Note("It changes from %s to %s in the background.", answer.Collection.EmbeddingModel, *next)
+			}
+		})
+	})
 }
 
 type collectionsDelete struct {

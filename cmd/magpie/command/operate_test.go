@@ -56,6 +56,16 @@ func TestCollectionsAndConnectors(t *testing.T) {
 	if collection.ID != id || collection.Description != "What we know" {
 		t.Errorf("%+v", collection)
 	}
+	s.fails("give something to change", "collections", "update", "Docs")
+	s.fails("embeddingModel", "collections", "update", "Docs", "--model", "unknown")
+	var renamed struct {
+		Name        string
+		Description *string
+	}
+	if s.read(&renamed, "collections", "update", "Docs", "--name", "Handbook", "--description", ""); renamed.Name != "Handbook" || renamed.Description != nil {
+		t.Errorf("%+v", renamed)
+	}
+	s.ok("collections", "update", id, "--name", "Docs")
 	if out := s.ok("collections"); !strings.Contains(out, id) || !strings.Contains(out, "DOCUMENTS") {
 		t.Errorf("%q", out)
 	}

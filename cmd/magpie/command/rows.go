@@ -21,6 +21,7 @@ type collectionRow struct {
 	Name           string          `json:"name"`
 	Description    *string         `json:"description"`
 	EmbeddingModel string          `json:"embeddingModel"`
+	NextModel      *string         `json:"nextEmbeddingModel"`
 	CreatedAt      time.Time       `json:"createdAt"`
 	UpdatedAt      time.Time       `json:"updatedAt"`
 	Stats          collectionStats `json:"stats"`

@@ -1,0 +1,122 @@
+package syncer_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"magpie/ent"
+	"magpie/ent/collection"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/syncjob"
+)
+
+// other is a model beside the counting one.
+type other struct{ *model }
+
+func (other) Model() string { return "other" }
+
+// vectors counts the passages that a reader is told, by whether they have a vector.
+type vectors struct {
+	model         string
+	with, without int
+}
+
+func (v *vectors) Begin(_ index.Position, model string, _ bool) error {
+	*v = vectors{model: model}
+	return nil
+}
+
+func (v *vectors) Entry(e *index.Entry) error {
+	for _, p := range e.Passages {
+		if p.Vector != nil {
+			v.with++
+		} else {
+			v.without++
+		}
+	}
+	return nil
+}
+
+func (f *fixture) read() vectors {
+	f.Helper()
+	var v vectors
+	f.must(f.index.Changes(f.ctx, f.scope, f.row.CollectionID, index.Position{}, &v))
+	return v
+}
+
+// settled waits until the collection has the model and all vectors are in their place.
+func (f *fixture) settled(model string) {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.ctx, time.Minute)
+	defer cancel()
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		select {
+		case <-ctx.Done():
+			f.Fatal("the change of the model does not end")
+		case <-tick.C:
+		}
+		changes, err := f.index.ModelChanges(ctx)
+		f.must(err)
+		if row := f.collection(); len(changes) == 0 && row.EmbeddingModel == model && row.NextEmbeddingModel == nil {
+			tick.Stop()
+			return
+		}
+	}
+}
+
+func (f *fixture) collection() *ent.Collection {
+	f.Helper()
+	row, err := f.db.Ent.Collection.Query().Where(collection.ID(f.row.CollectionID)).Only(f.ctx)
+	f.must(err)
+	return row
+}
+
+func TestSyncsGoOnWhileTheModelChanges(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.options.Window = -1
+	f.others = []embed.Embedder{other{&model{}}}
+	f.work()
+	f.script.fill(30, "v1")
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 30, Added: 30})
+	// In the middle of the next sync, whose slice goes on with the model it began with.
+	var once sync.Once
+	f.model.hook(func(context.Context, int) (err error) {
+		once.Do(func() {
+			err = f.db.Ent.Collection.UpdateOneID(f.row.CollectionID).SetNextEmbeddingModel("other").Exec(f.ctx)
+		})
+		return err
+	})
+	f.script.fill(30, "v2")
+	f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 30, Modified: 30})
+	f.settled("other")
+	if v := f.read(); v.model != "other" || v.with < 30 || v.without != 0 {
+		t.Errorf("a reader is told %+v", v)
+	}
+	f.model.embedded()
+	f.script.set("new.md", "v1", "# New\n\nNew text.\n")
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 31, Added: 1, Unchanged: 30})
+	f.settled("other")
+	if n := f.model.embedded(); n != 0 {
+		t.Errorf("the old model was asked for %d texts after the change", n)
+	}
+}
+
+func TestASyncWithoutItsModelUsesTheNextOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.embedder = other{&model{}}
+	row := f.collection() // of the model "counting", which is not set up any more
+	f.must(f.db.Ent.Collection.UpdateOneID(row.ID).SetNextEmbeddingModel("other").Exec(f.ctx))
+	f.work()
+	f.script.fill(5, "v1")
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Added: 5})
+	f.settled("other")
+	if v := f.read(); v.with < 5 || v.without != 0 {
+		t.Errorf("a reader is told %+v", v)
+	}
+}
