@@ -129,3 +129,66 @@ func TestTheApplicationOnlyInsertsIntoTheIndex(t *testing.T) {
 		})
 	}
 }
+
+func TestVectorsAndChangesAreReadThroughFunctionsOfTheirWorkspaceOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	mine, theirs := f.tenant(), f.tenant()
+	f.put(mine, mine.record("a", "one"))
+	stored := f.put(theirs, theirs.record("b", "two"))
+	f.exec("update collections set next_model = 'other' where id = $1", theirs.collection)
+	lacking, err := f.store.Lacking(t.Context(), theirs.scope, theirs.collection, "other", 0, uuid.Nil, 10)
+	if err != nil || len(lacking) != 1 {
+		t.Fatal(lacking, err)
+	}
+	if err := f.store.AddVectors(t.Context(), theirs.scope, theirs.collection, "other", lacking, [][]float32{{1}}); err != nil {
+		t.Fatal(err)
+	}
+	insert := "insert into passage_vectors (passage_id, document_id, collection_id, workspace_id, model, embedding) values ($1, $2, $3, $4, 'x', '[1]')"
+	passage := lacking[0].Passage
+	for name, c := range map[string]struct {
+		sql   string
+		args  []any
+		state string
+	}{
+		"select":                                {"select count(*) from passage_vectors", nil, "42501"},
+		"update":                                {"update passage_vectors set model = 'x'", nil, "42501"},
+		"delete":                                {"delete from passage_vectors", nil, "42501"},
+		"returning":                             {insert + " returning embedding", []any{passage, stored.Document, theirs.collection, mine.workspace}, "42501"},
+		"insert for another workspace":          {insert, []any{passage, stored.Document, theirs.collection, theirs.workspace}, "42501"},
+		"insert of another workspace's passage": {insert, []any{passage, stored.Document, theirs.collection, mine.workspace}, "23503"},
+		"lacking":                               {"select * from magpie_lacking($1, $2, 'z', null, $3, 10)", []any{theirs.workspace, theirs.collection, uuid.Nil}, "42501"},
+		"lacking since":                         {"select magpie_lacking_since($1, $2, 'z', 0, false)", []any{theirs.workspace, theirs.collection}, "42501"},
+		"fold":                                  {"select magpie_fold_vectors($1, $2, 10)", []any{theirs.workspace, theirs.collection}, "42501"},
+		"drop":                                  {"select magpie_drop_vectors($1, $2, 10)", []any{theirs.workspace, theirs.collection}, "42501"},
+	} {
+		f.asApplication(mine.workspace.String(), func(tx pgx.Tx) {
+			_, err := tx.Exec(t.Context(), c.sql, c.args...)
+			var refused *pgconn.PgError
+			if !errors.As(err, &refused) || refused.Code != c.state {
+				t.Errorf("%s: %v, want SQLSTATE %s", name, err, c.state)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		setting               string
+		workspace, collection uuid.UUID
+		want                  int
+	}{
+		"theirs, set to them":           {theirs.workspace.String(), theirs.workspace, theirs.collection, 1},
+		"theirs, set to me":             {mine.workspace.String(), theirs.workspace, theirs.collection, 0},
+		"theirs, set to nobody":         {"", theirs.workspace, theirs.collection, 0},
+		"theirs as mine, set to me":     {mine.workspace.String(), mine.workspace, theirs.collection, 0},
+		"without a workspace, nor set":  {"", uuid.Nil, theirs.collection, 0},
+		"mine as theirs, set to theirs": {theirs.workspace.String(), theirs.workspace, mine.collection, 0},
+	} {
+		f.asApplication(c.setting, func(tx pgx.Tx) {
+			for _, after := range []any{nil, int64(0)} {
+				var n int
+				if err := tx.QueryRow(t.Context(), "select count(*) from magpie_changes($1, $2, 'test', $3, true)", c.workspace, c.collection, after).Scan(&n); err != nil || n != c.want {
+					t.Errorf("%s, after %v: %d rows, %v, want %d", name, after, n, err, c.want)
+				}
+			}
+		})
+	}
+}
