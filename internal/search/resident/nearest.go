@@ -8,7 +8,7 @@ import (
 
 // See the package's comment for what these cost and bring.
 const (
-	defaultRescored      = 3
+	defaultRescored      = 4
 	defaultLeastRescored = 1000
 )
 
@@ -98,17 +98,22 @@ func (v *View) rough(x *scratch, enough int, list []scored) []scored {
 		if heights == nil {
 			heights = make([]uint32, 64*words+1)
 		}
+		var block [64]uint16
 		for w, word := range p.within(v.selected) {
+			if word = word & set.present(w); word == 0 {
+				continue
+			}
+			// The vectors of 64 passages follow one another: with those
+			// between it is still faster than one by one.
+			first := set.slot(number(w<<6 + bits.TrailingZeros64(word)))
+			last := set.slot(number(w<<6 + 63 - bits.LeadingZeros64(word)))
+			differ(block[:], set.codes[first*words:(last+1)*words], code)
 			for ; word != 0; word &= word - 1 {
 				passage := number(w<<6 + bits.TrailingZeros64(word))
-				slot := set.slot(passage)
-				if slot < 0 {
-					continue
-				}
-				d := differences(set.codes[slot*words:slot*words+words], code)
+				d := block[set.slot(passage)-first]
 				heights[d]++
 				refs = append(refs, p.base+passage)
-				far = append(far, uint16(d)) //nolint:gosec // codes have at most 1<<14 bits
+				far = append(far, d)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package resident
 
 import (
 	"math"
-	"math/bits"
 )
 
 // pageBytes is about how large the pieces are in which vectors are kept: small
@@ -44,6 +43,20 @@ func (v *vectors) slot(passage uint32) int {
 		return int(passage)
 	}
 	return int(v.slots[passage])
+}
+
+// present returns which of the passages from 64*word on have a vector.
+func (v *vectors) present(word int) uint64 {
+	if v.slots == nil {
+		return ^uint64(0)
+	}
+	bits := uint64(0)
+	for i, slot := range v.slots[word*64 : min(word*64+64, len(v.slots))] {
+		if slot >= 0 {
+			bits |= 1 << i
+		}
+	}
+	return bits
 }
 
 func (v *vectors) passage(slot int) uint32 {
@@ -123,21 +136,6 @@ func magnitude(vector []float32) float64 {
 		return 0
 	}
 	return float64(greatest)
-}
-
-// differences counts the bits in which codes differ.
-func differences(a, b []uint64) int {
-	n := 0
-	b = b[:len(a)]
-	for len(a) >= 4 {
-		n += bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) +
-			bits.OnesCount64(a[2]^b[2]) + bits.OnesCount64(a[3]^b[3])
-		a, b = a[4:], b[4:]
-	}
-	for i, x := range a {
-		n += bits.OnesCount64(x ^ b[i])
-	}
-	return n
 }
 
 // vectorBuilder gathers vectors of one length.

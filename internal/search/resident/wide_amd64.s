@@ -45,3 +45,45 @@ sum:
 	VZEROUPPER
 	MOVQ AX, ret+24(FP)
 	RET
+
+// func differWide(out *uint16, codes, code *uint64, words, n int)
+TEXT ·differWide(SB), NOSPLIT, $0-40
+	MOVQ out+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ code+16(FP), DX
+	MOVQ words+24(FP), BX
+	MOVQ n+32(FP), CX
+
+next:
+	XORQ R8, R8
+	XORQ R9, R9
+	XORQ R10, R10
+
+four:
+	MOVQ (SI)(R8*8), R11
+	MOVQ 8(SI)(R8*8), R12
+	MOVQ 16(SI)(R8*8), R13
+	MOVQ 24(SI)(R8*8), AX
+	XORQ (DX)(R8*8), R11
+	XORQ 8(DX)(R8*8), R12
+	XORQ 16(DX)(R8*8), R13
+	XORQ 24(DX)(R8*8), AX
+	POPCNTQ R11, R11
+	POPCNTQ R12, R12
+	POPCNTQ R13, R13
+	POPCNTQ AX, AX
+	ADDQ R11, R9
+	ADDQ R12, R10
+	ADDQ R13, R9
+	ADDQ AX, R10
+	ADDQ $4, R8
+	CMPQ R8, BX
+	JLT  four
+
+	ADDQ R10, R9
+	MOVW R9, (DI)
+	ADDQ $2, DI
+	LEAQ (SI)(BX*8), SI
+	DECQ CX
+	JNZ  next
+	RET

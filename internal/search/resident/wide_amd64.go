@@ -28,3 +28,21 @@ func dot(a []int8, b []int16) int {
 	}
 	return sum + dotPlain(a, b)
 }
+
+// differWide writes in how many bits each of n codes, one after another, differs
+// from a code of as many words: a multiple of 4. n is above 0.
+//
+//go:noescape
+func differWide(out *uint16, codes, code *uint64, words, n int)
+
+// differ writes in how many bits each of the codes, one after another, differs
+// from a code whose words are a multiple of 4.
+func differ(out []uint16, codes, code []uint64) {
+	n := len(codes) / len(code)
+	if !cpu.X86.HasPOPCNT || n == 0 || len(code)%4 != 0 {
+		differPlain(out, codes, code)
+		return
+	}
+	out = out[:n]
+	differWide(&out[0], &codes[0], &code[0], len(code), n)
+}

@@ -1,5 +1,7 @@
 package resident
 
+import "math/bits"
+
 // dotPlain is dot wherever there is nothing better.
 func dotPlain(a []int8, b []int16) int {
 	b = b[:len(a)]
@@ -16,4 +18,15 @@ func dotPlain(a []int8, b []int16) int {
 		s0 += int(a[i]) * int(b[i])
 	}
 	return s0 + s1 + s2 + s3
+}
+
+// differPlain is differ wherever there is nothing better.
+func differPlain(out []uint16, codes, code []uint64) {
+	for i := range len(codes) / len(code) {
+		n := 0
+		for j, x := range codes[i*len(code) : (i+1)*len(code)] {
+			n += bits.OnesCount64(x ^ code[j])
+		}
+		out[i] = uint16(n) //nolint:gosec // codes have at most 1<<14 bits
+	}
 }
