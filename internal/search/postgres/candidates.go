@@ -18,6 +18,11 @@ const readPassages = `select place, passage_id, document_id, ordinal, title_word
 		changed, hits, similarity
 	from magpie_passages($1, $2, $3, $4, $5, $6, $7, nullif($8, '')::tsquery, $9, $10, $11)`
 
+// scanUpTo is up to how many times Options.Whole passages that a filter leaves
+// have their vectors looked at one by one: the vector index would be walked for
+// long to find few of them.
+const scanUpTo = 3
+
 // way is one way to come by passages, see magpie_passages.
 type way struct {
 	name      string
@@ -112,11 +117,12 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 		known = append(known, r.Also[i].Ref)
 	}
 	if r.Best > 0 {
-		known = append(known, s.seen...)
+		known = append(known, s.seen[:min(len(s.seen), max(s.tier.opt.LookUps/2-len(known), 0))]...)
 	}
 	if searched && s.near == nil {
 		w := way{name: "scan", most: r.Nearest}
-		if s.state.passages > s.state.exact && s.state.model == s.model && s.state.dimensions == len(r.Vector) {
+		if s.state.passages > s.state.exact && s.left.passages > scanUpTo*int64(s.tier.opt.Whole) &&
+			s.state.model == s.model && s.state.dimensions == len(r.Vector) {
 			w = way{name: "near", most: min(r.Nearest, s.tier.opt.Neighbours)}
 		}
 		ways = append(ways, w)
@@ -132,10 +138,21 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 			return nil, fmt.Errorf("count words: %w", err)
 		}
 		budget := s.tier.opt.LookUps
-		if len(s.looked) > 0 {
+		switch {
+		case len(s.seen) > 0:
 			budget = s.tier.opt.MoreLookUps
+		case 2*s.left.passages < s.state.passages:
+			// Most of what is looked up the filter leaves out, which costs less.
+			budget *= 2
 		}
-		if query := s.lookUp(r.Words, budget); query != "" {
+		query, err := s.lookUpPhrases(ctx, budget)
+		if err != nil {
+			return nil, fmt.Errorf("count the words of phrases: %w", err)
+		}
+		if query == "" {
+			query = s.lookUp(r.Words, budget)
+		}
+		if query != "" {
 			ways = append(ways, way{name: "words", query: query, most: 4 * budget})
 		}
 	}

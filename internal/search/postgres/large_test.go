@@ -26,7 +26,7 @@ func (f *fixture) outgrow(id tenant) {
 
 func TestTheVectorIndexFindsWhatAnExactScanFinds(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, postgres.Options{Whole: 20})
+	f := newFixture(t, postgres.Options{Whole: 10})
 	random := rand.New(rand.NewPCG(21, 22))
 	id := f.tenant()
 	for d := range 600 {
@@ -127,8 +127,15 @@ func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
 			t.Errorf("%q: with few look-ups %d passages are found, not the same as the %d with many", terms, len(got), len(want))
 		}
 	}
+	// A phrase of common words is looked up beside a rare word.
+	phrase := &rank.Filter{Phrases: []rank.Phrase{{{"otter"}, {"water"}}}}
+	s := f.openWith(frugal, id, phrase)
+	if found := f.candidates(s, &rank.Request{Words: words("passage7", "otter", "water"), AverageBody: 3, Best: 6}); len(found) != 6 {
+		t.Errorf("a phrase and a rare word find %d passages", len(found))
+	}
+	s.Close(t.Context())
 	// Words of which none is rare find passages that have several of them.
-	s := f.openWith(frugal, id, nil)
+	s = f.openWith(frugal, id, nil)
 	if found := f.candidates(s, &rank.Request{Words: words("otter", "water"), AverageBody: 3, Best: 6}); len(found) != 6 {
 		t.Errorf("common words find %d passages", len(found))
 	}

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -8,20 +10,30 @@ import (
 	"magpie/internal/search/rank"
 )
 
+// walkUpTo is how many entries of the index of lexemes may be walked for two
+// words that stand together, in look-ups of the budget. An entry costs a
+// fraction of what a passage costs.
+const walkUpTo = 5
+
+// together is how much likelier two words of a question are to stand in one
+// passage than words that have nothing to do with each other.
+const together = 4
+
 // lookUp writes the query over lexemes by which passages are looked up: "" for
 // none. Words whose passages have been looked up by an earlier request of the
 // search are left out: those are looked at anyway. Of the others, the rarest
-// are taken until the budget is spent. Where the rarest one alone is beyond it,
-// passages with several of the rarest words are looked up instead.
+// are taken until the budget is spent; what is left of it goes to passages that
+// have two of the commoner ones. Where next to nothing fits the budget,
+// passages with as many of the other words as it takes are looked up, too.
 func (s *Source) lookUp(words []rank.Word, budget int) string {
 	order := make([]int, 0, len(words))
-	cost := make([]int, len(words))
+	cost := make([]float64, len(words))
 	for i := range words {
 		if s.looked[words[i].Terms[0]] {
 			continue
 		}
 		for _, term := range words[i].Terms {
-			cost[i] += s.counts[term]
+			cost[i] += float64(s.counts[term])
 		}
 		if cost[i] > 0 {
 			order = append(order, i)
@@ -30,27 +42,83 @@ func (s *Source) lookUp(words []rank.Word, budget int) string {
 	if len(order) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cost[a] - cost[b] })
-	var terms []string
-	spent := 0
-	for _, i := range order {
-		if spent += cost[i]; spent > budget {
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost[a], cost[b]) })
+	left := float64(budget)
+	var parts []string
+	for len(order) > 0 && cost[order[0]] <= left {
+		word := words[order[0]]
+		left -= cost[order[0]]
+		parts = append(parts, "("+anyOf(word.Terms)+")")
+		s.looked[word.Terms[0]] = true
+		order = order[1:]
+	}
+	first := len(s.seen) == 0
+	passages := float64(max(s.state.passages, 1))
+	for n, i := range order {
+		if !first || cost[i] > walkUpTo*float64(budget) {
 			break
 		}
-		terms = append(terms, words[i].Terms...)
-		s.looked[words[i].Terms[0]] = true
+		for _, j := range order[n+1:] {
+			if both := min(together*cost[i]*cost[j]/passages, cost[i]); both <= left {
+				left -= both
+				parts = append(parts, "(("+anyOf(words[i].Terms)+") & ("+anyOf(words[j].Terms)+"))")
+			}
+		}
 	}
-	query := anyOf(terms)
-	if len(terms) == 0 {
-		query = s.together(words, order, cost, budget)
+	// A few passages of one rare word are no answer to a question of many.
+	if first && len(order) > 0 && left > 0.9*float64(budget) {
+		parts = append(parts, "("+allOf(words, order, cost, passages, left)+")")
 	}
-	if query == "" {
+	if len(parts) == 0 {
 		return ""
 	}
-	return s.within(query)
+	return s.within("(" + strings.Join(parts, " | ") + ")")
 }
 
-// within narrows a query over lexemes to the collection. One that has much of
+// allOf asks for passages that have as many of the rarest words as bring their
+// number down to the budget.
+func allOf(words []rank.Word, order []int, cost []float64, passages, budget float64) string {
+	left := cost[order[0]]
+	parts := []string{"(" + anyOf(words[order[0]].Terms) + ")"}
+	for _, i := range order[1:] {
+		if left <= budget {
+			break
+		}
+		left *= min(0.5, together*cost[i]/passages)
+		parts = append(parts, "("+anyOf(words[i].Terms)+")")
+	}
+	return strings.Join(parts, " & ")
+}
+
+// lookUpPhrases writes the query for the phrases that every passage must have,
+// where they are rare enough to be looked up whatever else is asked: "" where
+// there are none, or too many passages may have them.
+func (s *Source) lookUpPhrases(ctx context.Context, budget int) (string, error) {
+	rarest := -1
+	for _, p := range s.phrases {
+		for _, terms := range p {
+			if err := s.count(ctx, terms); err != nil {
+				return "", err
+			}
+			n := 0
+			for _, t := range terms {
+				n += s.counts[t]
+			}
+			if len(p) > 1 {
+				n /= together // words do not always stand in a row
+			}
+			if rarest < 0 || n < rarest {
+				rarest = n
+			}
+		}
+	}
+	if rarest < 0 || rarest > budget {
+		return "", nil
+	}
+	return s.within("(" + phrases(s.phrases, " & ") + ")"), nil
+}
+
+// within narrows a query over lexemes, in brackets, to the collection. One that has much of
 // the whole index is cheaper to look up without: few rows of others come along.
 func (s *Source) within(query string) string {
 	if float64(s.state.passages) > s.state.all/2 && s.state.all > 0 {
@@ -58,22 +126,5 @@ func (s *Source) within(query string) string {
 	}
 	var b strings.Builder
 	writeLexeme(&b, index.CollectionLexeme(s.collection))
-	return b.String() + " & (" + query + ")"
-}
-
-// together asks for passages that have as many of the rarest words as bring
-// their number down to the budget. Words of one question go together, so that
-// each further one is taken to halve the number at least, or as much as the
-// root of its share.
-func (s *Source) together(words []rank.Word, order, cost []int, budget int) string {
-	left := float64(cost[order[0]])
-	parts := []string{"(" + anyOf(words[order[0]].Terms) + ")"}
-	for _, i := range order[1:] {
-		if left <= float64(budget) {
-			break
-		}
-		left *= min(0.5, float64(cost[i])/float64(max(s.state.passages, 1)))
-		parts = append(parts, "("+anyOf(words[i].Terms)+")")
-	}
-	return strings.Join(parts, " & ")
+	return b.String() + " & " + query
 }

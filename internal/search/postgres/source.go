@@ -23,6 +23,7 @@ type Source struct {
 	model      string
 	generation int64
 	filter     string
+	phrases    []rank.Phrase // of the filter
 	begun      bool
 	state      state
 	left       *leaves // once it has been looked up
