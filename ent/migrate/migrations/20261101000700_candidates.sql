@@ -295,17 +295,20 @@ begin
         return;
     end if;
     return query execute format(
-        'select w.word, count(*) from (
-            select i.lexemes from passage_index i cross join lateral (
-                select from documents d where d.id = i.document_id and %1$s offset 0) d
-            where %2$s %3$s limit $3
-        ) i cross join lateral (select word from unnest(tsvector_to_array(i.lexemes)) word where starts_with(word, $2)) w
+        'select w.word, count(*) from (%s limit $3) i
+        cross join lateral (select word from unnest(tsvector_to_array(i.lexemes)) word where starts_with(word, $2)) w
         where i.lexemes @@ $1
         group by w.word order by 2 desc, w.word collate "C" limit $4',
-        magpie_live(p_filter),
-        case when p_all then format('i.collection_id = %L', p_collection)
-        else format('i.lexemes @@ $1 and coalesce(i.collection_id = %L, false)', p_collection) end,
-        magpie_spoken(p_filter))
+        -- Either the documents or the index of lexemes come first, as "offset" makes sure.
+        case when p_all then format(
+            'select i.lexemes from documents d cross join lateral (
+                select i.lexemes from passage_index i where i.collection_id = %1$L and i.document_id = d.id %3$s offset 0) i
+            where d.collection_id = %1$L and %2$s', p_collection, magpie_live(p_filter), magpie_spoken(p_filter))
+        else format(
+            'select i.lexemes from passage_index i cross join lateral (
+                select from documents d where d.id = i.document_id and %2$s offset 0) d
+            where i.lexemes @@ $1 and coalesce(i.collection_id = %1$L, false) %3$s',
+            p_collection, magpie_live(p_filter), magpie_spoken(p_filter)) end)
     using p_query, p_prefix, p_most, p_limit;
 end
 $$;

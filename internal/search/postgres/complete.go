@@ -15,9 +15,9 @@ const (
 	// completeWhole is how many passages are looked at one by one for words
 	// that begin with a prefix.
 	completeWhole = 4000
-	// completeSample is how many passages that have such a word are looked at
-	// where the index of lexemes names them.
-	completeSample = 500
+	// completeSample is how many passages are looked at where there are more:
+	// those that the index of lexemes names, or any for a short prefix.
+	completeSample = 400
 	// shortPrefix is up to how many characters too many words begin with.
 	shortPrefix = 2
 
@@ -63,8 +63,11 @@ func (s *Source) Complete(ctx context.Context, prefix string, limit int) ([]stri
 		query.WriteString(":*")
 		each := s.left.passages <= completeWhole || utf8.RuneCountInString(prefix) <= shortPrefix
 		most := completeSample
-		if each {
+		switch {
+		case s.left.passages <= completeWhole:
 			most = completeWhole
+		case 2*s.left.passages < s.state.passages: // several are looked at for each that the filter leaves
+			most /= 4
 		}
 		err := s.ask(ctx, func(b *pgx.Batch) {
 			b.Queue(countCompletions, s.workspace, s.collection, s.filter, query.String(), prefix, each, most, limit).Query(read)
