@@ -3,6 +3,7 @@ package index_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -145,4 +146,54 @@ func TestABuildSweepsBrokenIndexesAndThoseOfDeletedCollections(t *testing.T) {
 
 func (f *fixture) vectorIndexName(id tenant) string {
 	return fmt.Sprintf("passage_index_vectors_%x", id.collection[:])
+}
+
+func TestAVectorIndexIsBuiltAnewForANewModel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec("update search_settings set exact_passages = 2")
+	id := f.tenant()
+	out := f.put(id, id.record("a", "one", "two", "three"))
+	next := func() uuid.UUID {
+		t.Helper()
+		got, _, err := f.store.NextVectorIndex(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil || next() != uuid.Nil {
+		t.Fatal(err, next())
+	}
+	f.exec("update collections set embedding_model = 'other' where id = $1", id.collection)
+	if next() != uuid.Nil {
+		t.Error("an index is wanted while vectors are missing")
+	}
+	lacking, err := f.store.Lacking(t.Context(), id.scope, id.collection, "other", 0, uuid.Nil, 10)
+	if err != nil || len(lacking) != 3 || lacking[0].Document != out.Document {
+		t.Fatal(lacking, err)
+	}
+	vectors := [][]float32{vector("1"), vector("2"), vector("3")}
+	if err := f.store.AddVectors(t.Context(), id.scope, id.collection, "other", lacking, vectors); err != nil {
+		t.Fatal(err)
+	}
+	if settled, err := f.store.Settle(t.Context(), id.scope, id.collection, "other", 0); settled || err != nil {
+		t.Errorf("settled with vectors apart: %v, %v", settled, err)
+	}
+	if n, err := f.store.FoldVectors(t.Context(), id.scope, id.collection, 10); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	if settled, err := f.store.Settle(t.Context(), id.scope, id.collection, "other", 0); !settled || err != nil {
+		t.Errorf("not settled: %v", err)
+	}
+	if next() != id.collection {
+		t.Error("no index of the new model is wanted")
+	}
+	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil || next() != uuid.Nil {
+		t.Fatal(err, next())
+	}
+	var definition string
+	if err := f.owner.QueryRow(t.Context(), "select indexdef from pg_indexes where indexname = $1", f.vectorIndexName(id)).Scan(&definition); err != nil || !strings.Contains(definition, "'other'") {
+		t.Errorf("the index is %s, %v", definition, err)
+	}
 }
