@@ -40,7 +40,7 @@ func (s *Source) Chance(ctx context.Context, vector []float32) (rank.Chance, err
 	if s.state.passages <= 16*sampleSize {
 		key.change = s.state.change
 	} else {
-		key.magnitude = bits.Len64(uint64(s.state.passages)) //nolint:gosec // a count
+		key.magnitude = bits.Len64(uint64(s.state.passages))
 	}
 	sample, ok := s.tier.samples.get(key)
 	if !ok {
