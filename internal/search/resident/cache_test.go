@@ -19,7 +19,6 @@ import (
 type feed struct {
 	mutex  sync.Mutex
 	states map[uuid.UUID]*index.State
-	gone   map[uuid.UUID][]uuid.UUID
 	err    error
 	gate   map[uuid.UUID]chan struct{} // a reading of the collection waits for it
 	calls  int
