@@ -10,11 +10,27 @@ import (
 type Document struct {
 	// Name is its path and its id in the source: no two have the same.
 	Name string
-	// Content is Markdown.
-	Content []byte
+	// Title is "" when the page has none.
+	Title string
+	// Body is Markdown without front matter.
+	Body []byte
 	// Version, Section and Tags are what the filters of Filters select by.
 	Version, Section string
 	Tags             []string
+}
+
+// Content is the document's file: Markdown with its title in front matter, and
+// with further sentences at its end.
+func (d Document) Content(further ...string) []byte {
+	var b strings.Builder
+	if d.Title != "" {
+		fmt.Fprintf(&b, "---\ntitle: %q\n---\n\n", d.Title)
+	}
+	b.Write(d.Body)
+	for _, sentence := range further {
+		b.WriteString(sentence + "\n\n")
+	}
+	return []byte(b.String())
 }
 
 // Filter is a filter of searches and the share of the passages that it is to select.
@@ -74,7 +90,8 @@ func versionName(i int) string { return fmt.Sprintf("v%d.0", i+1) }
 func sectionName(i int) string { return fmt.Sprintf("Part %02d", i+1) }
 
 // Generator makes documents without end. The first round gives every page as it
-// is. Each further round gives every page once more, its headings and the kind
+// is, but for a sentence that is added to a section which another page has word
+// for word. Each further round gives every page once more, its headings and the kind
 // and size of its blocks kept, its sentences, items, rows and lines of code
 // drawn from the page itself and from its kin: words are as frequent as in real
 // text, and no two passages are alike. The vocabulary does not grow with the
@@ -137,19 +154,13 @@ func (g *Generator) Next() Document {
 	}
 	page := &g.pages[g.order[g.next]]
 	g.next++
-	d := Document{
-		Name:    fmt.Sprintf("round-%03d/%s/%s", g.round, page.Corpus, page.Path),
-		Content: g.write(page),
-	}
-	g.place(&d)
+	d := Document{Name: fmt.Sprintf("round-%03d/%s/%s", g.round, page.Corpus, page.Path), Title: page.Title, Body: g.write(page)}
+	g.place(&d, page.passages())
 	return d
 }
 
 func (g *Generator) write(page *Page) []byte {
 	var b strings.Builder
-	if page.Title != "" {
-		fmt.Fprintf(&b, "---\ntitle: %q\n---\n\n", page.Title)
-	}
 	kin := g.pools[page.Kin]
 	for _, section := range page.Sections {
 		if section.Heading != "" {
@@ -163,8 +174,8 @@ func (g *Generator) write(page *Page) []byte {
 // tries is how often a section is made anew because there is one like it.
 const tries = 4
 
-// body makes the text of a section, one that no section had. Where the units of
-// a short one do not give another, a sentence is added.
+// body makes the text of a section, one that no section had. Where that cannot
+// be had from a short one, a sentence of its kin is added.
 func (g *Generator) body(blocks []Block, kin *pool) string {
 	for try := 0; ; try++ {
 		var b strings.Builder
@@ -175,10 +186,10 @@ func (g *Generator) body(blocks []Block, kin *pool) string {
 			}
 			b.WriteString(block.text() + "\n\n")
 		}
-		if others := kin[Prose]; try >= tries && len(others) > 0 {
+		if others := kin[Prose]; len(others) > 0 && (try >= tries || g.round == 0 && try > 0) {
 			b.WriteString(others[g.dice.IntN(len(others))] + "\n\n")
 		}
-		if text := b.String(); g.seen.Add(text) || g.round == 0 || try > 2*tries {
+		if text := b.String(); g.seen.Add(text) || try > 2*tries {
 			return text
 		}
 	}
@@ -200,10 +211,10 @@ func (g *Generator) recombine(b Block, kin *pool) Block {
 	return b
 }
 
-// place gives the document its version, section and tag, always those that lack
-// most, so that shares hold at every number of documents.
-func (g *Generator) place(d *Document) {
-	size := len(d.Content)
+// place gives a document of about so many passages its version, section and
+// tag, always those that lack most, so that shares hold at every number of
+// documents.
+func (g *Generator) place(d *Document, size int) {
 	g.total += size
 	version := g.leastOf(g.perVersion[:])
 	g.perVersion[version] += size

@@ -19,6 +19,9 @@ type Machine struct {
 	Cores     int    `json:"cores"`
 	// Memory is in bytes; 0 where the system does not tell.
 	Memory uint64 `json:"memoryBytes,omitempty"`
+	// Load is how many processes wanted a core on average in the minute before;
+	// what others do while something is measured is in the figures.
+	Load float64 `json:"loadAverage"`
 }
 
 // ThisMachine describes the machine that this process runs on.
@@ -30,6 +33,10 @@ func ThisMachine() Machine {
 	if content, err := os.ReadFile("/proc/meminfo"); err == nil {
 		kilobytes, _ := strconv.ParseUint(strings.TrimSuffix(valueOf(content, "MemTotal"), " kB"), 10, 64) // not told, else
 		m.Memory = kilobytes * 1024
+	}
+	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(content), " ")
+		m.Load, _ = strconv.ParseFloat(first, 64) // not told, else
 	}
 	return m
 }

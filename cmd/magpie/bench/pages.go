@@ -24,6 +24,20 @@ type Page struct {
 	// heading; "" when there is none.
 	Title, Description string
 	Sections           []Section
+	// Passages is how many passages the page makes; 0 when nobody has counted.
+	Passages int
+}
+
+// Content is the page's file: Markdown with its title in front matter.
+func (p *Page) Content() []byte {
+	var b strings.Builder
+	for _, section := range p.Sections {
+		b.WriteString(section.Heading + "\n\n")
+		for i := range section.Blocks {
+			b.WriteString(section.Blocks[i].text() + "\n\n")
+		}
+	}
+	return Document{Title: p.Title, Body: []byte(b.String())}.Content()
 }
 
 // Section is a heading with what follows it up to the next one.
@@ -109,6 +123,17 @@ func (p *Page) keepNew(seen *Seen) {
 		}
 	}
 	p.Sections = kept
+}
+
+// passageLength is about how long passages are, in bytes.
+const passageLength = 1000
+
+// passages is how many passages the page makes, about when they were not counted.
+func (p *Page) passages() int {
+	if p.Passages > 0 {
+		return p.Passages
+	}
+	return len(p.Content())/passageLength + 1
 }
 
 // readPage reads front matter, headings and blocks.

@@ -19,6 +19,7 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
+	"magpie/internal/ingest/chunk"
 	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
 )
@@ -43,7 +44,7 @@ type benchText struct {
 }
 
 // read reads the demo documents and, where they are there, the larger corpora.
-func (c corpusFlags) read() (benchText, error) {
+func (c corpusFlags) read(ctx context.Context) (benchText, error) {
 	demo, err := demoFolder(c.DemoDocs)
 	if err != nil {
 		return benchText{}, err
@@ -77,10 +78,31 @@ func (c corpusFlags) read() (benchText, error) {
 		if err != nil {
 			return benchText{}, err
 		}
+		if err := countPassages(ctx, pages); err != nil {
+			return benchText{}, err
+		}
 		text.Folders = append(text.Folders, fmt.Sprintf("%s (%s)", folder, console.Count(len(pages), "page")))
 		text.pages = append(text.pages, pages...)
 	}
 	return text, nil
+}
+
+// countPassages tells each page how many passages it makes, on which the shares
+// of the filters depend.
+func countPassages(ctx context.Context, pages []bench.Page) (err error) {
+	parser := parse.New(parse.Options{})
+	defer func() { err = errors.Join(err, parser.Close()) }()
+	for i := range pages {
+		found, err := parser.Parse(ctx, parse.Input{Name: pages[i].Path, Content: pages[i].Content()})
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			continue // one without text: it is left out when it is stored, too
+		}
+		pages[i].Passages = len(chunk.Split(found, chunk.Options{}))
+	}
+	return nil
 }
 
 // filler stores generated documents in the bench's collection, by the pipeline
@@ -155,7 +177,7 @@ func (f *filler) stored() (documents, passages int) {
 	return f.documents, f.passages
 }
 
-// count notes what was stored; nil is a page without text of its own.
+// count notes what was stored; nil is a document that could not be.
 func (f *filler) count(d bench.Document, result *ingest.Result) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -177,21 +199,27 @@ func (f *filler) count(d bench.Document, result *ingest.Result) {
 	}
 }
 
-// process parses, cuts and embeds a document; nil for one without text.
-func (f *filler) process(ctx context.Context, d bench.Document) (*ingest.Result, error) {
-	result, err := f.pipeline.Process(ctx, parse.Input{Name: d.Name, Content: d.Content})
+// process parses, cuts and embeds a document with further sentences at its end;
+// nil for one that has no text or, rarely, happens to look like a file of another
+// format.
+func (f *filler) process(ctx context.Context, d bench.Document, further ...string) (*ingest.Result, error) {
+	content := d.Content(further...)
+	result, err := f.pipeline.Process(ctx, parse.Input{Name: d.Name, Content: content})
+	if err == nil {
+		return result, nil
+	}
+	if _, parseErr := f.stack.app.Parser.Parse(ctx, parse.Input{Name: d.Name, Content: content}); parseErr != nil && ctx.Err() == nil {
+		return nil, nil //nolint:nilnil // said above
+	}
 	if _, empty := errors.AsType[*document.UnsupportedError](err); empty {
 		return nil, nil //nolint:nilnil // said above
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name, err)
-	}
-	return result, nil
+	return nil, fmt.Errorf("%s: %w", d.Name, err)
 }
 
-// store processes and stores a document; a result of nil is one without text.
-func (f *filler) store(ctx context.Context, d bench.Document) (*ingest.Result, uuid.UUID, error) {
-	result, err := f.process(ctx, d)
+// store processes and stores a document; a result of nil is one that process leaves out.
+func (f *filler) store(ctx context.Context, d bench.Document, further ...string) (*ingest.Result, uuid.UUID, error) {
+	result, err := f.process(ctx, d, further...)
 	if result == nil {
 		return nil, uuid.Nil, err
 	}
@@ -199,7 +227,7 @@ func (f *filler) store(ctx context.Context, d bench.Document) (*ingest.Result, u
 	outcome, err := f.stack.app.Index.Put(ctx, f.stack.scope, index.Fence{}, &index.Record{
 		Connector: f.target.connector, Collection: f.target.collection, SourceID: d.Name, Path: d.Name,
 		Title: found.Title, Language: found.Language, Section: d.Section, Version: d.Version, Tags: d.Tags,
-		Bytes: int64(len(d.Content)), Hash: result.Hash[:], Text: result.Text,
+		Bytes: int64(len(d.Body)), Hash: result.Hash[:], Text: result.Text,
 		Passages: result.Passages, Vectors: result.Vectors, Model: f.embedder.Model(),
 	})
 	if err != nil {

@@ -47,8 +47,10 @@ type searchBench struct {
 
 // sizeBench is what was measured at one size of the collection.
 type sizeBench struct {
-	Passages   int `json:"passages"`
-	Documents  int `json:"documents"`
+	Passages  int `json:"passages"`
+	Documents int `json:"documents"`
+	// LeftOut are generated documents that could not be read, which are not among Documents.
+	LeftOut    int `json:"documentsLeftOut"`
 	Duplicates int `json:"duplicatePassages"`
 	// Ingest is passages a second, from text to searchable; of those that this size added.
 	Added    int           `json:"addedPassages"`
@@ -126,7 +128,8 @@ func (c benchSearchCommand) Run(r *runtime) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	text, err := c.read()
+	machine := bench.ThisMachine() // before it is busy with this
+	text, err := c.read(r)
 	if err != nil {
 		return err
 	}
@@ -141,6 +144,7 @@ func (c benchSearchCommand) Run(r *runtime) error {
 	if err := errors.Join(err, b.close(r, c.Keep)); err != nil {
 		return err
 	}
+	result.Machine = machine
 	return r.console.Result(result, func() { result.print(r.console) })
 }
 
@@ -169,7 +173,7 @@ func (c *benchSearchCommand) measure(r *runtime, b *benchStack, text benchText) 
 	if len(run.questions) == 0 {
 		return nil, errors.New("no question can be made of the text")
 	}
-	result := &searchBench{Machine: bench.ThisMachine(), Text: text, Model: run.filler.embedder.Model(), Asked: len(run.questions)}
+	result := &searchBench{Text: text, Model: run.filler.embedder.Model(), Asked: len(run.questions)}
 	if !c.NoBaseline {
 		result.Baseline = bench.BaselineSettings
 		if run.baseline, err = bench.OpenBaseline(r, b.services.OwnerURL, slices.Max(c.Clients), run.filler.embedder.Dimensions()); err != nil {
@@ -198,7 +202,8 @@ func (s *searchRun) size(passages int) (size *sizeBench, err error) {
 		return nil, err
 	}
 	size.Documents, size.Passages = s.filler.stored()
-	size.Duplicates, size.Added = s.filler.duplicates, size.Passages-before
+	size.Documents -= s.filler.skipped
+	size.LeftOut, size.Duplicates, size.Added = s.filler.skipped, s.filler.duplicates, size.Passages-before
 	if size.Added > 0 {
 		size.Ingest = float64(size.Added) / taken.Seconds()
 	}
@@ -388,11 +393,10 @@ func (s *searchRun) catchUp(server *benchServer, size *sizeBench) error {
 	var changed []uuid.UUID
 	var words []string
 	began := time.Now()
-	for i := 0; i < size.Documents && len(changed) < catchUpDocuments; i++ {
+	for i := 0; i < size.Documents+size.LeftOut && len(changed) < catchUpDocuments; i++ {
 		d := source.Next()
 		word := bench.Marker(size.Passages + i)
-		d.Content = fmt.Appendf(d.Content, "It says %s now.\n", word)
-		result, id, err := s.filler.store(s, d)
+		result, id, err := s.filler.store(s, d, "It says "+word+" now.")
 		if err != nil {
 			return fmt.Errorf("change a document: %w", err)
 		}

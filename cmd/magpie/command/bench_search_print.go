@@ -93,7 +93,7 @@ func (b *searchBench) print(c *console.Console) {
 	c.Printf("POST /v1/docs/search with a secret key, limit %d, min_score %.1f, highlights. The clients run on the same machine as the server,\n", benchLimit, benchMinScore)
 	c.Printf("in another process, and take their share of its cores.\n")
 	if b.Baseline != "" {
-		c.Printf("baseline: %s.\n", b.Baseline)
+		c.Printf("baseline: %s.\n", strings.ReplaceAll(b.Baseline, "; ", ";\n  "))
 		c.Printf("It is asked over PostgreSQL's protocol by this process, embedding the question included: no HTTP, no key, no highlights, no min_score,\n")
 		c.Printf("which is in its favour. It runs on the same PostgreSQL, after Magpie has been stopped.\n")
 	}
@@ -113,11 +113,12 @@ func describeMachine(c *console.Console, m bench.Machine, text benchText) {
 	if m.Memory > 0 {
 		c.Printf(", %.1f GiB of memory", float64(m.Memory)/(1<<30))
 	}
-	c.Printf("\ngenerated from %s\n", strings.Join(text.Folders, ", "))
+	c.Printf(", load before %.1f\ngenerated from %s\n", m.Load, strings.Join(text.Folders, ",\n  "))
 }
 
 func (s *sizeBench) print(c *console.Console) {
-	c.Printf("\n%s in %s (%d with a text that another has)\n", console.Count(s.Passages, "passage"), console.Count(s.Documents, "document"), s.Duplicates)
+	c.Printf("\n%s in %s (%d with a text that another has, %s left out)\n", console.Count(s.Passages, "passage"), console.Count(s.Documents, "document"),
+		s.Duplicates, console.Count(s.LeftOut, "document"))
 	pairs := [][2]string{
 		{"ingest", fmt.Sprintf("%.0f passages/s (%d, parsed, cut, embedded and stored)", s.Ingest, s.Added)},
 		{"vacuum, vector index", console.Duration(s.Tidy)},

@@ -60,6 +60,7 @@ type soakResult struct {
 	Changed   int             `json:"changed"`
 	Added     int             `json:"added"`
 	Deleted   int             `json:"deleted"`
+	Syncs     int             `json:"syncs"`
 	Checked   int             `json:"checkedWrites"`
 	Windows   []soakWindow    `json:"windows"`
 	Readings  []bench.Reading `json:"readings"`
@@ -77,13 +78,10 @@ type soakWindow struct {
 // failure is why a soak did not go well; nil when it did.
 func (r *soakResult) failure() error {
 	var failures []error
-	if r.Errors > 0 {
-		failures = append(failures, fmt.Errorf("%s, the first: %s", console.Count(r.Errors, "failed search"), r.Problems[0]))
-	}
-	if r.Wrong > 0 {
-		failures = append(failures, fmt.Errorf("%s, the first: %s", console.Count(r.Wrong, "wrong answer"), r.Problems[0]))
-	}
-	if len(r.Growth) == 0 {
+	switch {
+	case r.Errors+r.Wrong > 0:
+		failures = append(failures, fmt.Errorf("%d searches failed, %d answers were wrong, the first: %s", r.Errors, r.Wrong, r.Problems[0]))
+	case len(r.Growth) == 0:
 		failures = append(failures, errors.New("memory was not read often enough to say whether it grows; give more --minutes"))
 	}
 	for _, g := range r.Growth {
@@ -100,7 +98,8 @@ func (c benchSoakCommand) Run(r *runtime) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	text, err := c.read()
+	machine := bench.ThisMachine() // before it is busy with this
+	text, err := c.read(r)
 	if err != nil {
 		return err
 	}
@@ -112,6 +111,7 @@ func (c benchSoakCommand) Run(r *runtime) error {
 	if err := errors.Join(err, b.close(r, c.Keep)); err != nil {
 		return err
 	}
+	result.Machine = machine
 	if err := r.console.Result(result, func() { result.print(r.console) }); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (c *benchSoakCommand) soak(r *runtime, b *benchStack, text benchText) (resu
 	}
 	s := &soak{
 		options: c, stack: b, filler: newFiller(b, target, text.pages), questions: bench.Questions(text.pages, 600, benchSeed),
-		result: &soakResult{Machine: bench.ThisMachine(), Text: text},
+		result: &soakResult{Text: text},
 	}
 	s.result.Model = s.filler.embedder.Model()
 	if err := s.fill(r, r.console); err != nil {
@@ -138,8 +138,19 @@ func (c *benchSoakCommand) soak(r *runtime, b *benchStack, text benchText) (resu
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.server.stop()) }()
+	worker, err := b.work(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, worker.stop()) }()
+	if s.syncs, err = s.newSyncs(r); err != nil {
+		return nil, err
+	}
 	s.caller = newCaller(s.server, target.key)
-	if err := s.run(r, r.console); err != nil {
+	switch err := s.run(r, r.console); {
+	case errors.Is(err, errTooMany):
+		return s.result, nil // which says what
+	case err != nil:
 		return nil, err
 	}
 	return s.result, s.settle(r)
@@ -179,8 +190,7 @@ func (s *soak) put(ctx context.Context, at *slot, source *bench.Generator) (pass
 	for passages == 0 { // a page may have no text of its own
 		d := source.Next()
 		d.Name, d.Version = at.name, strconv.Itoa(version)
-		d.Content = fmt.Appendf(d.Content, "This version is %s.\n", bench.Marker(version))
-		result, id, err := s.filler.store(ctx, d)
+		result, id, err := s.filler.store(ctx, d, "This version is "+bench.Marker(version)+".")
 		if err != nil {
 			return 0, fmt.Errorf("write a document: %w", err)
 		}
@@ -222,6 +232,7 @@ func (s *soak) run(ctx context.Context, c *console.Console) error {
 	for i := range s.options.Writers {
 		group.Go(func() error { return s.write(limited, i) })
 	}
+	group.Go(func() error { return s.keepSyncing(limited) })
 	group.Go(func() error { return s.watch(limited, c, began) })
 	err := group.Wait()
 	s.result.Took = time.Since(began)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type soak struct {
 	caller    *api
 	questions []string
 	slots     []*slot // each has one writer
+	syncs     *syncs
 	truth     bench.Truth
 
 	mutex  sync.Mutex
@@ -259,18 +261,25 @@ func (s *soak) report(c *console.Console) {
 		window.Reading = s.result.Readings[n-1]
 	}
 	s.result.Windows = append(s.result.Windows, window)
-	c.Note("%6s  %6d searches (%.0f/s), %d errors, %d wrong, %d writes, p50 %s, p99 %s, heap %.1f MiB, RSS %.1f MiB, resident %.1f MiB",
+	c.Note("%6s  %6d searches (%.0f/s), %d errors, %d wrong, %d writes, p50 %s, p99 %s, heap %.1f MiB, RSS %.1f MiB, resident index %s",
 		window.After.Round(time.Second), window.Calls, window.PerSecond, window.Errors, wrong, window.Writes, fine(window.P50), fine(window.P99),
-		window.Heap/(1<<20), window.RSS/(1<<20), window.Resident/(1<<20))
+		window.Heap/(1<<20), window.RSS/(1<<20), residentOf(window.Reading))
+}
+
+func residentOf(r bench.Reading) string {
+	if r.Resident == 0 {
+		return "not told"
+	}
+	return fmt.Sprintf("%.1f MiB", r.Resident/(1<<20))
 }
 
 // settle checks every document once all is quiet: those that are there are found
 // by their words, those that are deleted are not.
 func (s *soak) settle(ctx context.Context) error {
-	for _, at := range s.slots {
+	for _, at := range slices.Concat(s.slots, s.syncs.slots) {
 		if err := s.verify(ctx, at, 0); err != nil {
-			if err := s.problem(err); err != nil {
-				return nil //nolint:nilerr // the result says it
+			if s.problem(err) != nil {
+				break
 			}
 		}
 	}
@@ -283,7 +292,7 @@ func (r *soakResult) print(c *console.Console) {
 	c.Pairs(
 		[2]string{"time", console.Duration(r.Took)},
 		[2]string{"searches", fmt.Sprintf("%d, %d failed, %d wrong", r.Searches, r.Errors, r.Wrong)},
-		[2]string{"writes", fmt.Sprintf("%d changed, %d added, %d deleted; %d checked at once", r.Changed, r.Added, r.Deleted, r.Checked)},
+		[2]string{"writes", fmt.Sprintf("%d changed, %d added, %d deleted, in %d syncs and one by one; %d checked at once", r.Changed, r.Added, r.Deleted, r.Syncs, r.Checked)},
 	)
 	rows := make([][]string, 0, len(r.Growth))
 	for _, g := range r.Growth {

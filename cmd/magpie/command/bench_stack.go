@@ -4,21 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"magpie/cmd/magpie/local"
 	"magpie/cmd/magpie/stack"
-	"magpie/cmd/magpie/web"
 	"magpie/cmd/magpie/wire"
 	"magpie/internal/config"
 	"magpie/internal/devstack"
@@ -153,8 +147,11 @@ type benchTarget struct {
 	key                   string
 }
 
+// benchCollection is the name of the collection that is measured.
+const benchCollection = "Bench"
+
 func (b *benchStack) target(ctx context.Context) (benchTarget, error) {
-	f, err := ensure(ctx, b.session, "Bench", "Generated documents", "Generator", "file_upload", nil)
+	f, err := ensure(ctx, b.session, benchCollection, "Generated documents", "Generator", "file_upload", nil)
 	if err != nil {
 		return benchTarget{}, err
 	}
@@ -189,106 +186,4 @@ func (b *benchStack) tidy(ctx context.Context) (err error) {
 		return fmt.Errorf("analyze the tables: %w", err)
 	}
 	return nil
-}
-
-// benchServer is `magpie serve` in a process of its own.
-type benchServer struct {
-	url     string
-	ready   time.Duration // from its start until it was ready
-	command *exec.Cmd
-	ended   chan struct{}
-	log     string
-	client  *http.Client
-}
-
-const (
-	serverPatience = time.Minute
-	serverPoll     = 2 * time.Millisecond
-	// idleConnections is enough for every client that asks at once, so that no
-	// connection is made while time is taken.
-	idleConnections = 256
-)
-
-// serve starts a server and waits until it is ready. The caller stops it.
-func (b *benchStack) serve(ctx context.Context) (*benchServer, error) {
-	// The port is free again when the server takes it; nobody else is likely to.
-	listener, err := web.Listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return nil, fmt.Errorf("choose a port: %w", err)
-	}
-	log, err := os.OpenFile(b.folder.Log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("make the server's log: %w", err)
-	}
-	defer func() { _ = log.Close() }() // the server has its own copy
-	s := &benchServer{url: "http://" + address, ended: make(chan struct{}), log: log.Name(), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idleConnections}}}
-	s.command = exec.CommandContext(ctx, b.program, append([]string{"serve", "--listen", address}, b.arguments...)...) //nolint:gosec // this program
-	s.command.Env = append(s.command.Environ(), b.settings...)
-	s.command.Stdout, s.command.Stderr = log, log
-	s.command.Cancel = func() error { return s.command.Process.Signal(syscall.SIGTERM) }
-	s.command.WaitDelay = serverPatience
-	began := time.Now()
-	if err := s.command.Start(); err != nil {
-		return nil, fmt.Errorf("start the server: %w", err)
-	}
-	go func() {
-		defer close(s.ended)
-		_ = s.command.Wait() // who stopped it knows; an end of its own shows in the next request
-	}()
-	if err := s.await(ctx); err != nil {
-		return nil, errors.Join(err, s.stop())
-	}
-	s.ready = time.Since(began)
-	return s, nil
-}
-
-// await asks until the server is ready.
-func (s *benchServer) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, serverPatience)
-	defer cancel()
-	ticker := time.NewTicker(serverPoll)
-	defer ticker.Stop()
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/readyz", http.NoBody)
-		if err != nil {
-			return fmt.Errorf("ask whether the server is ready: %w", err)
-		}
-		if response, err := s.client.Do(request); err == nil {
-			_ = response.Body.Close() // the status is all
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-s.ended:
-			content, _ := os.ReadFile(s.log) // then there is less to tell
-			return fmt.Errorf("the server ended at its start: %s", strings.TrimSpace(string(content)))
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the server: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// stop ends the server and waits for it.
-func (s *benchServer) stop() error {
-	if s == nil {
-		return nil
-	}
-	s.client.CloseIdleConnections()
-	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop the server: %w", err)
-	}
-	select {
-	case <-s.ended:
-		return nil
-	case <-time.After(serverPatience):
-		err := s.command.Process.Kill()
-		<-s.ended
-		return errors.Join(errors.New("the server did not stop when it was told to"), err)
-	}
 }
