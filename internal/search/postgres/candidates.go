@@ -18,11 +18,6 @@ const readPassages = `select place, passage_id, document_id, ordinal, title_word
 		changed, hits, similarity
 	from magpie_passages($1, $2, $3, $4, $5, $6, $7, nullif($8, '')::tsquery, $9, $10, $11)`
 
-// scanUpTo is up to how many times Options.Whole passages that a filter leaves
-// have their vectors looked at one by one: the vector index would be walked for
-// long to find few of them.
-const scanUpTo = 3
-
 // way is one way to come by passages, see magpie_passages.
 type way struct {
 	name      string
@@ -121,8 +116,7 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 	}
 	if searched && s.near == nil {
 		w := way{name: "scan", most: r.Nearest}
-		if s.state.passages > s.state.exact && s.left.passages > scanUpTo*int64(s.tier.opt.Whole) &&
-			s.state.model == s.model && s.state.dimensions == len(r.Vector) {
+		if s.state.passages > s.state.exact && s.state.model == s.model && s.state.dimensions == len(r.Vector) && !s.scans() {
 			w = way{name: "near", most: min(r.Nearest, s.tier.opt.Neighbours)}
 		}
 		ways = append(ways, w)
@@ -157,6 +151,14 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 		}
 	}
 	return ways, nil
+}
+
+// scans tells whether the filter leaves so few passages, and so small a share of
+// all, that their vectors are better looked at one by one: the vector index
+// would be walked for long to find some of them.
+func (s *Source) scans() bool {
+	few, share := 3*int64(s.tier.opt.Whole), s.state.passages/50
+	return s.left.passages <= few && s.left.passages < share
 }
 
 // nearestOf are the places of the most similar candidates, in their order.
