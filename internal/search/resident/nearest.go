@@ -47,6 +47,11 @@ func (v *View) findNear(x *scratch, k int) []scored {
 	} else {
 		list = v.rough(x, enough, list)
 		for i := range list {
+			if ahead := i + 8; ahead < len(list) {
+				p := s.partOf(list[ahead].ref)
+				set := p.vectorsOf(length)
+				prefetch(set.components(set.slot(list[ahead].ref - p.base)))
+			}
 			p := s.partOf(list[i].ref)
 			set := p.vectorsOf(length)
 			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.q)

@@ -46,3 +46,14 @@ func differ(out []uint16, codes, code []uint64) {
 	out = out[:n]
 	differWide(&out[0], &codes[0], &code[0], len(code), n)
 }
+
+//go:noescape
+func prefetchWide(p *int8, n int)
+
+// prefetch says that a vector is about to be read. Those that are compared lie
+// far from one another, and waiting for memory is most of what that takes.
+func prefetch(a []int8) {
+	if len(a) > 0 {
+		prefetchWide(&a[0], min(len(a), mostWide))
+	}
+}

@@ -87,3 +87,15 @@ four:
 	DECQ CX
 	JNZ  next
 	RET
+
+// func prefetchWide(p *int8, n int)
+TEXT ·prefetchWide(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+
+line:
+	PREFETCHT0 (SI)
+	ADDQ $64, SI
+	SUBQ $64, CX
+	JGT  line
+	RET
