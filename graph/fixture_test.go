@@ -96,6 +96,7 @@ func newHouse(t *testing.T) *house {
 	accounts, err := authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), nil)
 	must(err)
 	engine := search.New(db.Pool, analyzer, embedders, search.Options{})
+	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{

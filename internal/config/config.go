@@ -70,6 +70,8 @@ type Config struct {
 	LLMModel  string   `env:"LLM_MODEL"`
 	LLMModels []string `env:"LLM_MODELS"`
 
+	// SearchMemory bounds the bytes of collections that a process keeps in memory; 0 answers every search out of PostgreSQL.
+	SearchMemory Bytes `env:"SEARCH_MEMORY" envDefault:"1GiB"`
 	// DefaultMinScore is min_score where a search names none.
 	DefaultMinScore float64 `env:"DEFAULT_MIN_SCORE" envDefault:"0.5"`
 	// IdempotencyWindow is how long the auto mode leaves a processed document alone.

@@ -7,23 +7,18 @@ import (
 	"sync"
 
 	"magpie/internal/embed"
+	"magpie/internal/search/rank"
 )
 
-// chance is how similar an embedding model takes a question and a passage to be
-// that have nothing to do with each other. Models differ widely: some call
-// every two texts 0.7 alike.
-type chance struct{ mean, deviation float64 }
-
-// rise is a similarity in standard deviations above chance, by which models compare.
-func (c chance) rise(similarity float64) float64 { return (similarity - c.mean) / c.deviation }
-
-// chances measures models at their first use and remembers what it found.
+// chances says how similar models take a question and a passage to be that have
+// nothing to do with each other: they differ widely, and some call every two
+// texts 0.7 alike. It measures models at their first use and remembers what it found.
 type chances struct {
 	mutex sync.Mutex
-	known map[string]chance
+	known map[string]rank.Chance
 }
 
-func (c *chances) of(ctx context.Context, model embed.Embedder) (chance, error) {
+func (c *chances) of(ctx context.Context, model embed.Embedder) (rank.Chance, error) {
 	c.mutex.Lock()
 	found, ok := c.known[model.Model()]
 	c.mutex.Unlock()
@@ -34,12 +29,12 @@ func (c *chances) of(ctx context.Context, model embed.Embedder) (chance, error) 
 	// none of them waits for another one's call.
 	found, err := measure(ctx, model)
 	if err != nil {
-		return chance{}, err
+		return rank.Chance{}, err
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.known == nil {
-		c.known = make(map[string]chance)
+		c.known = make(map[string]rank.Chance)
 	}
 	c.known[model.Model()] = found
 	return found, nil
@@ -50,7 +45,7 @@ func (c *chances) of(ctx context.Context, model embed.Embedder) (chance, error) 
 const leastDeviation = 0.01
 
 // measure compares every question with every passage of another topic.
-func measure(ctx context.Context, model embed.Embedder) (chance, error) {
+func measure(ctx context.Context, model embed.Embedder) (rank.Chance, error) {
 	topics := unrelated()
 	questions, passages := make([]string, len(topics)), make([]string, len(topics))
 	for i, t := range topics {
@@ -58,14 +53,14 @@ func measure(ctx context.Context, model embed.Embedder) (chance, error) {
 	}
 	q, err := model.Embed(ctx, questions, embed.Query)
 	if err != nil {
-		return chance{}, fmt.Errorf("measure a model: %w", err)
+		return rank.Chance{}, fmt.Errorf("measure a model: %w", err)
 	}
 	p, err := model.Embed(ctx, passages, embed.Passage)
 	if err != nil {
-		return chance{}, fmt.Errorf("measure a model: %w", err)
+		return rank.Chance{}, fmt.Errorf("measure a model: %w", err)
 	}
 	if len(q) != len(topics) || len(p) != len(topics) {
-		return chance{}, fmt.Errorf("measure a model: %d and %d vectors for %d texts", len(q), len(p), len(topics))
+		return rank.Chance{}, fmt.Errorf("measure a model: %d and %d vectors for %d texts", len(q), len(p), len(topics))
 	}
 	var sum, squares, n float64
 	for i := range q {
@@ -78,10 +73,10 @@ func measure(ctx context.Context, model embed.Embedder) (chance, error) {
 		}
 	}
 	if n == 0 {
-		return chance{}, fmt.Errorf("measure a model: its vectors have different lengths")
+		return rank.Chance{}, fmt.Errorf("measure a model: its vectors have different lengths")
 	}
 	mean := sum / n
-	return chance{mean: mean, deviation: max(math.Sqrt(max(squares/n-mean*mean, 0)), leastDeviation)}, nil
+	return rank.Chance{Mean: mean, Deviation: max(math.Sqrt(max(squares/n-mean*mean, 0)), leastDeviation), Sample: int(n)}, nil
 }
 
 func dot(a, b []float32) float64 {

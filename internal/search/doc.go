@@ -1,8 +1,10 @@
-// Package search finds the passages that answer a question: words by BM25 over
-// our own lexemes, meaning by vectors, both out of PostgreSQL, fused into one
-// confidence from 0 to 1. Filters and tenancy are applied before anything is
-// scored or cut off.
+// Package search answers searches. For each collection in reach it asks the
+// tier that has it: the index in memory (internal/search/resident), or
+// PostgreSQL (internal/search/postgres) for a collection that is too large or
+// still being loaded. The order of results is made by internal/search/rank, the
+// same for both. Filters and tenancy are applied before anything is scored or
+// cut off.
 //
-// The package may import pgx and pgvector, internal/search/analysis,
-// internal/embed, internal/index, internal/viewer and internal/apierr.
+// The package may import pgx, internal/search/..., internal/embed,
+// internal/index, internal/rerank, internal/viewer and internal/apierr.
 package search

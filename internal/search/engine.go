@@ -1,21 +1,26 @@
 package search
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/semaphore"
 
+	"magpie/internal/apierr"
 	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/rerank"
 	"magpie/internal/search/analysis"
+	"magpie/internal/search/postgres"
+	"magpie/internal/search/rank"
+	"magpie/internal/search/resident"
 	"magpie/internal/viewer"
 )
 
@@ -27,26 +32,28 @@ type Options struct {
 	Timeout time.Duration
 	// SnippetRunes is the length of snippets, 320 by default.
 	SnippetRunes int
-	// LookUps is about how many passages of large collections the words of a
-	// question may look up, 8000 by default. The commonest words beyond it add
-	// to scores only.
-	LookUps int
+	// Memory bounds the bytes of collections kept in memory, 1 GiB by default.
+	// With a negative value every search is answered out of PostgreSQL.
+	Memory int64
+	// Patience is how long a search waits for a collection that is being
+	// loaded, 300 ms by default; then PostgreSQL answers.
+	Patience time.Duration
+	// Reranker rates the best results anew; nil for none.
+	Reranker rerank.Reranker
 }
 
-// PoolSize is how many candidates are ranked: what is beyond is not counted and
-// cannot be paged to.
-const PoolSize = 1000
-
-// perDocument is how many passages of a document the ranked list has at most.
-const perDocument = 3
-
-// Engine answers searches out of PostgreSQL. It keeps nothing between searches
-// but what it learns about models, and is safe for concurrent use.
+// Engine answers searches. It is safe for concurrent use; Close it in the end.
 type Engine struct {
 	pool     *pgxpool.Pool
+	store    *index.Store
 	analyzer *analysis.Analyzer
 	models   *embed.Registry
+	ranker   *rank.Ranker
+	resident *resident.Cache // nil when nothing is kept in memory
+	tier     *postgres.Tier
 	chances  chances
+	permits  *semaphore.Weighted // connections that searches may hold for long
+	most     int64               // of them
 	opt      Options
 }
 
@@ -62,16 +69,49 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 	if opt.SnippetRunes <= 0 {
 		opt.SnippetRunes = 320
 	}
-	if opt.LookUps <= 0 {
-		opt.LookUps = 8000
+	if opt.Memory == 0 {
+		opt.Memory = 1 << 30
 	}
-	return &Engine{pool: pool, analyzer: a, models: models, opt: opt}
+	if opt.Patience <= 0 {
+		opt.Patience = 300 * time.Millisecond
+	}
+	most := max(int64(pool.Config().MaxConns)-2, 1)
+	e := &Engine{
+		permits: semaphore.NewWeighted(most), most: most,
+		pool: pool, store: index.New(pool, a), analyzer: a, models: models, ranker: rank.New(a),
+		tier: postgres.New(pool, postgres.Options{Timeout: opt.Timeout}), opt: opt,
+	}
+	if opt.Memory > 0 {
+		e.resident = resident.NewCache(e.store, resident.CacheOptions{Budget: opt.Memory, Patience: opt.Patience, Log: opt.Log})
+	}
+	return e
 }
 
-// Search finds the passages within scope that answer a query, best first.
-// Results are those of one moment: a document that is being replaced is found
-// in its old or in its new version. Errors are apierr ones for a query that is
-// out of range; collections of the scope that do not exist are passed over.
+// Close ends what the engine does in the background.
+func (e *Engine) Close() {
+	if e.resident != nil {
+		e.resident.Close()
+	}
+}
+
+// Resident counts what is kept in memory.
+func (e *Engine) Resident() resident.CacheStats {
+	if e.resident == nil {
+		return resident.CacheStats{}
+	}
+	return e.resident.Stats()
+}
+
+// tries is how often a search is made whose results were replaced between
+// finding and reading them. The last time PostgreSQL answers alone, in one
+// transaction, where that cannot happen.
+const tries = 4
+
+// Search finds the passages within scope that answer a query, best first. It
+// sees every write that ended before it began, save those of a sync that is
+// still running, of which it sees whole documents. Errors are apierr ones for a
+// query that is out of range; collections of the scope that do not exist are
+// passed over.
 func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Results, error) {
 	start := time.Now()
 	if err := q.check(); err != nil {
@@ -81,105 +121,108 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Resu
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	asked := newQuestion(e.analyzer, q.Text, q.Filters.Language)
-	plan, err := e.plan(ctx, scope, workspace, asked)
-	if err != nil {
-		return nil, fmt.Errorf("search: %w", readable(err))
-	}
-	results := &Results{Hits: []Hit{}}
-	results.LexicalOnly = e.embed(ctx, plan, q.Text)
-	err = e.snapshot(ctx, workspace, func(conn *pgx.Conn, begin *pgx.Batch) error {
-		found, err := e.candidates(ctx, conn, begin, workspace, plan, asked, &q.Filters)
+	results := &Results{}
+	for try := 1; ; try++ {
+		complete, err := e.once(ctx, scope, workspace, &q, try, results)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("search: %w", readable(err))
 		}
-		ranked := e.rank(found, plan, asked, q.MinScore)
-		results.Total = len(ranked)
-		page := ranked[min(q.Offset, len(ranked)):min(q.Offset+q.Limit, len(ranked))]
-		if len(page) == 0 {
-			return nil
+		if complete || try == tries {
+			break
 		}
-		results.Hits, err = e.hits(ctx, conn, page, asked, q.Highlight)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("search: %w", readable(err))
 	}
 	results.Took = time.Since(start)
 	return results, nil
 }
 
-// rank scores the candidates, keeps the best of them that reach the least
-// score, and orders them: by score, then by id, so that pages never overlap.
-func (e *Engine) rank(p *pool, plan *plan, asked *question, least float64) []*candidate {
-	for i := range asked.words {
-		matching := p.matching[i]
-		if plan.pruned {
-			matching = max(matching, plan.common(asked.words[i].terms, p.passages))
-		}
-		asked.words[i].idf = rarity(p.passages, matching)
-	}
-	ranked := make([]*candidate, 0, len(p.found))
-	for i := range p.found {
-		c := &p.found[i]
-		part := &plan.parts[c.part]
-		c.score = score(asked.rate(c, plan.averageBody), part.dense(c.similarity), len(asked.words), c.ordinal)
-		if c.score >= least {
-			ranked = append(ranked, c)
-		}
-	}
-	slices.SortFunc(ranked, func(a, b *candidate) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
-		}
-		return slices.Compare(a.passage[:], b.passage[:])
-	})
-	ranked = ranked[:min(len(ranked), PoolSize)]
-	if least <= 0 {
-		return ranked
-	}
-	kept := ranked[:0]
-	count := make(map[uuid.UUID]int)
-	for _, c := range ranked {
-		if count[c.document]++; count[c.document] <= perDocument {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
-// snapshot runs do in a transaction that sees one moment of the database and is
-// set to the workspace. The batch that opens it is handed to do, which adds its
-// first statements, so that they cost no round trip of their own.
-func (e *Engine) snapshot(ctx context.Context, workspace uuid.UUID, do func(*pgx.Conn, *pgx.Batch) error) error {
-	conn, err := e.pool.Acquire(ctx)
+// once searches once. From the second try on it waits for everything that has
+// been written. complete tells that no result was missing.
+func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, try int, results *Results) (complete bool, err error) {
+	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.Language, q.AsYouType)
+	reach, err := e.open(ctx, scope, workspace, q, question, how{current: try > 1, stored: try == tries})
 	if err != nil {
-		return fmt.Errorf("get a connection: %w", err)
+		return false, err
 	}
-	defer conn.Release()
-	b := &pgx.Batch{}
-	b.Queue("begin isolation level repeatable read read only")
-	b.Queue("select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true)",
-		workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
-	err = do(conn.Conn(), b)
-	if conn.Conn().PgConn().TxStatus() != 'I' {
-		// The caller's context may have ended; the pool closes the connection
-		// should this fail.
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_, _ = conn.Exec(end, "rollback")
+	defer reach.close(ctx)
+	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: q.MinScore, Now: start(q)})
+	if err != nil {
+		return false, err
 	}
-	return err
+	ranked := found.Ranked
+	read := make(map[uuid.UUID]*Hit)
+	results.LexicalOnly = reach.lexicalOnly
+	if e.opt.Reranker != nil && len(ranked) > 0 {
+		if ranked, err = e.rerank(ctx, reach, q, ranked, read); err != nil {
+			return false, err
+		}
+	}
+	results.Total = len(ranked)
+	page := ranked[min(q.Offset, len(ranked)):min(q.Offset+q.Limit, len(ranked))]
+	if err := reach.read(ctx, page, read); err != nil {
+		return false, err
+	}
+	if q.Facets {
+		if results.Facets, err = reach.count(ctx, ranked); err != nil {
+			return false, err
+		}
+	}
+	complete = true
+	results.Hits = make([]Hit, 0, len(page))
+	for i := range page {
+		h := read[page[i].Passage]
+		if h == nil {
+			complete = false
+			continue
+		}
+		h.Score = page[i].Score
+		h.Snippet = e.snippet(h, found.Terms, q.Highlight)
+		results.Hits = append(results.Hits, *h)
+	}
+	return complete, nil
 }
 
-// joinURL adds the place of a passage to its document's address: its page where the format has pages, as viewers of PDF
-// understand it (RFC 8118), else the anchor of its heading.
-func joinURL(address, anchor string, page int) string {
-	if page > 0 {
-		anchor = "page=" + strconv.Itoa(page)
+func start(q *Query) int64 {
+	if q.Now.IsZero() {
+		return time.Now().Unix()
 	}
-	if address == "" || anchor == "" || strings.Contains(address, "#") {
-		return address
+	return q.Now.Unix()
+}
+
+// Facets counts the documents within scope by the values of their fields, as
+// far as the filters leave them.
+func (e *Engine) Facets(ctx context.Context, scope viewer.Scope, f Filters) (Facets, error) {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return Facets{}, fmt.Errorf("count facets: %w", err)
 	}
-	return address + "#" + anchor
+	reach, err := e.open(ctx, scope, workspace, &Query{Filters: f}, nil, how{})
+	if err != nil {
+		return Facets{}, fmt.Errorf("count facets: %w", readable(err))
+	}
+	defer reach.close(ctx)
+	counts, err := reach.count(ctx, nil)
+	if err != nil {
+		return Facets{}, fmt.Errorf("count facets: %w", readable(err))
+	}
+	return counts, nil
+}
+
+// readable turns the database's refusals into errors that callers can act on.
+func readable(err error) error {
+	var unreachable *pgconn.ConnectError
+	if errors.As(err, &unreachable) {
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The database cannot be reached; try again.", Cause: err}
+	}
+	var p *pgconn.PgError
+	if !errors.As(err, &p) {
+		return err
+	}
+	switch {
+	case p.Code == "57014":
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The search took too long; narrow it with filters.", Cause: err}
+	case strings.HasPrefix(p.Code, "57P0"):
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The database is restarting; try again.", Cause: err}
+	default:
+		return err
+	}
 }

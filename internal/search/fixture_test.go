@@ -61,8 +61,15 @@ func newFixture(t testing.TB, more ...embed.Embedder) *fixture {
 	a := analysis.New()
 	return &fixture{
 		TB: t, urls: urls, db: db, owner: owner, index: index.New(db.Pool, a), models: models,
-		engine: search.New(db.Pool, a, models, search.Options{}), parser: ingest.New(parse.New(parse.Options{}), builtin, ingest.Options{}),
+		engine: newEngine(t, db, a, models, search.Options{}), parser: ingest.New(parse.New(parse.Options{}), builtin, ingest.Options{}),
 	}
+}
+
+func newEngine(t testing.TB, db *store.DB, a *analysis.Analyzer, models *embed.Registry, opt search.Options) *search.Engine {
+	t.Helper()
+	engine := search.New(db.Pool, a, models, opt)
+	t.Cleanup(engine.Close)
+	return engine
 }
 
 func (f *fixture) exec(sql string, args ...any) {

@@ -3,10 +3,14 @@ package search
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"magpie/internal/search/rank"
 )
 
 const readHits = `select p.id, p.document_id, p.collection_id, p.headings, p.body, p.anchor, p.page,
@@ -17,56 +21,97 @@ const readHits = `select p.id, p.document_id, p.collection_id, p.headings, p.bod
 	join documents d on d.id = p.document_id
 	join collections c on c.id = p.collection_id
 	join connectors k on k.id = d.connector_id
-	where p.id = any($1)`
+	where p.id = any($1) and d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED'`
 
-// hits reads what is shown of a page of candidates and ends the transaction.
-func (e *Engine) hits(ctx context.Context, conn *pgx.Conn, page []*candidate, asked *question, highlight bool) ([]Hit, error) {
-	ids := make([]uuid.UUID, len(page))
-	for i, c := range page {
-		ids[i] = c.passage
-	}
-	read := make(map[uuid.UUID]Hit, len(page))
-	b := &pgx.Batch{}
-	b.Queue(readHits, ids).Query(func(rows pgx.Rows) error {
-		defer rows.Close()
-		for rows.Next() {
-			var h Hit
-			var anchor string
-			var updated *time.Time
-			if err := rows.Scan(&h.Passage, &h.Document, &h.Collection, &h.Headings, &h.Text, &anchor, &h.Page,
-				&h.Title, &h.URL, &h.Section, &h.Version, &h.DocType, &h.Language, &h.Tags, &h.Metadata, &updated,
-				&h.CollectionName, &h.Source); err != nil {
-				return fmt.Errorf("read a result: %w", err)
-			}
-			if updated != nil {
-				h.UpdatedAt = updated.UTC()
-			}
-			h.URL = joinURL(h.URL, anchor, h.Page)
-			read[h.Passage] = h
+// read adds what is shown of passages to those that have been read. Passages
+// that are gone, or whose document is not to be found any more, stay missing.
+func (r *reach) read(ctx context.Context, page []rank.Ranked, read map[uuid.UUID]*Hit) error {
+	var ids []uuid.UUID
+	for i := range page {
+		if read[page[i].Passage] == nil {
+			ids = append(ids, page[i].Passage)
 		}
-		return rows.Err()
-	})
-	b.Queue("commit")
-	if err := conn.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
 	}
-	hits := make([]Hit, 0, len(page))
-	for _, c := range page {
-		h, ok := read[c.passage]
-		if !ok {
-			return nil, fmt.Errorf("passage %s is in the index and nowhere else", c.passage)
+	if len(ids) == 0 {
+		return nil
+	}
+	into := func(rows pgx.Rows) error { return readRows(rows, read) }
+	if !r.how.stored {
+		return r.engine.readHits(ctx, r.workspace, ids, into)
+	}
+	for _, s := range r.stored {
+		// Each sees its own moment: it tells of passages of its collection only.
+		if err := s.Query(ctx, into, readHits+" and p.collection_id = $2", ids, s.Collection()); err != nil {
+			return fmt.Errorf("read the results: %w", err)
 		}
-		h.Score = c.score
-		h.Snippet = e.snippet(&h, asked, highlight)
-		hits = append(hits, h)
 	}
-	return hits, nil
+	return nil
 }
 
-func (e *Engine) snippet(h *Hit, asked *question, highlight bool) string {
-	window := e.analyzer.Snippet(h.Text, asked.terms, h.Language, e.opt.SnippetRunes)
-	if !highlight {
-		return e.analyzer.Highlight(window, nil, h.Language, "", "")
+func readRows(rows pgx.Rows, read map[uuid.UUID]*Hit) error {
+	defer rows.Close()
+	for rows.Next() {
+		h := &Hit{}
+		var anchor string
+		var updated *time.Time
+		if err := rows.Scan(&h.Passage, &h.Document, &h.Collection, &h.Headings, &h.Text, &anchor, &h.Page,
+			&h.Title, &h.URL, &h.Section, &h.Version, &h.DocType, &h.Language, &h.Tags, &h.Metadata, &updated,
+			&h.CollectionName, &h.Source); err != nil {
+			return fmt.Errorf("read a result: %w", err)
+		}
+		if updated != nil {
+			h.UpdatedAt = updated.UTC()
+		}
+		h.URL = joinURL(h.URL, anchor, h.Page)
+		read[h.Passage] = h
 	}
-	return e.analyzer.Highlight(window, asked.terms, h.Language, "<mark>", "</mark>")
+	return rows.Err()
+}
+
+// readHits reads passages in a transaction of its own, in one round trip.
+func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, into func(pgx.Rows) error) error {
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("get a connection: %w", err)
+	}
+	defer conn.Release()
+	b := &pgx.Batch{}
+	b.Queue("begin read only")
+	b.Queue("select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true)",
+		workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
+	b.Queue(readHits, ids).Query(into)
+	b.Queue("commit")
+	err = conn.SendBatch(ctx, b).Close()
+	if conn.Conn().PgConn().TxStatus() != 'I' {
+		// The caller's context may have ended; the pool closes the connection
+		// should this fail.
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_, _ = conn.Exec(end, "rollback")
+	}
+	if err != nil {
+		return fmt.Errorf("read the results: %w", err)
+	}
+	return nil
+}
+
+// snippet is the part of a passage that shows the question's terms, as HTML.
+func (e *Engine) snippet(h *Hit, terms []string, highlight bool) string {
+	window := e.analyzer.Snippet(h.Text, terms, h.Language, e.opt.SnippetRunes)
+	if !highlight {
+		terms = nil
+	}
+	return e.analyzer.Highlight(window, terms, h.Language, "<mark>", "</mark>")
+}
+
+// joinURL adds the place of a passage to its document's address: its page where the format has pages, as viewers of PDF
+// understand it (RFC 8118), else the anchor of its heading.
+func joinURL(address, anchor string, page int) string {
+	if page > 0 {
+		anchor = "page=" + strconv.Itoa(page)
+	}
+	if address == "" || anchor == "" || strings.Contains(address, "#") {
+		return address
+	}
+	return address + "#" + anchor
 }

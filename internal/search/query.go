@@ -3,12 +3,13 @@ package search
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"magpie/internal/apierr"
-	"magpie/internal/search/analysis"
+	"magpie/internal/search/rank"
 )
 
 // MaxLimit is the most results a query may ask for at once.
@@ -22,6 +23,12 @@ type Query struct {
 	MinScore  float64 // 0 to 1; 0 returns everything in the pool
 	Highlight bool    // wrap the query's words in <mark> in snippets
 	Filters   Filters
+	// AsYouType takes the last word for the beginning of one.
+	AsYouType bool
+	// Facets asks for counts over the results.
+	Facets bool
+	// Now is what freshness is reckoned from; the clock's time when zero.
+	Now time.Time
 }
 
 // Filters narrow a search to some documents. Zero fields do not filter.
@@ -33,6 +40,20 @@ type Filters struct {
 	// source last changed the document, else with when it made it. A document
 	// without either time does not match.
 	After, Before time.Time
+	// Documents narrows to these; nil does not.
+	Documents []uuid.UUID
+	// Readers are the principals of who asks. With nil nothing is checked;
+	// otherwise documents that name readers are left out unless one of these is
+	// among them.
+	Readers []string
+}
+
+// filter is what the tiers apply.
+func (f *Filters) filter() *rank.Filter {
+	return &rank.Filter{
+		Section: f.Section, Version: f.Version, Language: f.Language, Tags: f.Tags, DocTypes: f.DocTypes,
+		Documents: f.Documents, From: day(f.After, 0), Until: day(f.Before, 1), Readers: f.Readers,
+	}
 }
 
 func (q *Query) check() error {
@@ -49,56 +70,11 @@ func (q *Query) check() error {
 	return nil
 }
 
-// word is a word of the question with every term that documents may have for it.
-type word struct {
-	terms []string
-	idf   float64
-}
-
-// question is a query's text as the analyzer sees it.
-type question struct {
-	words []word
-	terms []string       // of all words, each once
-	of    map[string]int // term -> its word; the first one where words share a term
-}
-
-// maxWords bounds the words that are looked up: a question has fewer, and a
-// text pasted in as a query is well described by its first ones.
-const maxWords = 48
-
-// newQuestion analyzes a text. Stop words are left out unless there are no
-// others; words that stand for the same terms count once.
-func newQuestion(a *analysis.Analyzer, text, language string) *question {
-	all := a.Words(text, language)
-	onlyStops := !slices.ContainsFunc(all, func(w analysis.Word) bool { return !w.Stop })
-	q := &question{of: make(map[string]int)}
-	for _, w := range all {
-		if w.Stop && !onlyStops || len(q.words) == maxWords {
-			continue
-		}
-		if _, seen := q.of[w.Terms[0]]; seen {
-			continue
-		}
-		n := len(q.words)
-		terms := w.Terms[:0:0]
-		for _, term := range w.Terms {
-			if _, seen := q.of[term]; !seen {
-				q.of[term] = n
-				terms = append(terms, term)
-			}
-		}
-		q.words = append(q.words, word{terms: terms})
-		q.terms = append(q.terms, terms...)
-	}
-	return q
-}
-
-// day is the start of a day in UTC, nil for the zero time.
-func day(t time.Time, add int) *time.Time {
+// day is the start of a day in UTC, some days later; zero for the zero time.
+func day(t time.Time, add int) time.Time {
 	if t.IsZero() {
-		return nil
+		return t
 	}
 	y, m, d := t.Date()
-	start := time.Date(y, m, d+add, 0, 0, 0, 0, time.UTC)
-	return &start
+	return time.Date(y, m, d+add, 0, 0, 0, 0, time.UTC)
 }

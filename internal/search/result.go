@@ -19,7 +19,7 @@ type Hit struct {
 	CollectionName                string
 	Source                        string // the connector's type
 	Tags, Headings                []string
-	Score                         float64   // 0 to 1, a confidence; see score.go
+	Score                         float64   // 0 to 1, a confidence; see internal/search/rank
 	UpdatedAt                     time.Time // when the source changed the document; zero when unknown
 	Metadata                      map[string]any
 	Page                          int // 0 where the format has no pages
@@ -34,4 +34,11 @@ type Results struct {
 	// LexicalOnly tells that a model did not answer, or is not configured, and
 	// that at least one collection was searched by words alone.
 	LexicalOnly bool
+	// Facets counts the documents of all passages that Total counts, when asked for.
+	Facets Facets
+}
+
+// Facets are numbers of documents by the values of their fields.
+type Facets struct {
+	Section, Version, Language, DocType, Tag map[string]int
 }

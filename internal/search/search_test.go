@@ -17,6 +17,7 @@ import (
 	"magpie/internal/apierr"
 	"magpie/internal/index"
 	"magpie/internal/search"
+	"magpie/internal/search/rank"
 	"magpie/internal/viewer"
 )
 
@@ -312,7 +313,7 @@ func TestTheLeastScoreCuts(t *testing.T) {
 	if err := f.owner.QueryRow(t.Context(), "select count(*) from passage_index").Scan(&stored); err != nil {
 		t.Fatal(err)
 	}
-	if everything.Total != min(stored, search.PoolSize) {
+	if everything.Total != min(stored, rank.PoolSize) {
 		t.Errorf("a least score of 0 finds %d of %d passages", everything.Total, stored)
 	}
 }
@@ -333,7 +334,7 @@ func TestThePoolIsBounded(t *testing.T) {
 		f.put(id, r)
 	}
 	r := f.search(id, search.Query{Text: "otters", Limit: 10, Offset: 995})
-	if r.Total != search.PoolSize || len(r.Hits) != 5 {
+	if r.Total != rank.PoolSize || len(r.Hits) != 5 {
 		t.Errorf("of 1320 passages there are %d, %d after the first 995", r.Total, len(r.Hits))
 	}
 }

@@ -15,10 +15,11 @@ import (
 )
 
 type evalCommand struct {
-	Sets  []string `name:"set" required:"" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
-	Modes []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
-	File  string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
-	Model string   `help:"The embedding model; the installation's default when left out."`
+	Sets   []string `name:"set" required:"" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
+	Modes  []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
+	File   string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
+	Scores bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing."`
+	Model  string   `help:"The embedding model; the installation's default when left out."`
 }
 
 // evaluated is a line of the result.
@@ -67,6 +68,11 @@ func (c *evalCommand) Run(r *runtime) error {
 		}
 		all = append(all, lines...)
 	}
+	if c.Scores {
+		if err := c.confidences(r, embedder); err != nil {
+			return err
+		}
+	}
 	if r.JSON {
 		out := json.NewEncoder(r.streams.Out)
 		out.SetIndent("", "  ")
@@ -106,6 +112,47 @@ func (c *evalCommand) evaluate(r *runtime, folder string, modes []eval.Mode, wri
 		}
 	}
 	return lines, nil
+}
+
+// confidences shows what least scores do to each set.
+func (c *evalCommand) confidences(r *runtime, e embed.Embedder) error {
+	sets := make([]*eval.Set, len(c.Sets))
+	for i, folder := range c.Sets {
+		var err error
+		if sets[i], err = eval.Load(folder); err != nil {
+			return err
+		}
+	}
+	for _, set := range sets {
+		evaluator, err := eval.NewEvaluator(r, set, analysis.New(), e)
+		if err != nil {
+			return fmt.Errorf("%s: %w", set.Name, err)
+		}
+		for _, asked := range sets {
+			own := asked == set
+			var found eval.Confidence
+			what := "keep an answer"
+			if own {
+				found, err = evaluator.Own(r)
+			} else {
+				found, err = evaluator.Foreign(r, asked)
+				what = "find nothing"
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", set.Name, err)
+			}
+			shares := found.Kept
+			if !own {
+				shares = found.Silent
+			}
+			_, _ = fmt.Fprintf(r.streams.Err, "%s asked %s: %d questions, at", set.Name, asked.Name, found.Questions)
+			for i, level := range eval.Levels() {
+				_, _ = fmt.Fprintf(r.streams.Err, " %.1f %.1f %%", level, 100*shares[i])
+			}
+			_, _ = fmt.Fprintf(r.streams.Err, " %s\n", what)
+		}
+	}
+	return nil
 }
 
 func (c *evalCommand) write(r *runtime, run eval.Run, set *eval.Set, tag string) error {

@@ -10,6 +10,7 @@ import (
 
 	"magpie/cmd/magpie/web"
 	"magpie/cmd/magpie/wire"
+	"magpie/internal/search/resident"
 	"magpie/rest"
 )
 
@@ -48,6 +49,19 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	metrics.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})
+	for _, g := range []struct {
+		name, help string
+		read       func(resident.CacheStats) float64
+	}{
+		{"resident_collections", "Collections that are kept in memory.", func(s resident.CacheStats) float64 { return float64(s.Collections) }},
+		{"resident_passages", "Passages of those collections.", func(s resident.CacheStats) float64 { return float64(s.Passages) }},
+		{"resident_bytes", "Bytes that those collections take.", func(s resident.CacheStats) float64 { return float64(s.Bytes) }},
+		{"loads_total", "Collections that were loaded into memory.", func(s resident.CacheStats) float64 { return float64(s.Loads) }},
+		{"catchups_total", "Times that changes were read into memory.", func(s resident.CacheStats) float64 { return float64(s.CatchUps) }},
+		{"evictions_total", "Collections that left memory for others.", func(s resident.CacheStats) float64 { return float64(s.Evictions) }},
+	} {
+		metrics.Gauge("search", g.name, g.help, func() float64 { return g.read(app.Search.Resident()) })
+	}
 	return web.New(web.Options{
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),

@@ -102,7 +102,16 @@ func (a *App) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{})
+	reranker, err := a.reranker()
+	if err != nil {
+		return err
+	}
+	memory := int64(a.Config.SearchMemory)
+	if memory == 0 {
+		memory = -1
+	}
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: memory, Reranker: reranker})
+	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	a.Queue = tasks.NewAsynq(a.Redis)

@@ -357,3 +357,6 @@ revoke all on function magpie_reach, magpie_live, magpie_spoken, magpie_passages
     magpie_lexemes, magpie_embeddings, magpie_vectors, magpie_complete, magpie_facets from public;
 grant execute on function magpie_passages, magpie_filtered, magpie_frequencies, magpie_lexemes, magpie_embeddings,
     magpie_vectors, magpie_complete, magpie_facets to magpie_app;
+
+-- Nothing asks it any more.
+drop function magpie_candidates(uuid, uuid[], text, halfvec, tsquery, text[], text, text, text, text[], text[], timestamptz, timestamptz, integer);

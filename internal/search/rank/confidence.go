@@ -3,21 +3,23 @@ package rank
 import "math"
 
 // The map from evidence to confidence. The order of passages is that of their
-// evidence; how sure to be of the first is a logistic function of absolute
-// evidence, so that one number means the same in every collection, and the
-// others follow by how far they are behind.
+// evidence among each other; how sure to be of one is a logistic function of
+// absolute evidence, so that a number means the same in every collection. Where
+// the two disagree the order stands.
 
 // SignalCount is how many signals there are.
 const SignalCount = 8
 
-// Signals are what is known about whether the first passage of a search
-// answers, from the search as a whole and that passage's evidence.
+// Signals are what is known about whether a passage answers, from the search as
+// a whole and the passage's evidence.
 func Signals(q *QueryEvidence, t *Evidence) []float64 {
-	s := [SignalCount]float64{0: 1, 2: t.Coverage, 3: t.Proximity, 4: t.Title, 5: t.Heading, 7: t.Rise - chanceRise(q.Passages)}
-	if t.Lexical > 0 && q.Words > 0 {
+	s := [SignalCount]float64{0: 1, 3: t.Proximity, 4: t.Title, 5: t.Heading, 7: t.Rise - chanceRise(q.Passages)}
+	if q.Words > 0 {
 		// A long question has words that no answer repeats: half of it in one
 		// passage is no accident.
-		s[1] = math.Pow(t.Lexical, 1/math.Sqrt(float64(q.Words)))
+		bent := 1 / math.Sqrt(float64(q.Words))
+		s[1] = math.Pow(min(t.Lexical/fullMatch, 1), bent)
+		s[2] = math.Pow(t.Coverage, bent)
 	}
 	if t.exact() {
 		s[6] = 1
@@ -25,26 +27,58 @@ func Signals(q *QueryEvidence, t *Evidence) []float64 {
 	return s[:]
 }
 
+// fullMatch is the lexical score from which on a passage has all that was asked
+// for: each word twice in a body of mean length.
+const fullMatch = 2 / (K1 + 2)
+
 // chanceRise is the highest rise that chance alone gives among so many
 // passages, were similarities normally distributed.
 func chanceRise(passages int) float64 {
 	return math.Sqrt(2 * math.Log(float64(max(passages, 2))))
 }
 
-// certain is the log-odds that the first passage answers the question.
-func (q *QueryEvidence) certain() float64 {
-	x := 0.0
+// certain is the log-odds that a passage answers the question.
+func (q *QueryEvidence) certain(e *Evidence) float64 {
+	x := certainMeaning * e.Meaning
 	weights := certainWeights()
-	for i, s := range Signals(q, &q.Top) {
+	for i, s := range Signals(q, e) {
 		x += weights[i] * s
 	}
 	return x
 }
 
-// steepness is the log-odds for each unit of order behind the first passage.
-const steepness = 4.0
+// fall makes values fall along the order of passages, changing them as little
+// as possible in the sense of least squares (pool adjacent violators, Ayer et
+// al. 1955): the order is the ranking's, and scores must not contradict it.
+func fall(values []float64) {
+	type block struct {
+		sum float64
+		n   int
+	}
+	var blocks []block
+	for _, v := range values {
+		b := block{v, 1}
+		for len(blocks) > 0 {
+			last := blocks[len(blocks)-1]
+			if last.sum/float64(last.n) > b.sum/float64(b.n) {
+				break
+			}
+			b = block{b.sum + last.sum, b.n + last.n}
+			blocks = blocks[:len(blocks)-1]
+		}
+		blocks = append(blocks, b)
+	}
+	at := 0
+	for _, b := range blocks {
+		for range b.n {
+			values[at] = b.sum / float64(b.n)
+			at++
+		}
+	}
+}
 
-// confidence is the score of a passage that is behind the first one by some order.
-func confidence(certain, behind float64) float64 {
-	return 1 / (1 + math.Exp(steepness*behind-certain))
+// confidence is the score of the passage in some place: places of equal
+// certainty are kept apart by far less than a score means.
+func confidence(certain float64, place int) float64 {
+	return 1 / (1 + math.Exp(float64(place)*1e-6-certain))
 }

@@ -1,7 +1,9 @@
 package rank
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"magpie/internal/index"
 )
@@ -17,6 +19,7 @@ type Evidence struct {
 	Title     float64 // how far question and title are the same words: 0 to 1
 	Heading   float64 // how far question and own heading are the same words: 0 to 1
 	Start     bool    // the document's first passage
+	Meaning   float64 // how far the rise of a model that knows meanings is beyond chance; 0 for the builtin one
 	Fresh     float64 // how new the document is: 0 to 1
 	Order     float64 // the sum by which passages are ordered
 }
@@ -27,11 +30,29 @@ type QueryEvidence struct {
 	Words    int      // of the question
 	Gate     float64  // how much was learned from the first pass
 	Top      Evidence // of the first passage
-	Certain  float64  // log-odds that the first passage answers
+}
+
+// feedbackShare is how much of the lexical score the second pass gives. It is
+// not fitted: questions made from documentation have one answer each, and
+// feedback is for those that have several.
+const feedbackShare = 0.5
+
+// Words is what both passes say by words, in units of the best passage's score.
+func (e *Evidence) Words() float64 {
+	return (1-feedbackShare)*e.Relative + feedbackShare*e.Feedback
 }
 
 // weightFresh tells versions of the same text apart.
 const weightFresh = 0.01
+
+// A model that knows meanings may carry a passage alone, but the best of many
+// unrelated passages stands some deviations above chance as well: that much
+// counts for nothing. No such model was at hand for fitting.
+const (
+	meaningFrom    = 2.5
+	weightMeaning  = 0.15
+	certainMeaning = 1.8
+)
 
 // exact tells that question and title, or heading, are the same: the passage
 // is what was asked for.
@@ -39,8 +60,9 @@ func (e *Evidence) exact() bool { return e.Title == 1 || e.Heading == 1 }
 
 // order is the sum by which passages of one search are ordered.
 func (e *Evidence) order() float64 {
-	x := weightRelative*e.Relative + weightFeedback*e.Feedback + weightRise*e.Rise + weightProximity*e.Proximity +
+	x := e.Words() + weightRise*e.Rise + weightProximity*e.Proximity +
 		weightTitle*e.Title + weightHeading*e.Heading + weightFresh*e.Fresh
+	x += weightMeaning * e.Meaning
 	if e.exact() {
 		x += weightExact
 	}
@@ -83,10 +105,12 @@ func (s *search) score(all []Ranked) {
 		}
 		if z := s.rise(r.Part, similarity); !math.IsNaN(z) {
 			r.Evidence.Rise = z
+			if s.parts[r.Part].Meaning {
+				r.Evidence.Meaning = max(z-meaningFrom, 0)
+			}
 		}
 		best, bestLearned = max(best, lexical[i]), max(bestLearned, learned[i])
 	}
-	top := 0
 	for i := range all {
 		e := &all[i].Evidence
 		if best > 0 {
@@ -96,14 +120,18 @@ func (s *search) score(all []Ranked) {
 			e.Feedback = learned[i] / bestLearned
 		}
 		e.Order = e.order()
-		if e.Order > all[top].Evidence.Order {
-			top = i
-		}
 	}
-	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[top].Evidence
-	s.query.Certain = s.query.certain()
+	slices.SortFunc(all, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(b.Evidence.Order, a.Evidence.Order), slices.Compare(a.Passage[:], b.Passage[:]))
+	})
+	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[0].Evidence
+	certain := make([]float64, len(all))
 	for i := range all {
-		all[i].Score = confidence(s.query.Certain, s.query.Top.Order-all[i].Evidence.Order)
+		certain[i] = s.query.certain(&all[i].Evidence)
+	}
+	fall(certain)
+	for i := range all {
+		all[i].Score = confidence(certain[i], i)
 	}
 }
 

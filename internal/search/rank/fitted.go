@@ -2,19 +2,17 @@
 
 package rank
 
-// The weights of the order: those of the two lexical scores are 1 together.
+// The weights of the order, that of the lexical scores being 1.
 const (
-	weightRelative  = 0.500
-	weightFeedback  = 0.500
-	weightRise      = 0.050
-	weightProximity = 0.100
-	weightTitle     = 0.150
-	weightHeading   = 0.100
-	weightExact     = 0.300
-	weightStart     = 0.020
+	weightRise      = 0.111
+	weightProximity = 0.559
+	weightTitle     = 0.144
+	weightHeading   = 0.164
+	weightExact     = 0.000
+	weightStart     = 0.463
 )
 
 // certainWeights belong to Signals.
 func certainWeights() [SignalCount]float64 {
-	return [SignalCount]float64{-4, 4, 2, 0.5, 2, 1, 1, 0.3}
+	return [SignalCount]float64{-6.195, -0.153, 10.237, 3.154, 5.647, 1.686, 0.511, 0.325}
 }

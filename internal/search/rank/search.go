@@ -3,7 +3,6 @@ package rank
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -37,6 +36,9 @@ type Part struct {
 	// Chance is the model's own idea of unrelated texts, for collections of
 	// too few passages to tell.
 	Chance Chance
+	// Meaning tells that the model knows meanings, so that similarity may carry
+	// a passage without a word of the question.
+	Meaning bool
 }
 
 // Options of one search.
@@ -244,29 +246,28 @@ func (s *search) first(ctx context.Context) error {
 // from turning noise into certainty.
 const leastDeviation = 0.01
 
-// chance is how similar a vector is to a part's passages in general. The
-// model's own chance counts like so many passages.
-const ownChance = 32
+// leastSample is how many passages must be there to tell what is chance: among
+// a few, the one that answers would count as chance too.
+const leastSample = 64
 
+// chance is how similar a vector is to a part's passages in general; for a part
+// of few passages, to unrelated texts by the model's own measure.
 func (s *search) chance(ctx context.Context, part int, vector []float32) (Chance, error) {
 	if len(vector) == 0 {
-		return Chance{}, nil
+		return Chance{Deviation: 1}, nil
 	}
 	c, err := s.parts[part].Source.Chance(ctx, vector)
 	if err != nil {
 		return Chance{}, err
 	}
-	own := s.parts[part].Chance
-	n, m := float64(c.Sample), 0.0
-	if own.Deviation > 0 {
-		m = ownChance
+	if own := s.parts[part].Chance; c.Sample < leastSample && own.Deviation > 0 {
+		c = own
 	}
-	if n+m == 0 {
-		return Chance{Deviation: 1}, nil
+	if c.Sample == 0 {
+		c.Deviation = 1
 	}
-	mean := (n*c.Mean + m*own.Mean) / (n + m)
-	variance := (n*(c.Deviation*c.Deviation+c.Mean*c.Mean)+m*(own.Deviation*own.Deviation+own.Mean*own.Mean))/(n+m) - mean*mean
-	return Chance{Mean: mean, Deviation: max(math.Sqrt(max(variance, 0)), leastDeviation), Sample: c.Sample}, nil
+	c.Deviation = max(c.Deviation, leastDeviation)
+	return c, nil
 }
 
 // rise is a similarity in standard deviations above chance, by which models

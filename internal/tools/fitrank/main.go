@@ -50,13 +50,13 @@ func run(ctx context.Context, corpora, out string, most int) error {
 			if err != nil {
 				return err
 			}
-			own, err := ask(ctx, x, p.questions[kind], true)
+			own, err := ask(ctx, x, kind, p.questions[kind], true)
 			if err != nil {
 				return err
 			}
 			var foreign []asked
 			if other := p.other(products[i+1:], products); other != nil {
-				if foreign, err = ask(ctx, x, other.questions[kind], false); err != nil {
+				if foreign, err = ask(ctx, x, kind, other.questions[kind], false); err != nil {
 					return err
 				}
 			}

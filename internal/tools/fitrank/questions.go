@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"magpie/internal/embed"
 	"magpie/internal/eval"
@@ -27,9 +28,10 @@ const (
 	half        kind = "half"        // half of the words of such a sentence
 	description kind = "description" // what a page says of itself
 	heading     kind = "heading"     // title and headings of a passage, in an index without headings
+	keyword     kind = "keyword"     // one to three words of a sentence, each of more than four letters
 )
 
-func kinds() []kind { return []kind{sentence, half, description, heading} }
+func kinds() []kind { return []kind{sentence, half, description, heading, keyword} }
 
 // question has one document that answers it.
 type question struct {
@@ -163,8 +165,11 @@ func (p *product) askSentence(at int, d *document.Document, random *rand.Rand) {
 		}
 		less.Blocks[place].Text = strings.Replace(d.Blocks[place].Text, taken, "", 1)
 		p.add(sentence, text, at)
-		if some := thin(text, random); words(some) >= 3 {
+		if some := thin(text, random); words(some) >= 5 {
 			p.add(half, some, at)
+		}
+		if some := pick(text, random); some != "" {
+			p.add(keyword, some, at)
 		}
 	}
 	p.without = append(p.without, &less)
@@ -217,6 +222,18 @@ func thin(text string, random *rand.Rand) string {
 	return strings.Join(kept, " ")
 }
 
+// pick draws one to three long words.
+func pick(text string, random *rand.Rand) string {
+	var long []string
+	for _, f := range strings.Fields(text) {
+		if f = strings.Trim(f, ".,;:!?()\"'"); utf8.RuneCountInString(f) > 4 {
+			long = append(long, f)
+		}
+	}
+	random.Shuffle(len(long), func(i, j int) { long[i], long[j] = long[j], long[i] })
+	return strings.Join(long[:min(len(long), 1+random.IntN(3))], " ")
+}
+
 // index makes the index that questions of a kind are put to.
 func (p *product) index(ctx context.Context, a *analysis.Analyzer, e embed.Embedder, k kind) (*eval.Index, error) {
 	x, err := eval.NewIndex(a, e)
@@ -234,7 +251,7 @@ func (p *product) index(ctx context.Context, a *analysis.Analyzer, e embed.Embed
 			bare.Blocks = slices.DeleteFunc(slices.Clone(d.Blocks), func(b document.Block) bool { return b.Kind == document.Heading })
 			documents[i] = &bare
 		}
-	case description:
+	case description, keyword:
 	}
 	for i, d := range documents {
 		if err := x.Add(ctx, p.paths[i], d); err != nil {

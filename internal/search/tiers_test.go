@@ -1,0 +1,156 @@
+package search_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/search"
+	"magpie/internal/search/analysis"
+)
+
+// TestBothTiersAnswerAlike puts the questions of the demonstration to the index
+// in memory and to PostgreSQL.
+func TestBothTiersAnswerAlike(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.addFolder(id, demo, "docs")
+	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
+	for name, filters := range map[string]search.Filters{
+		"all":        {},
+		"version":    {Version: "v2.0"},
+		"German":     {Language: "de"},
+		"no version": {Version: "v9"},
+	} {
+		matched, wanted := 0, 0
+		for _, q := range demoQuestions(t) {
+			query := search.Query{Text: q.Query, Limit: 10, Filters: filters, Facets: true}
+			resident := f.search(id, query)
+			other, err := stored.Search(t.Context(), id.scope, query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := make(map[uuid.UUID]bool)
+			for _, h := range other.Hits {
+				found[h.Passage] = true
+			}
+			for _, h := range resident.Hits {
+				wanted++
+				if found[h.Passage] {
+					matched++
+				}
+			}
+			if filters.Version == "v9" && len(resident.Hits)+len(other.Hits) > 0 {
+				t.Errorf("%q finds a version that does not exist", q.Query)
+			}
+		}
+		if matched*10 < wanted*9 {
+			t.Errorf("%s: of %d results of the index in memory PostgreSQL has %d", name, wanted, matched)
+		} else {
+			t.Logf("%s: overlap %d of %d", name, matched, wanted)
+		}
+	}
+	if stats := f.engine.Resident(); stats.Collections != 1 || stats.Bytes == 0 || stats.Failures > 0 {
+		t.Errorf("the index is not in memory: %+v", stats)
+	}
+	if stats := stored.Resident(); stats.Collections != 0 {
+		t.Errorf("an engine without memory keeps %+v", stats)
+	}
+}
+
+func TestFacetsCountDocuments(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.addFolder(id, demo, "docs")
+	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
+	for name, e := range map[string]*search.Engine{"memory": f.engine, "PostgreSQL": stored} {
+		all, err := e.Facets(t.Context(), id.scope, search.Filters{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		german, err := e.Facets(t.Context(), id.scope, search.Filters{Language: "de"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.Language["de"] == 0 || german.Language["de"] != all.Language["de"] || german.Language["en"] != 0 {
+			t.Errorf("%s: languages are %v, of German documents %v", name, all.Language, german.Language)
+		}
+		sum := 0
+		for _, n := range all.Version {
+			sum += n
+		}
+		if sum <= all.Language["de"] {
+			t.Errorf("%s: versions are %v", name, all.Version)
+		}
+		r, err := e.Search(t.Context(), id.scope, search.Query{Text: "rotate the signing key", Limit: 10, MinScore: 0.5, Facets: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents := make(map[uuid.UUID]bool)
+		for _, h := range r.Hits {
+			documents[h.Document] = true
+		}
+		found := 0
+		for _, n := range r.Facets.Language {
+			found += n
+		}
+		if r.Total <= 10 && found != len(documents) || found == 0 {
+			t.Errorf("%s: facets count %d documents, %d were found", name, found, len(documents))
+		}
+	}
+}
+
+func TestSearchAsYouType(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "a", "The kubernetes operator restores backups.", nil)
+	f.add(id, "b", "A kubelet runs on every node.", nil)
+	f.add(id, "c", "Otters swim.", nil)
+	for query, want := range map[string]int{"kube": 2, "kuber": 1, "otters swi": 1, "every no": 1} {
+		r := f.search(id, search.Query{Text: query, MinScore: 0.3, AsYouType: true})
+		if r.Total != want {
+			t.Errorf("typing %q finds %d, want %d", query, r.Total, want)
+		}
+	}
+}
+
+func TestPhrasesAndExclusionsHold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "a", "The alpha beta release is out.", nil)
+	f.add(id, "b", "The beta alpha release is out.", nil)
+	f.add(id, "c", "Alpha particles and beta particles.", nil)
+	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
+	for name, e := range map[string]*search.Engine{"memory": f.engine, "PostgreSQL": stored} {
+		for query, want := range map[string]string{
+			`"alpha beta"`:         "a",
+			`alpha -particles`:     "ab",
+			`alpha -"alpha beta"`:  "bc",
+			`"alpha beta" -beta`:   "",
+			`particles "beta part`: "abc", // a quote without its partner
+		} {
+			r, err := e.Search(t.Context(), id.scope, search.Query{Text: query, Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := map[string]bool{}
+			for _, h := range r.Hits {
+				found[strings.TrimPrefix(h.URL, "https://docs.example/")] = true
+			}
+			got := ""
+			for _, title := range []string{"a", "b", "c"} {
+				if found[title] {
+					got += title
+				}
+			}
+			if got != want {
+				t.Errorf("%s: %s finds %q, want %q", name, query, got, want)
+			}
+		}
+	}
+}
