@@ -117,7 +117,7 @@ type filler struct {
 	mutex      sync.Mutex
 	documents  int
 	passages   int
-	skipped    int
+	leftOut    map[string]bool // documents by name
 	duplicates int
 	selected   map[string]int // passages by the filter's name
 	seen       bench.Seen
@@ -127,7 +127,7 @@ func newFiller(b *benchStack, target benchTarget, pages []bench.Page) *filler {
 	embedder := b.app.Models.Default()
 	return &filler{
 		stack: b, target: target, embedder: embedder, source: bench.NewGenerator(pages, benchSeed),
-		pipeline: ingest.New(b.app.Parser, embedder, ingest.Options{}), selected: make(map[string]int),
+		pipeline: ingest.New(b.app.Parser, embedder, ingest.Options{}), selected: make(map[string]int), leftOut: make(map[string]bool),
 	}
 }
 
@@ -183,7 +183,7 @@ func (f *filler) count(d bench.Document, result *ingest.Result) {
 	defer f.mutex.Unlock()
 	f.documents++
 	if result == nil {
-		f.skipped++
+		f.leftOut[d.Name] = true
 		return
 	}
 	f.passages += len(result.Passages)
