@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
@@ -75,10 +76,11 @@ func (e *Evidence) order() float64 {
 // freshFor is the age in seconds at which freshness has halved: a year.
 const freshFor = 365 * 24 * 3600
 
-// score gathers the evidence for all candidates and turns it into confidences.
-func (s *search) score(all []Ranked) {
+// score gathers the evidence for all candidates, orders them, and turns the
+// evidence into confidences that fall along the order.
+func (s *search) score(all []Ranked) []Ranked {
 	if len(all) == 0 {
-		return
+		return all
 	}
 	given := make(map[uint64]*source, len(s.feedback.from))
 	for i := range s.feedback.from {
@@ -121,18 +123,27 @@ func (s *search) score(all []Ranked) {
 		}
 		e.Order = e.order()
 	}
-	slices.SortFunc(all, func(a, b Ranked) int {
-		return cmp.Or(cmp.Compare(b.Evidence.Order, a.Evidence.Order), slices.Compare(a.Passage[:], b.Passage[:]))
+	order := make([]int32, len(all)) // candidates are large: their numbers are sorted
+	for i := range order {
+		order[i] = int32(i) //nolint:gosec // at most a few thousand
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := &all[a], &all[b]
+		return cmp.Or(cmp.Compare(y.Evidence.Order, x.Evidence.Order), bytes.Compare(x.Passage[:], y.Passage[:]))
 	})
-	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[0].Evidence
-	certain := make([]float64, len(all))
-	for i := range all {
-		certain[i] = s.query.certain(&all[i].Evidence)
+	order = order[:min(len(order), PoolSize)]
+	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0]].Evidence
+	certain := make([]float64, len(order))
+	for i, n := range order {
+		certain[i] = s.query.certain(&all[n].Evidence)
 	}
 	fall(certain)
-	for i := range all {
-		all[i].Score = confidence(certain[i], i)
+	ranked := make([]Ranked, len(order))
+	for i, n := range order {
+		ranked[i] = all[n]
+		ranked[i].Score = confidence(certain[i], i)
 	}
+	return ranked
 }
 
 // gather sets what the words say about a candidate and returns its lexical score.

@@ -40,7 +40,9 @@ type feedback struct {
 	gate  float64 // 0 for no second pass, to 1
 	words []Word  // the question's words with their weights, then the added ones
 	from  []source
-	idf   map[string]float64 // of the terms that are added
+	// shares are of the terms of these passages.
+	shares []shares
+	idf    map[string]float64 // of the terms that are added
 }
 
 // source is a passage that gave terms.
@@ -65,7 +67,7 @@ func (s *search) again(ctx context.Context) error {
 			Also: s.shortlist(i),
 		}
 		if s.feedback.gate > 0 {
-			r.Words, r.Best = s.feedback.words, PoolSize
+			r.Words, r.Best = s.feedback.words, PoolSize-shortlisted/2
 			r.Vector = s.moved(i, p.Vector, nil)
 			var err error
 			if s.chances[i], err = s.chance(ctx, i, r.Vector); err != nil {
@@ -84,17 +86,25 @@ func (s *search) again(ctx context.Context) error {
 	return nil
 }
 
+// shortlisted is how many candidates of the first pass are looked at again
+// where there is a second one.
+const shortlisted = 600
+
 // shortlist is the candidates of a part that are worth another look.
 func (s *search) shortlist(part int) []Candidate {
 	pool := s.pools[part]
-	if len(pool) <= PoolSize {
+	most := PoolSize
+	if s.feedback.gate > 0 {
+		most = shortlisted
+	}
+	if len(pool) <= most {
 		return pool
 	}
 	best := s.best()
 	slices.SortFunc(pool, func(a, b Candidate) int {
 		return cmp.Compare(s.quick(part, &b, best), s.quick(part, &a, best))
 	})
-	return pool[:PoolSize]
+	return pool[:most]
 }
 
 // best is the highest lexical score of the first pass.
@@ -179,6 +189,7 @@ func (s *search) learn(ctx context.Context) error {
 			s.feedback.from = append(s.feedback.from, x)
 		}
 	}
+	s.divide()
 	if err := s.rarities(ctx); err != nil {
 		return err
 	}
@@ -337,20 +348,17 @@ type weighted struct {
 	weight float64
 }
 
-// choose returns the terms that say most about the passages that gave feedback.
-func (s *search) choose(without *source) []weighted {
-	weight := make(map[string]float64)
-	whole := 0.0
-	for i := range s.feedback.from {
-		if f := &s.feedback.from[i]; f != without {
-			whole += f.weight
-		}
-	}
+// shares are what each passage that gave feedback says a term is worth.
+type shares struct {
+	term string
+	of   [feedbackPassages]float64
+}
+
+// divide weighs every term of the passages that gave feedback.
+func (s *search) divide() {
+	at := make(map[string]int)
 	for i := range s.feedback.from {
 		f := &s.feedback.from[i]
-		if f == without {
-			continue
-		}
 		length := 0
 		for _, t := range f.terms {
 			length += int(t.Counts.Body)
@@ -360,19 +368,48 @@ func (s *search) choose(without *source) []weighted {
 			if t.Counts.Title {
 				n++
 			}
-			if n > 0 && speaks(t.Term) && !s.ranker.stops[t.Term] {
-				weight[t.Term] += f.weight / whole * n / float64(max(length, 1))
+			if n == 0 || !speaks(t.Term) || s.ranker.stops[t.Term] {
+				continue
 			}
+			k, known := at[t.Term]
+			if !known {
+				k = len(s.feedback.shares)
+				at[t.Term] = k
+				s.feedback.shares = append(s.feedback.shares, shares{term: t.Term})
+			}
+			s.feedback.shares[k].of[i] += f.weight * n / float64(max(length, 1))
 		}
 	}
-	all := make([]weighted, 0, len(weight))
-	for term, x := range weight {
-		all = append(all, weighted{term, x})
+}
+
+// choose returns the terms that say most about the passages that gave feedback,
+// but for one of them.
+func (s *search) choose(without *source) []weighted {
+	out := -1
+	for i := range s.feedback.from {
+		if &s.feedback.from[i] == without {
+			out = i
+		}
 	}
-	slices.SortFunc(all, func(a, b weighted) int {
+	best := make([]weighted, 0, feedbackTerms+1)
+	less := func(a, b weighted) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
-	})
-	return all[:min(len(all), feedbackTerms)]
+	}
+	for k := range s.feedback.shares {
+		x := weighted{term: s.feedback.shares[k].term}
+		for i, share := range s.feedback.shares[k].of {
+			if i != out {
+				x.weight += share
+			}
+		}
+		if x.weight == 0 || len(best) == feedbackTerms && less(x, best[feedbackTerms-1]) >= 0 {
+			continue
+		}
+		place, _ := slices.BinarySearchFunc(best, x, less)
+		best = slices.Insert(best, place, x)
+		best = best[:min(len(best), feedbackTerms)]
+	}
+	return best
 }
 
 // speaks reports terms that can say something by themselves: numbers and single

@@ -213,17 +213,20 @@ func union(terms, more []string) []string {
 	return out
 }
 
+// nearest is how many of the most similar passages are candidates.
+const nearest = 300
+
 // first gathers the best passages by words and the most similar ones.
 func (s *search) first(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
 	s.chances = make([]Chance, len(s.parts))
 	for i, p := range s.parts {
-		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: PoolSize}
+		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: nearest}
 		switch s.opt.Mode {
 		case Lexical:
 			r.Vector, r.Nearest = nil, 0
 		case Dense:
-			r.Words, r.Best = nil, 0
+			r.Words, r.Best, r.Nearest = nil, 0, PoolSize
 		case Hybrid:
 			var err error
 			if s.chances[i], err = s.chance(ctx, i, p.Vector); err != nil {
@@ -294,11 +297,16 @@ func (s *search) rank() []Ranked {
 			all[i].Score = (all[i].Similarity + 1) / 2
 		}
 	case Hybrid:
-		s.score(all)
+		return s.cut(s.score(all))
 	}
 	slices.SortFunc(all, func(a, b Ranked) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Passage[:], b.Passage[:]))
 	})
+	return s.cut(all)
+}
+
+// cut keeps what is in the pool and reaches the least score.
+func (s *search) cut(all []Ranked) []Ranked {
 	all = all[:min(len(all), PoolSize)]
 	if s.opt.Least <= 0 {
 		return all
