@@ -45,6 +45,29 @@ func TestBuiltinRanksByWording(t *testing.T) {
 	if same := similarity(t, "数据库备份与恢复", "如何恢复数据库的备份"); same < 0.2 {
 		t.Errorf("Chinese texts that share words have similarity %.3f", same)
 	}
+	if same := similarity(t, "kv.zorblax.quux", "set kv.zorblax.quux to true"); same < 0.4 {
+		t.Errorf("texts that share an unknown identifier have similarity %.3f", same)
+	}
+}
+
+func TestBuiltinRanksByMeaning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, near, far string }{
+		{"car", "automobile", "kitchen"},
+		{"delete a file", "remove documents", "boil an egg"},
+		{"physician", "doctor", "window"},
+		{"the printer does not work", "der Drucker funktioniert nicht", "die Katze schläft auf dem Sofa"},
+		{"open a document", "ouvrir un document", "la pluie et le vent"},
+		{"save the image", "guardar la imagen", "el precio del pan"},
+		{"database", "数据库", "天气"},
+		{"print preview", "印刷プレビュー", "動物園"},
+	} {
+		near, far := similarity(t, c.text, c.near), similarity(t, c.text, c.far)
+		t.Logf("%s: %s %.3f, %s %.3f", c.text, c.near, near, c.far, far)
+		if near < far+0.1 {
+			t.Errorf("%q is %.3f from %q and %.3f from %q", c.text, near, c.near, far, c.far)
+		}
+	}
 }
 
 // The digest holds on every machine: collections embedded on one are searched on another.
@@ -61,7 +84,7 @@ func TestBuiltinVectorsNeverChange(t *testing.T) {
 			hash.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(value)))
 		}
 	}
-	const want = "e8d5b351161f6768"
+	const want = "c495c74386359028"
 	if got := hex.EncodeToString(hash.Sum(nil)[:8]); got != want {
 		t.Errorf("vectors changed: digest %s, want %s; a changed embedder needs a new model name", got, want)
 	}

@@ -1,0 +1,179 @@
+package static
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A row's scale is at most maxScale; the weight of a feature in 1/weightUnit is multiplied with it.
+const (
+	maxScale   = 2047
+	weightUnit = 16
+	maxCount   = 64  // the count from which on more of the same feature adds nothing
+	flushAfter = 512 // features whose sum stays below 1<<31
+)
+
+// Pool adds up texts. It keeps its buffers: one pool is for one goroutine.
+type Pool struct {
+	table  *Table
+	reader *Reader
+	damped [maxCount]int32
+	counts counter
+	grams  []uint32
+	sums   [Dimensions]int32
+	totals [Dimensions]int64
+}
+
+// NewPool makes a pool over a table.
+func NewPool(table *Table, reader *Reader) *Pool {
+	p := &Pool{table: table, reader: reader, counts: newCounter()}
+	for n := 1; n < maxCount; n++ {
+		// Rounded so that the last digit of the logarithm, which machines do not agree on, cannot matter.
+		p.damped[n] = int32(math.Round(weightUnit * Damped(n)))
+	}
+	return p
+}
+
+// Damped is the weight of a feature that occurs n times in a text: 1 + ln n.
+func Damped(n int) float64 { return 1 + math.Log(float64(n)) }
+
+// Embed writes the vector of a text, Dimensions values of unit length. All sums are sums of integers: every machine
+// computes the same vector. A text without a single word gets one fixed vector.
+func (p *Pool) Embed(vector []float32, text string) {
+	p.counts.reset()
+	for _, feature := range p.reader.Features(text) {
+		p.counts.add(HashWord(feature.Term), feature)
+	}
+	clear(p.totals[:])
+	pending := 0
+	for _, slot := range p.counts.used {
+		entry := &p.counts.table[slot]
+		weight := p.damped[min(entry.count, maxCount-1)]
+		if row, ok := p.table.lookup(entry.hash); ok {
+			p.add(row, weight*p.table.scale(row))
+			pending++
+		} else {
+			pending += p.addUnknown(entry, weight)
+		}
+		if pending >= flushAfter {
+			p.flush()
+			pending = 0
+		}
+	}
+	p.flush()
+	p.unit(vector)
+}
+
+// addUnknown adds a word that the table does not know: the mean of its character sequences, and a pseudo-random vector
+// of its own, by which the same unknown word in two texts is still the same.
+func (p *Pool) addUnknown(entry *counted, weight int32) int {
+	p.grams = p.grams[:0]
+	if !entry.whole {
+		p.grams = AppendGrams(p.grams, entry.term, p.table.grams)
+	}
+	length := int32(len(p.grams)) //nolint:gosec // grams of at most maxGramWord runes
+	for _, gram := range p.grams {
+		row := p.table.words + int(gram)
+		p.add(row, weight*p.table.scale(row)/length)
+	}
+	p.addSigns(entry.hash, weight*p.table.sign)
+	return 2
+}
+
+func (p *Pool) add(row int, weight int32) {
+	values := p.table.row(row)
+	values = values[:rowSize]
+	for i := range rowSize {
+		both := values[i]
+		p.sums[2*i] += weight * (int32(both&15) - zero)
+		p.sums[2*i+1] += weight * (int32(both>>4) - zero)
+	}
+}
+
+func (p *Pool) addSigns(hash uint64, weight int32) {
+	for block := 0; block < Dimensions; block += 64 {
+		hash = nextSigns(hash)
+		for i, signs := 0, hash; i < 64; i, signs = i+1, signs>>1 {
+			p.sums[block+i] += weight * (1 - 2*int32(signs&1))
+		}
+	}
+}
+
+func (p *Pool) flush() {
+	for i, sum := range p.sums {
+		p.totals[i] += int64(sum)
+	}
+	clear(p.sums[:])
+}
+
+func (p *Pool) unit(vector []float32) {
+	square := 0.0
+	for _, total := range p.totals {
+		square += float64(float64(total) * float64(total))
+	}
+	if square == 0 {
+		for i := range vector {
+			vector[i] = float32(1 / math.Sqrt(float64(len(vector))))
+		}
+		return
+	}
+	scale := 1 / math.Sqrt(square)
+	for i, total := range p.totals {
+		vector[i] = float32(float64(total) * scale)
+	}
+}
+
+// counter counts features in an open hash table that is used again and again.
+type counter struct {
+	table []counted
+	used  []uint32 // slots in use, in the order of first sight
+}
+
+type counted struct {
+	hash  uint64
+	term  string
+	count int
+	whole bool
+}
+
+func newCounter() counter { return counter{table: make([]counted, 1<<10)} }
+
+func (c *counter) reset() {
+	for _, slot := range c.used {
+		c.table[slot] = counted{}
+	}
+	c.used = c.used[:0]
+}
+
+func (c *counter) add(hash uint64, feature Feature) {
+	if 2*len(c.used) >= len(c.table) {
+		c.grow()
+	}
+	slot := c.find(hash)
+	entry := &c.table[slot]
+	if entry.count == 0 {
+		*entry = counted{hash: hash, term: feature.Term, whole: feature.Whole}
+		c.used = append(c.used, slot)
+	}
+	entry.count++
+	entry.whole = entry.whole && feature.Whole
+}
+
+func (c *counter) find(hash uint64) uint32 {
+	mask := uint64(len(c.table) - 1) //nolint:gosec // a table is never empty
+	slot := hash >> (64 - bits.Len64(mask))
+	for c.table[slot].count != 0 && c.table[slot].hash != hash {
+		slot = (slot + 1) & mask
+	}
+	return uint32(slot) //nolint:gosec // below the length of the table
+}
+
+func (c *counter) grow() {
+	old := c.table
+	c.table = make([]counted, 2*len(old))
+	for i, from := range c.used {
+		slot := c.find(old[from].hash)
+		c.table[slot] = old[from]
+		c.used[i] = slot
+	}
+}

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"cmp"
+	"encoding/gob"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"magpie/internal/embed/static"
+	"magpie/internal/search/analysis"
+)
+
+// corpus is everything that is read, as numbers of terms.
+type corpus struct {
+	// Terms are the terms that are trained, the most frequent first; Counts says how often each occurs in texts.
+	Terms  []string
+	Counts []int
+	// Total is the number of terms in texts, those left out included.
+	Total int
+	// Texts are passages.
+	Texts [][]uint32
+	// Pairs are texts that belong together.
+	Pairs []example
+}
+
+// example is a pair of texts.
+type example struct {
+	Kind        kind
+	Held        bool // kept from training, to measure with
+	Foreign     bool // of a collection that was kept from training altogether
+	Collection  uint16
+	Left, Right []uint32
+}
+
+const (
+	maxCollection = 14 << 20 // bytes of text of one collection
+	minCount      = 4
+	maxTerms      = 170_000
+	heldEvery     = 40 // one document or entry of so many is kept from training
+)
+
+// readCorpus reads all files of the folders. What it gives depends on the files alone.
+func readCorpus(folders, foreign []string, workers int) (*corpus, error) {
+	var sources []source
+	for _, folder := range folders {
+		found, err := findSources(folder)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, found...)
+	}
+	readings := make([]reading, len(sources))
+	failures := make([]error, len(sources))
+	inParallel(workers, len(sources), func(_, i int) { readings[i], failures[i] = sources[i].read(&sources[i], sources[i].full) })
+	for i, err := range failures {
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "left out %s: %v\n", sources[i].path, err)
+		}
+	}
+	pairs := parallelPairs(readings)
+	documents := unrepeated(readings)
+	collections := make(map[string]uint16)
+	var drafts []draft
+	sizes := make(map[string]int)
+	for _, d := range documents {
+		if _, found := collections[d.collection]; !found {
+			collections[d.collection] = uint16(len(collections) + 1) //nolint:gosec // a few hundred packages
+		}
+		drafts = d.drafts(drafts, collections[d.collection], slices.Contains(foreign, d.collection))
+		for _, b := range d.blocks {
+			sizes[d.collection] += len(b.text)
+		}
+	}
+	for _, p := range pairs {
+		drafts = append(drafts, draft{kind: p.kind, isPair: true, left: p.left, right: p.right, held: isHeld(p.left)})
+	}
+	report(sizes, pairs)
+	return number(drafts, workers), nil
+}
+
+func report(sizes map[string]int, pairs []pair) {
+	total := 0
+	for _, size := range sizes {
+		total += size
+	}
+	var kinds [kindCount]int
+	for _, p := range pairs {
+		kinds[p.kind]++
+	}
+	fmt.Printf("%.0f MB of text from %d collections; pairs:", float64(total)/1e6, len(sizes))
+	for k, count := range kinds {
+		if count > 0 {
+			fmt.Printf(" %d %s", count, kind(k))
+		}
+	}
+	fmt.Println()
+}
+
+// parallelPairs are the pairs that files give, and the paragraphs of documents that are translations of each other.
+func parallelPairs(readings []reading) []pair {
+	var pairs []pair
+	english := make(map[string]*document)
+	seen := make(map[uint64]struct{})
+	add := func(p pair) {
+		hash := hashOf(p.left + "\x00" + p.right)
+		if _, found := seen[hash]; !found {
+			seen[hash] = struct{}{}
+			pairs = append(pairs, p)
+		}
+	}
+	for i := range readings {
+		for _, p := range readings[i].pairs {
+			add(p)
+		}
+		for j := range readings[i].documents {
+			if d := &readings[i].documents[j]; d.parallel != "" && d.language == "en" {
+				english[d.parallel] = d
+			}
+		}
+	}
+	for i := range readings {
+		for _, d := range readings[i].documents {
+			original := english[d.parallel]
+			if d.language == "en" || original == nil || len(d.blocks) != len(original.blocks) {
+				continue
+			}
+			if !slices.EqualFunc(d.blocks, original.blocks, func(a, b block) bool { return a.level == b.level }) {
+				continue
+			}
+			for k, b := range d.blocks {
+				if from := original.blocks[k].text; from != b.text && len(from) > 3 && len(b.text) > 3 {
+					add(pair{kindMessage, from, b.text})
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// unrepeated leaves out paragraphs that were seen before, and what is beyond the share of a collection.
+func unrepeated(readings []reading) []document {
+	seen := make(map[uint64]struct{})
+	sizes := make(map[string]int)
+	var documents []document
+	for i := range readings {
+		for _, d := range readings[i].documents {
+			blocks := make([]block, 0, len(d.blocks))
+			kept := 0
+			for _, b := range d.blocks {
+				if b.level == 0 {
+					hash := hashOf(b.text)
+					if _, found := seen[hash]; found || !isProse(b.text) || sizes[d.collection] > maxCollection {
+						continue
+					}
+					seen[hash] = struct{}{}
+					kept++
+					sizes[d.collection] += len(b.text)
+				}
+				blocks = append(blocks, b)
+			}
+			if kept > 0 {
+				d.blocks = blocks
+				documents = append(documents, d)
+			}
+		}
+		readings[i] = reading{}
+	}
+	return documents
+}
+
+// draft is a text or a pair before its terms have numbers.
+type draft struct {
+	kind        kind
+	isPair      bool
+	held        bool
+	foreign     bool
+	collection  uint16
+	left, right string
+}
+
+// drafts appends the passages of a document and the pairs they are in.
+func (d *document) drafts(drafts []draft, collection uint16, foreign bool) []draft {
+	held := foreign || isHeld(d.blocks[0].text+d.blocks[len(d.blocks)-1].text)
+	previous := ""
+	d.passages(func(headings []string, text string) {
+		if !held {
+			drafts = append(drafts, draft{left: text})
+		}
+		if len(headings) > 0 {
+			left := headings[len(headings)-1]
+			if len(headings) > 1 {
+				left = headings[0] + ": " + left
+			}
+			drafts = append(drafts, draft{kind: kindHeading, isPair: true, held: held, foreign: foreign, collection: collection, left: left, right: text})
+		}
+		if found := sentences(text); len(found) >= 2 {
+			chosen := int(hashOf(text) % uint64(len(found))) //nolint:gosec // below the number of sentences
+			rest := strings.Join(slices.Delete(slices.Clone(found), chosen, chosen+1), " ")
+			drafts = append(drafts, draft{kind: kindCloze, isPair: true, held: held, foreign: foreign, collection: collection, left: found[chosen], right: rest})
+		}
+		if previous != "" {
+			drafts = append(drafts, draft{kind: kindNext, isPair: true, held: held, foreign: foreign, collection: collection, left: previous, right: text})
+		}
+		previous = text
+	})
+	return drafts
+}
+
+// isHeld keeps some documents and entries from training, the same ones in every run.
+func isHeld(text string) bool { return hashOf(text)%heldEvery == 7 }
+
+func hashOf(text string) uint64 {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, text)
+	return hash.Sum64()
+}
+
+// number gives terms their numbers. Each worker numbers on its own first.
+func number(drafts []draft, workers int) *corpus {
+	type local struct {
+		numbers map[string]uint32
+		terms   []string
+		counts  []int
+		reader  *static.Reader
+	}
+	analyzer := analysis.New()
+	locals := make([]local, workers)
+	for i := range locals {
+		locals[i] = local{numbers: make(map[string]uint32), reader: static.NewReader(analyzer)}
+	}
+	examples := make([]example, len(drafts))
+	owner := make([]uint8, len(drafts))
+	read := func(l *local, text string, weight int) []uint32 {
+		features := l.reader.Features(text)
+		ids := make([]uint32, 0, len(features))
+		for _, feature := range features {
+			id, found := l.numbers[feature.Term]
+			if !found {
+				id = uint32(len(l.terms)) //nolint:gosec // a few million terms
+				term := strings.Clone(feature.Term)
+				l.numbers[term] = id
+				l.terms, l.counts = append(l.terms, term), append(l.counts, 0)
+			}
+			l.counts[id] += weight
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	inParallel(workers, len(drafts), func(worker, i int) {
+		d, l := drafts[i], &locals[worker]
+		owner[i] = uint8(worker) //nolint:gosec // a few workers
+		// A term of a dictionary counts as much as one of a text; pairs of passages were counted as texts.
+		weight := 0
+		if !d.isPair || d.kind <= kindMessage {
+			weight = 1
+		}
+		examples[i] = example{Kind: d.kind, Held: d.held, Foreign: d.foreign, Collection: d.collection, Left: read(l, d.left, weight)}
+		if d.isPair {
+			examples[i].Right = read(l, d.right, weight)
+		}
+	})
+	totals := make(map[string]int)
+	c := &corpus{}
+	for _, l := range locals {
+		for id, term := range l.terms {
+			totals[term] += l.counts[id]
+			c.Total += l.counts[id]
+		}
+	}
+	for term, count := range totals {
+		if count >= minCount {
+			c.Terms = append(c.Terms, term)
+		}
+	}
+	slices.SortFunc(c.Terms, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
+	c.Terms = c.Terms[:min(len(c.Terms), maxTerms)]
+	numbers := make(map[string]uint32, len(c.Terms))
+	for i, term := range c.Terms {
+		numbers[term] = uint32(i)
+		c.Counts = append(c.Counts, totals[term])
+	}
+	renumber := make([][]int64, workers)
+	for w, l := range locals {
+		renumber[w] = make([]int64, len(l.terms))
+		for id, term := range l.terms {
+			renumber[w][id] = -1
+			if n, found := numbers[term]; found {
+				renumber[w][id] = int64(n)
+			}
+		}
+	}
+	for i := range examples {
+		e := &examples[i]
+		e.Left, e.Right = translate(e.Left, renumber[owner[i]]), translate(e.Right, renumber[owner[i]])
+		switch {
+		case !drafts[i].isPair:
+			c.Texts = append(c.Texts, e.Left)
+		case len(e.Left) > 0 && len(e.Right) > 0:
+			c.Pairs = append(c.Pairs, *e)
+		}
+	}
+	return c
+}
+
+func translate(ids []uint32, to []int64) []uint32 {
+	kept := ids[:0]
+	for _, id := range ids {
+		if to[id] >= 0 {
+			kept = append(kept, uint32(to[id])) //nolint:gosec // below maxTerms
+		}
+	}
+	return slices.Clip(kept)
+}
+
+// inParallel calls f for 0 to n-1, with the number of the worker that calls.
+func inParallel(workers, n int, f func(worker, i int)) {
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for i := worker; i < n; i += workers {
+				f(worker, i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func (c *corpus) save(path string) error {
+	file, err := os.Create(path) //nolint:gosec // the file that the command line names
+	if err != nil {
+		return fmt.Errorf("keep what was read: %w", err)
+	}
+	if err := gob.NewEncoder(file).Encode(c); err != nil {
+		return fmt.Errorf("keep what was read: %w", err)
+	}
+	return file.Close()
+}
+
+func loadCorpus(path string) (*corpus, error) {
+	file, err := os.Open(path) //nolint:gosec // the file that the command line names
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	c := &corpus{}
+	if err := gob.NewDecoder(file).Decode(c); err != nil {
+		return nil, fmt.Errorf("read what was kept: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"math"
+	"strconv"
+
+	"magpie/internal/embed/static"
+)
+
+// finish makes the trained vectors fit for texts unlike those trained with: directions in which all texts vary much are
+// evened out, every word gets a part of its own, by which it is found again whatever training has made of it, and
+// frequent words are made shorter once more, since training also learns from style.
+func finish(c *corpus, table, grams *matrix, workers int) {
+	evenOut(c, table, grams, workers)
+	spelling := newMatrix(grams.rows, grams.columns)
+	for i := range spelling.rows {
+		copy(spelling.row(i), static.Signs("\x00"+strconv.Itoa(i)))
+		scaleBy(grams.row(i), likely)
+		axpy(grams.row(i), sign*spelt, spelling.row(i))
+	}
+	inParallel(workers, len(c.Terms), func(_, i int) {
+		row := table.row(i)
+		factor := own * length(row) / 16
+		axpy(row, factor, static.Signs(c.Terms[i]))
+		if isSpelt(c.Terms[i]) {
+			found := static.AppendGrams(nil, c.Terms[i], grams.rows)
+			for _, gram := range found {
+				axpy(row, factor*spelt/float32(len(found)), spelling.row(int(gram)))
+			}
+		}
+		share := float64(c.Counts[i]) / float64(c.Total)
+		scaleBy(row, float32(smoother/(smoother+share)))
+	})
+}
+
+// evenOut scales the principal components of passages by the fourth root of how much passages vary along them, half the
+// way to equal variance. Gentler than taking the largest ones out (Mu and Viswanath, 2018).
+func evenOut(c *corpus, table, grams *matrix, workers int) {
+	const passages = 20_000
+	every := max(1, len(c.Texts)/passages)
+	sums := newMatrix(len(c.Texts)/every, table.columns)
+	inParallel(workers, sums.rows, func(_, i int) {
+		var b bag
+		b.fill(c.Texts[i*every])
+		b.sum(sums.row(i), table)
+	})
+	across := sums.transposed()
+	products := make([][]float64, table.columns)
+	for i := range products {
+		products[i] = make([]float64, table.columns)
+		for j := range i + 1 {
+			products[i][j] = float64(dot(across.row(i), across.row(j)))
+			products[j][i] = products[i][j]
+		}
+	}
+	values, vectors := eigen(products)
+	basis := newMatrix(table.columns, table.columns)
+	for d, vector := range vectors {
+		for i, value := range vector {
+			basis.row(d)[i] = float32(value)
+		}
+	}
+	for _, m := range []*matrix{table, grams} {
+		inParallel(workers, m.rows, func(_, i int) {
+			row := m.row(i)
+			evened := make([]float32, len(row))
+			for d, value := range values {
+				axpy(evened, dot(row, basis.row(d))*float32(math.Pow(values[len(values)/2]/value, 0.25)), basis.row(d))
+			}
+			copy(row, evened)
+		})
+	}
+}

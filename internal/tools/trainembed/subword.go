@@ -1,0 +1,65 @@
+package main
+
+import (
+	"math/rand/v2"
+	"unicode"
+	"unicode/utf8"
+
+	"magpie/internal/embed/static"
+)
+
+// fitGrams finds a vector for every row of character sequences, so that the mean of a word's sequences comes near the
+// word's own vector.
+func fitGrams(terms []string, table *matrix, rows int, random *rand.Rand) *matrix {
+	const epochs, rate = 6, 0.3
+	fitted := newMatrix(rows, table.columns)
+	var grams []uint32
+	missing := make([]float32, table.columns)
+	order := make([]int, 0, len(terms))
+	for i, term := range terms {
+		if isSpelt(term) {
+			order = append(order, i)
+		}
+	}
+	for epoch := range epochs {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for _, i := range order {
+			grams = static.AppendGrams(grams[:0], terms[i], rows)
+			copy(missing, table.row(i))
+			share := 1 / float32(len(grams))
+			for _, gram := range grams {
+				axpy(missing, -share, fitted.row(int(gram)))
+			}
+			for _, gram := range grams {
+				axpy(fitted.row(int(gram)), rate/float32(epoch+1), missing)
+			}
+		}
+	}
+	return fitted
+}
+
+// isSpelt reports words of letters whose spelling tells something.
+func isSpelt(term string) bool {
+	for _, r := range term {
+		if !unicode.IsLetter(r) || r > 0x0E00 {
+			return false
+		}
+	}
+	return utf8.RuneCountInString(term) >= 3
+}
+
+// asUnknown gives terms from first on the vectors that they have when the table does not know them.
+func asUnknown(terms []string, table, grams *matrix, first int, sign float32) *matrix {
+	result := newMatrix(table.rows, table.columns)
+	copy(result.values, table.values)
+	for i := first; i < table.rows; i++ {
+		row := result.row(i)
+		clear(row)
+		found := static.AppendGrams(nil, terms[i], grams.rows)
+		for _, gram := range found {
+			axpy(row, 1/float32(len(found)), grams.row(int(gram)))
+		}
+		axpy(row, sign, static.Signs(terms[i]))
+	}
+	return result
+}
