@@ -32,7 +32,7 @@
 // not in the table. In the end the vectors are made fit for texts unlike those trained with (finish.go).
 //
 // It writes one file, by default internal/embed/data/static.bin, and prints what it measures, as mean reciprocal ranks. It takes
-// about 10 GB of memory and, on two cores, six to fifteen minutes with GOEXPERIMENT=simd set, which makes the inner loops
+// about 10 GB of memory and, on two cores, about five minutes with GOEXPERIMENT=simd set, which makes the inner loops
 // several times faster on amd64. With the same files, processor features and -workers the table is the same to the last bit. A
 // new table is a new model: give it another name in internal/embed.
 package main
