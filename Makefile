@@ -12,6 +12,8 @@ FUZZTIME ?= 10s
 BENCH ?=
 # More flags of the soak: make soak SOAK='--minutes 60'
 SOAK ?=
+# Judged sets that make eval measures; those that are not there are left out.
+JUDGED ?= testdata/judged ../shared/retrieval/cranfield ../shared/retrieval/xquad-en-es-zh
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 
 # The packages whose tests have functions of a kind: $(call packages,Fuzz)
@@ -70,8 +72,9 @@ bench: setup build ## measure what has a budget; BENCH chooses the sizes of the 
 soak: setup build ## ten minutes of writes and searches: answers right, memory flat
 	@bin/magpie bench soak $(SOAK)
 
-eval: setup ## search quality on the questions of the demonstration, against its golden file
-	@status=0; go test -count=1 -v -run Quality ./internal/search/... || status=$$?; $(finish)
+eval: setup build ## search quality: the judged sets, and the questions of the demonstration, against golden files
+	@bin/magpie eval --scores $(patsubst %,--set %,$(wildcard $(JUDGED)))
+	@status=0; go test -count=1 -v -run Quality ./internal/eval ./internal/search || status=$$?; $(finish)
 
 fuzz: setup ## run every fuzz target for FUZZTIME
 	@status=0; for package in $(call packages,Fuzz); do \

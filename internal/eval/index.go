@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -66,6 +67,12 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 	entry, err := index.Preview(x.analyzer, r)
 	if err != nil {
 		return fmt.Errorf("index %s: %w", id, err)
+	}
+	// Ids decide between equals and which passages stand for chance: with these,
+	// the same set always gives the same figures.
+	entry.Document = uuid.NewSHA1(uuid.Nil, []byte(id))
+	for i := range entry.Passages {
+		entry.Passages[i].ID = uuid.NewSHA1(entry.Document, []byte(strconv.Itoa(i)))
 	}
 	if err := x.change.Entry(entry); err != nil {
 		return fmt.Errorf("index %s: %w", id, err)

@@ -17,7 +17,7 @@ import (
 )
 
 // Version is raised when parsing or chunking changes what is stored, so that content hashes change with it.
-const Version = 2
+const Version = 3
 
 // Options bounds the work on one document. Zero fields take the default.
 type Options struct {

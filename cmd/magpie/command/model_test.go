@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"magpie/internal/embed"
 	"magpie/internal/llm/llmtest"
 	"magpie/internal/testkit"
 )
@@ -60,7 +61,7 @@ func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	s.ok("users", "create", "owner@example.com", "--new-workspace", "Test")
 	s.work()
 	s.ok("collections", "create", "Docs")
-	s.ok("collections", "create", "Builtin", "--model", "builtin-hash-384")
+	s.ok("collections", "create", "Builtin", "--model", embed.BuiltinModel)
 	s.fails("embeddingModel", "collections", "create", "Other", "--model", "unknown")
 	var collection struct{ EmbeddingModel string }
 	if s.read(&collection, "collections", "show", "Docs"); collection.EmbeddingModel != "tiny" {

@@ -14,6 +14,7 @@ type Evidence struct {
 	Lexical   float64 // BM25F, of the best that the question's words could give: 0 to 1
 	Relative  float64 // BM25F, of the best passage's
 	Feedback  float64 // BM25F of the second pass, of the best passage's
+	Words     float64 // both together, as far as the gate lets the second pass in
 	Rise      float64 // similarity in standard deviations above chance; 0 when unknown
 	Proximity float64 // how far neighbours in the question are neighbours here: 0 to 1
 	Coverage  float64 // rarity of the words that stand anywhere in the passage: 0 to 1
@@ -33,15 +34,10 @@ type QueryEvidence struct {
 	Top      Evidence // of the first passage
 }
 
-// feedbackShare is how much of the lexical score the second pass gives. It is
-// not fitted: questions made from documentation have one answer each, and
-// feedback is for those that have several.
-const feedbackShare = 0.5
-
-// Words is what both passes say by words, in units of the best passage's score.
-func (e *Evidence) Words() float64 {
-	return (1-feedbackShare)*e.Relative + feedbackShare*e.Feedback
-}
+// feedbackShare is how much of the lexical score the second pass gives where
+// the gate is open. It is not fitted: questions made from documentation have one
+// answer each, and feedback is for those that have several.
+const feedbackShare = 0.75
 
 // weightFresh tells versions of the same text apart.
 const weightFresh = 0.01
@@ -61,7 +57,7 @@ func (e *Evidence) exact() bool { return e.Title == 1 || e.Heading == 1 }
 
 // order is the sum by which passages of one search are ordered.
 func (e *Evidence) order() float64 {
-	x := e.Words() + weightRise*e.Rise + weightProximity*e.Proximity +
+	x := e.Words + weightRise*e.Rise + weightProximity*e.Proximity +
 		weightTitle*e.Title + weightHeading*e.Heading + weightFresh*e.Fresh
 	x += weightMeaning * e.Meaning
 	if e.exact() {
@@ -98,9 +94,12 @@ func (s *search) score(all []Ranked) []Ranked {
 		learned[i] = r.Candidate.Lexical
 		if s.feedback.gate == 0 {
 			learned[i] = lexical[i]
-		} else if f := given[r.Ref<<8|uint64(r.Part)]; f != nil { //nolint:gosec // few parts
+		}
+		if f := given[r.Ref<<8|uint64(r.Part)]; f != nil { //nolint:gosec // few parts
 			l, sim := s.confirmed(f)
-			learned[i] = l
+			if s.feedback.gate > 0 {
+				learned[i] = l
+			}
 			if !math.IsNaN(sim) {
 				similarity = sim
 			}
@@ -121,6 +120,8 @@ func (s *search) score(all []Ranked) []Ranked {
 		if bestLearned > 0 {
 			e.Feedback = learned[i] / bestLearned
 		}
+		mixed := feedbackShare * s.feedback.gate
+		e.Words = (1-mixed)*e.Relative + mixed*e.Feedback
 		e.Order = e.order()
 	}
 	order := make([]int32, len(all)) // candidates are large: their numbers are sorted

@@ -23,16 +23,18 @@ const (
 	feedbackTerms    = 20
 	feedbackWeight   = 0.4 // share of the terms that were added
 	feedbackVectors  = 3
-	vectorWeight     = 1.0 // of the passages' vectors together, the question's being 1
+	vectorWeight     = 1.5 // of the passages' vectors together, the question's being 1
 )
 
-// One clear winner is what was asked for; its terms would only pull others up.
-// The gate is open (1) while the document in third place has nearly the score
-// of the first, and closed (0) when it has much less.
+// Where few passages stand out they are what was asked for; their terms would
+// only pull others up. The gate is open (1) while the document in tenth place
+// still has much of the score of the first, and closed (0) when it has little.
+// Vectors move all the same: they blur less. A question that names something
+// exactly, or is still being typed, gets no second pass at all.
 const (
-	gateOpen   = 0.4
-	gateClosed = 0.6
-	gatePlace  = 2
+	gateOpen   = 0.35 // how far behind the first
+	gateClosed = 0.55
+	gatePlace  = 9
 )
 
 // feedback is what the first pass taught.
@@ -68,6 +70,11 @@ func (s *search) again(ctx context.Context) error {
 		}
 		if s.feedback.gate > 0 {
 			r.Words, r.Best = s.feedback.words, PoolSize-shortlisted/2
+			if s.opt.Least <= 0 {
+				r.Best = PoolSize
+			}
+		}
+		if len(s.feedback.from) > 0 {
 			r.Vector = s.moved(i, p.Vector, nil)
 			var err error
 			if s.chances[i], err = s.chance(ctx, i, r.Vector); err != nil {
@@ -94,7 +101,7 @@ const shortlisted = 600
 func (s *search) shortlist(part int) []Candidate {
 	pool := s.pools[part]
 	most := PoolSize
-	if s.feedback.gate > 0 {
+	if s.feedback.gate > 0 && s.opt.Least > 0 {
 		most = shortlisted
 	}
 	if len(pool) <= most {
@@ -150,9 +157,7 @@ func (s *search) learn(ctx context.Context) error {
 	slices.SortFunc(order, func(a, b ranking) int {
 		return cmp.Or(cmp.Compare(b.x, a.x), slices.Compare(a.c.Passage[:], b.c.Passage[:]))
 	})
-	if s.feedback.gate = gate(order); s.feedback.gate == 0 {
-		return nil
-	}
+	s.feedback.gate = gate(order)
 	order = order[:min(len(order), feedbackPassages)]
 	total := 0.0
 	for _, o := range order {
@@ -188,6 +193,9 @@ func (s *search) learn(ctx context.Context) error {
 			}
 			s.feedback.from = append(s.feedback.from, x)
 		}
+	}
+	if s.feedback.gate == 0 {
+		return nil
 	}
 	s.divide()
 	if err := s.rarities(ctx); err != nil {
@@ -282,7 +290,7 @@ func (s *search) moved(part int, vector []float32, without *source) []float32 {
 		return nil
 	}
 	var out []float32
-	share := float32(s.feedback.gate * vectorWeight / feedbackVectors)
+	const share = float32(vectorWeight / feedbackVectors)
 	for i := range s.feedback.from {
 		f := &s.feedback.from[i]
 		if f.part != part || f.vector == nil || f == without {
@@ -314,7 +322,7 @@ func (s *search) moved(part int, vector []float32, without *source) []float32 {
 // expand is the question with the terms of the passages that gave feedback,
 // except those of one of them.
 func (s *search) expand(without *source) []Word {
-	share := feedbackWeight * s.feedback.gate
+	share := feedbackWeight
 	n := float64(len(s.words))
 	out := make([]Word, len(s.words), len(s.words)+feedbackTerms)
 	at := make(map[string]int)

@@ -4,15 +4,15 @@ package rank
 
 // The weights of the order, that of the lexical scores being 1.
 const (
-	weightRise      = 0.111
-	weightProximity = 0.559
-	weightTitle     = 0.144
-	weightHeading   = 0.164
-	weightExact     = 0.000
-	weightStart     = 0.463
+	weightRise      = 0.090
+	weightProximity = 0.200
+	weightTitle     = 0.200
+	weightHeading   = 0.100
+	weightExact     = 0.400
+	weightStart     = 0.050
 )
 
 // certainWeights belong to Signals.
 func certainWeights() [SignalCount]float64 {
-	return [SignalCount]float64{-6.195, -0.153, 10.237, 3.154, 5.647, 1.686, 0.511, 0.325}
+	return [SignalCount]float64{-5.887, 0.830, 9.683, 3.919, 5.038, 1.280, 1.693, 0.332}
 }

@@ -213,7 +213,8 @@ func union(terms, more []string) []string {
 	return out
 }
 
-// nearest is how many of the most similar passages are candidates.
+// nearest is how many of the most similar passages are candidates, of which
+// those without a word of the question seldom reach any score.
 const nearest = 300
 
 // first gathers the best passages by words and the most similar ones.
@@ -222,6 +223,9 @@ func (s *search) first(ctx context.Context) error {
 	s.chances = make([]Chance, len(s.parts))
 	for i, p := range s.parts {
 		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: nearest}
+		if s.opt.Least <= 0 {
+			r.Nearest = PoolSize // everything is wanted
+		}
 		switch s.opt.Mode {
 		case Lexical:
 			r.Vector, r.Nearest = nil, 0

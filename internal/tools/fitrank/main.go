@@ -27,7 +27,7 @@ import (
 func main() {
 	corpora := flag.String("corpora", "../shared/corpora", "the folder with the documentation")
 	out := flag.String("out", "internal/search/rank/fitted.go", "the file to write; - prints it")
-	most := flag.Int("questions", 1200, "the most questions of each kind and documentation")
+	most := flag.Int("questions", 500, "the most questions of each kind and documentation")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
