@@ -78,10 +78,11 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 	b := &pgx.Batch{}
 	b.Queue("begin read only")
 	// A few rows are looked up by their keys. Before the tables have been
-	// analyzed, the planner would rather read them whole, and compile the query.
+	// analyzed, the planner would rather read them whole, begin with the smallest
+	// table, and compile the query.
 	b.Queue(`select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true),
 			set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-			set_config('jit', 'off', true)`,
+			set_config('jit', 'off', true), set_config('join_collapse_limit', '1', true)`,
 		workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
 	b.Queue(readHits, ids).Query(into)
 	b.Queue("commit")

@@ -25,7 +25,7 @@ func signature(content []byte) string {
 		return "gzip"
 	case bytes.HasPrefix(head, []byte("BZh")) && isBinary(head):
 		return "bzip2"
-	case len(head) > 262 && string(head[257:262]) == "ustar":
+	case len(head) > 264 && (string(head[257:265]) == "ustar\x0000" || string(head[257:265]) == "ustar  \x00"):
 		return "tar"
 	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")) && !startsAsText(head):
 		return "pdf"

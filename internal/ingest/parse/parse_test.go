@@ -317,3 +317,15 @@ func stairs(n int) string {
 	}
 	return b.String()
 }
+
+// A word of a text may stand where archives have their magic.
+func TestATextWithTheMagicOfAnArchiveIsText(t *testing.T) {
+	t.Parallel()
+	text := "# Wartung\n\n" + strings.Repeat("x", 246) + "ustart des Knotens. " + strings.Repeat("Danach läuft er wieder. ", 30)
+	if text[257:262] != "ustar" {
+		t.Fatalf("the text has %q there", text[257:262])
+	}
+	if d := mustParse(t, "wartung.md", text); d.Format != "markdown" || d.Title != "Wartung" {
+		t.Errorf("it is read as %s with the title %q", d.Format, d.Title)
+	}
+}

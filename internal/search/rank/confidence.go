@@ -12,7 +12,7 @@ const SignalCount = 8
 
 // Signals are what is known about whether a passage answers, from the search as
 // a whole and the passage's evidence.
-func Signals(q *QueryEvidence, t *Evidence) []float64 {
+func Signals(q *QueryEvidence, t *Evidence) [SignalCount]float64 {
 	s := [SignalCount]float64{0: 1, 3: t.Proximity, 4: t.Title, 5: t.Heading, 7: t.Rise - chanceRise(q.Passages)}
 	if q.Words > 0 {
 		// A long question has words that no answer repeats: half of it in one
@@ -21,10 +21,8 @@ func Signals(q *QueryEvidence, t *Evidence) []float64 {
 		s[1] = math.Pow(min(t.Lexical/fullMatch, 1), bent)
 		s[2] = math.Pow(t.Coverage, bent)
 	}
-	if t.exact() {
-		s[6] = 1
-	}
-	return s[:]
+	s[6] = t.Exact()
+	return s
 }
 
 // fullMatch is the lexical score from which on a passage has all that was asked

@@ -51,18 +51,24 @@ const (
 	certainMeaning = 1.8
 )
 
-// exact tells that question and title, or heading, are the same: the passage
-// is what was asked for.
-func (e *Evidence) exact() bool { return e.Title == 1 || e.Heading == 1 }
+// Exact is 1 where question and title are the same words, less where question
+// and heading are: the passage is what was asked for.
+func (e *Evidence) Exact() float64 {
+	switch {
+	case e.Title == 1:
+		return 1
+	case e.Heading == 1:
+		return 0.7
+	default:
+		return 0
+	}
+}
 
 // order is the sum by which passages of one search are ordered.
 func (e *Evidence) order() float64 {
 	x := e.Words + weightRise*e.Rise + weightProximity*e.Proximity +
 		weightTitle*e.Title + weightHeading*e.Heading + weightFresh*e.Fresh
-	x += weightMeaning * e.Meaning
-	if e.exact() {
-		x += weightExact
-	}
+	x += weightMeaning*e.Meaning + weightExact*e.Exact()
 	if e.Start {
 		x += weightStart * e.Title
 	}

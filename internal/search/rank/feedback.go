@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"math"
@@ -108,10 +109,24 @@ func (s *search) shortlist(part int) []Candidate {
 		return pool
 	}
 	best := s.best()
-	slices.SortFunc(pool, func(a, b Candidate) int {
-		return cmp.Compare(s.quick(part, &b, best), s.quick(part, &a, best))
+	keys := make([]keyed, len(pool)) // candidates are large: their numbers are sorted
+	for i := range pool {
+		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)} //nolint:gosec // at most a few thousand
+	}
+	slices.SortFunc(keys, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(b.key, a.key), bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:]))
 	})
-	return pool[:most]
+	out := make([]Candidate, most)
+	for i := range out {
+		out[i] = pool[keys[i].at]
+	}
+	return out
+}
+
+// keyed is the number of a candidate with what it is sorted by.
+type keyed struct {
+	key float64
+	at  int32
 }
 
 // best is the highest lexical score of the first pass.
@@ -134,6 +149,26 @@ func (s *search) quick(part int, c *Candidate, best float64) float64 {
 	return x
 }
 
+// gateLook is among how many of the best passages the gate looks for documents.
+const gateLook = 200
+
+// first is the best of what is given, in order.
+func first(all []ranking, n int) []ranking {
+	less := func(a, b ranking) int {
+		return cmp.Or(cmp.Compare(b.x, a.x), bytes.Compare(a.c.Passage[:], b.c.Passage[:]))
+	}
+	best := make([]ranking, 0, n+1)
+	for _, r := range all {
+		if len(best) == n && less(r, best[n-1]) >= 0 {
+			continue
+		}
+		place, _ := slices.BinarySearchFunc(best, r, less)
+		best = slices.Insert(best, place, r)
+		best = best[:min(len(best), n)]
+	}
+	return best
+}
+
 type ranking struct {
 	part int
 	c    *Candidate
@@ -154,9 +189,7 @@ func (s *search) learn(ctx context.Context) error {
 			}
 		}
 	}
-	slices.SortFunc(order, func(a, b ranking) int {
-		return cmp.Or(cmp.Compare(b.x, a.x), slices.Compare(a.c.Passage[:], b.c.Passage[:]))
-	})
+	order = first(order, gateLook)
 	s.feedback.gate = gate(order)
 	order = order[:min(len(order), feedbackPassages)]
 	total := 0.0

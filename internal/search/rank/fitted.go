@@ -8,11 +8,11 @@ const (
 	weightProximity = 0.200
 	weightTitle     = 0.200
 	weightHeading   = 0.100
-	weightExact     = 0.400
+	weightExact     = 0.500
 	weightStart     = 0.050
 )
 
 // certainWeights belong to Signals.
 func certainWeights() [SignalCount]float64 {
-	return [SignalCount]float64{-5.887, 0.830, 9.683, 3.919, 5.038, 1.280, 1.693, 0.332}
+	return [SignalCount]float64{-5.908, 0.971, 9.640, 3.904, 5.001, 1.191, 1.789, 0.327}
 }

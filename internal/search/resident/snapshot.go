@@ -238,7 +238,7 @@ type sample struct {
 }
 
 // sampleSize is how many passages a sample has at most.
-const sampleSize = 256
+const sampleSize = 512
 
 // sample chooses the passages for Chance: those whose ids have the smallest
 // hashes. It is the same for the same passages, however they are stored, and

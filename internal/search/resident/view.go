@@ -53,7 +53,7 @@ func (p *part) frequency(term uint32) int {
 	return n
 }
 
-// Chance implements [rank.Source]: the sample is up to 256 passages.
+// Chance implements [rank.Source]: the sample is up to 512 passages.
 func (v *View) Chance(_ context.Context, vector []float32) (rank.Chance, error) {
 	s := v.snapshot
 	i := slices.IndexFunc(s.samples, func(x sample) bool { return x.length == len(vector) })

@@ -52,14 +52,11 @@ func ask(ctx context.Context, x *eval.Index, k kind, questions []question, answe
 
 // features of the order.
 func features(e *rank.Evidence) []float64 {
-	exact, start := 0.0, 0.0
-	if e.Title == 1 || e.Heading == 1 {
-		exact = 1
-	}
+	start := 0.0
 	if e.Start {
 		start = e.Title
 	}
-	return []float64{e.Words, e.Rise, e.Proximity, e.Title, e.Heading, exact, start}
+	return []float64{e.Words, e.Rise, e.Proximity, e.Title, e.Heading, e.Exact(), start}
 }
 
 // names are the constants of all features but the first, whose weight is 1.
@@ -70,8 +67,8 @@ var names = []string{"Rise", "Proximity", "Title", "Heading", "Exact", "Start"}
 // with their title and say what matters first. And it needs vectors less than
 // questions of people do, who use words of their own. Who types a title wants that page.
 var (
-	least = []float64{0.09, 0, 0, 0.1, 0.4, 0}
-	most  = []float64{0.15, 0.2, 0.2, 0.2, 0.4, 0.05}
+	least = []float64{0.09, 0, 0, 0.1, 0.5, 0}
+	most  = []float64{0.15, 0.2, 0.2, 0.2, 0.5, 0.05}
 )
 
 // fitOrder maximises the likelihood that a right passage is drawn first, when
@@ -173,7 +170,10 @@ func softmax(all []found, w []float64, scale float64, grad []float64) float64 {
 }
 
 // signals are what the certainty of the first passage is fitted on.
-func signals(q *rank.QueryEvidence, t *rank.Evidence) []float64 { return rank.Signals(q, t) }
+func signals(q *rank.QueryEvidence, t *rank.Evidence) []float64 {
+	s := rank.Signals(q, t)
+	return s[:]
+}
 
 // fitCertain fits by logistic regression whether the first passage, by the
 // fitted order, is of a document that answers. Questions with and without an

@@ -59,7 +59,8 @@ func isTar(content []byte) bool {
 	if len(content) < 512 {
 		return false
 	}
-	if string(content[257:262]) == "ustar" {
+	// The word alone may stand there in a text.
+	if magic := string(content[257:265]); magic == "ustar\x0000" || magic == "ustar  \x00" {
 		return true
 	}
 	header, err := tar.NewReader(bytes.NewReader(content)).Next()
