@@ -34,7 +34,7 @@ func Preview(a *analysis.Analyzer, r *Record) (*Entry, error) {
 			return nil, fmt.Errorf("preview a document: %w", err)
 		}
 		e.Passages[i] = EntryPassage{
-			ID: gid.New(gid.Passage), Ordinal: int32(i), Words: p.terms[i].words, //nolint:gosec // few passages
+			ID: gid.New(gid.Passage), Ordinal: int32(i), Words: p.terms[i].words,
 			Lexemes: lexemes, Vector: r.Vectors[i],
 		}
 	}

@@ -91,7 +91,8 @@ func TestDemoQuality(t *testing.T) {
 	}
 	fmt.Fprintf(&table, "# right page first %d of %d; at 0.5: kept %d of %d, nothing for %d of %d without an answer\n",
 		first, answered, kept, answered, silent, without)
-	if kept*10 < answered*9 {
+	// Judged sets are held to nine in ten (internal/eval); these questions avoid the words of their pages on purpose.
+	if kept*100 < answered*85 {
 		t.Errorf("at 0.5 only %d of %d questions keep their page", kept, answered)
 	}
 	if silent*10 < without*7 {

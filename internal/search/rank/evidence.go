@@ -132,7 +132,7 @@ func (s *search) score(all []Ranked) []Ranked {
 	}
 	order := make([]int32, len(all)) // candidates are large: their numbers are sorted
 	for i := range order {
-		order[i] = int32(i) //nolint:gosec // at most a few thousand
+		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		x, y := &all[a], &all[b]

@@ -111,7 +111,7 @@ func (s *search) shortlist(part int) []Candidate {
 	best := s.best()
 	keys := make([]keyed, len(pool)) // candidates are large: their numbers are sorted
 	for i := range pool {
-		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)} //nolint:gosec // at most a few thousand
+		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)}
 	}
 	slices.SortFunc(keys, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(b.key, a.key), bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:]))

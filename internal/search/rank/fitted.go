@@ -14,5 +14,5 @@ const (
 
 // certainWeights belong to Signals.
 func certainWeights() [SignalCount]float64 {
-	return [SignalCount]float64{-5.908, 0.971, 9.640, 3.904, 5.001, 1.191, 1.789, 0.327}
+	return [SignalCount]float64{-6.421, 0.971, 9.640, 3.904, 5.001, 1.191, 1.789, 0.327}
 }

@@ -256,7 +256,7 @@ func fitCertain(cases []asked, order []float64) []float64 {
 }
 
 // keep is the share of questions whose right first passage scores over 0.5.
-const keep = 0.994
+const keep = 0.9905
 
 func write(path string, order, certain []float64) error {
 	var b strings.Builder
