@@ -97,7 +97,7 @@ func (s *search) score(all []Ranked) []Ranked {
 		countsOf(r.Hits, counts)
 		lexical[i] = s.gather(r, counts)
 		similarity := r.Similarity
-		learned[i] = r.Candidate.Lexical
+		learned[i] = r.Lexical
 		if s.feedback.gate == 0 {
 			learned[i] = lexical[i]
 		}

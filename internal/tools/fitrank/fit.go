@@ -206,7 +206,7 @@ func fitCertain(cases []asked, order []float64) []float64 {
 			continue // who asks for words is answered by a passage that has them
 		}
 		if c.answerable {
-			if !c.found[best].right && !(c.kind == keyword && whole) {
+			if !c.found[best].right && (c.kind != keyword || !whole) {
 				continue // another passage may answer as well: it says nothing
 			}
 			s.share = 1 / with
