@@ -114,19 +114,6 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 // Document is the id under which a result's document was added.
 func (x *Index) Document(r *rank.Ranked) string { return x.ids[r.Document] }
 
-// Documents are the documents of a result, each once, best first.
-func (x *Index) Documents(r *rank.Result) []string {
-	seen := make(map[uuid.UUID]bool)
-	var out []string
-	for i := range r.Ranked {
-		if d := r.Ranked[i].Document; !seen[d] {
-			seen[d] = true
-			out = append(out, x.ids[d])
-		}
-	}
-	return out
-}
-
 // plain makes a document of a title and a text whose paragraphs are parted by
 // empty lines.
 func plain(title, text, language string) *document.Document {

@@ -90,9 +90,6 @@ func word(metadata map[string]any, key string) string {
 	return strings.TrimSpace(s)
 }
 
-// Passages is how many passages the set's documents were cut into.
-func (v *Evaluator) Passages() int { return v.index.Passages() }
-
 // Ask ranks the set for one question.
 func (v *Evaluator) Ask(ctx context.Context, mode rank.Mode, q *Question, least float64) (*rank.Result, error) {
 	language := ""

@@ -82,14 +82,9 @@ func (s *search) again(ctx context.Context) error {
 				return err
 			}
 		}
-		if len(r.Words) == 0 && len(r.Also) == 0 {
-			continue
-		}
-		found, err := p.Source.Candidates(ctx, r)
-		if err != nil {
+		if err := s.gatherPool(ctx, i, r); err != nil {
 			return err
 		}
-		s.pools[i] = found
 	}
 	return nil
 }

@@ -237,15 +237,24 @@ func (s *search) first(ctx context.Context) error {
 				return err
 			}
 		}
-		if len(r.Words) == 0 && len(r.Vector) == 0 {
-			continue
-		}
-		found, err := p.Source.Candidates(ctx, r)
-		if err != nil {
+		if err := s.gatherPool(ctx, i, r); err != nil {
 			return err
 		}
-		s.pools[i] = found
 	}
+	return nil
+}
+
+// gatherPool takes a part's candidates for its pool; a request for nothing
+// leaves the pool as it is.
+func (s *search) gatherPool(ctx context.Context, part int, r *Request) error {
+	if len(r.Words) == 0 && len(r.Vector) == 0 && len(r.Also) == 0 {
+		return nil
+	}
+	found, err := s.parts[part].Source.Candidates(ctx, r)
+	if err != nil {
+		return err
+	}
+	s.pools[part] = found
 	return nil
 }
 

@@ -68,20 +68,3 @@ func (b bitmap) any(low, high uint32) bool {
 	}
 	return false
 }
-
-// countRange counts the numbers from low to below high.
-func (b bitmap) countRange(low, high uint32) int {
-	n := 0
-	eachWord(low, high, func(w, mask uint64) bool {
-		n += bits.OnesCount64(b[w] & mask)
-		return true
-	})
-	return n
-}
-
-func (b bitmap) clearRange(low, high uint32) {
-	eachWord(low, high, func(w, mask uint64) bool {
-		b[w] &^= mask
-		return true
-	})
-}
