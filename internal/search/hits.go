@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"magpie/internal/search/analysis"
 	"magpie/internal/search/rank"
 )
 
@@ -102,11 +103,11 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 
 // snippet is the part of a passage that shows the question's terms, as HTML.
 func (e *Engine) snippet(h *Hit, terms []string, highlight bool) string {
-	window := e.analyzer.Snippet(h.Text, terms, h.Language, e.opt.SnippetRunes)
+	before, after := "<mark>", "</mark>"
 	if !highlight {
-		terms = nil
+		before, after = "", ""
 	}
-	return e.analyzer.Highlight(window, terms, h.Language, "<mark>", "</mark>")
+	return e.analyzer.Excerpt(h.Text, analysis.Marks{Terms: terms}, h.Language, e.opt.SnippetRunes, before, after)
 }
 
 // joinURL adds the place of a passage to its document's address: its page where the format has pages, as viewers of PDF

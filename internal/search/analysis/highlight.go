@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
@@ -38,16 +39,21 @@ func (a *Analyzer) HighlightMarks(text string, m Marks, language string, before,
 	}
 	var b strings.Builder
 	b.Grow(len(text) + len(matches)*(len(before)+len(after)) + 16)
+	writeMarked(&b, text, matches, before, after)
+	return b.String()
+}
+
+// writeMarked writes text as HTML with the matches between before and after.
+func writeMarked(b *strings.Builder, text string, matches []match, before, after string) {
 	at := 0
 	for _, match := range joinSpans(text, matches) {
-		escape(&b, text[at:match.start])
+		escape(b, text[at:match.start])
 		b.WriteString(before)
-		escape(&b, text[match.start:match.end])
+		escape(b, text[match.start:match.end])
 		b.WriteString(after)
 		at = match.end
 	}
-	escape(&b, text[at:])
-	return b.String()
+	escape(b, text[at:])
 }
 
 // match is a token of the text that the query asks for.
@@ -71,6 +77,9 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 	for _, term := range m.Terms {
 		wanted[term] = struct{}{}
 	}
+	if len(m.Phrases) == 0 {
+		return a.termMatches(text, wanted, language), nil
+	}
 	tokens := a.Tokens(text, language)
 	var found []match
 	for _, token := range tokens {
@@ -90,6 +99,32 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 		}
 	}
 	return found, phrases
+}
+
+// termMatches finds the tokens with wanted terms. It stems only the words that may have one: no stemmer changes the first
+// letter of a word, and plain letters are not normalised to others.
+func (a *Analyzer) termMatches(text string, wanted map[string]struct{}, language string) []match {
+	var begin [utf8.RuneSelf]bool
+	for term := range wanted {
+		if term != "" && term[0] < utf8.RuneSelf {
+			begin[term[0]] = true
+		}
+	}
+	lang := languageOf(language)
+	var found []match
+	s := scanner{text: text}
+	s.emit = func(p piece) {
+		raw := text[p.start:p.end]
+		if first := raw[0] | 0x20; first < utf8.RuneSelf && 'a' <= first && first <= 'z' && !begin[first] && isASCII(raw) {
+			return
+		}
+		term := a.term(p, raw, lang.stemmer(p.script))
+		if _, ok := wanted[term]; ok {
+			found = append(found, match{span{p.start, p.end}, term})
+		}
+	}
+	s.run()
+	return found
 }
 
 // at returns the words of the phrase when it stands where the tokens begin, nil when it does not.

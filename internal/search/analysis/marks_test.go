@@ -77,6 +77,33 @@ func TestMarksNeverChangeTheText(t *testing.T) {
 	}
 }
 
+func TestAnExcerptIsTheSnippetWithMarks(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 1))
+	words := []string{"backup", "restores", "the", "of", "kv.range_feed", "GitHub", "<b>", "&", "数据库", "e\u0301t\u00e9", "long" + strings.Repeat("er", 40), ".", "\n", "\u3000"}
+	a := analysis.New()
+	q := a.Parse(`backup "restore the" 数据 été range`, "")
+	for range 2000 {
+		var b strings.Builder
+		for range random.IntN(120) {
+			b.WriteString(words[random.IntN(len(words))])
+			b.WriteString([]string{" ", " ", "", "\n"}[random.IntN(4)])
+		}
+		text, most := b.String(), random.IntN(200)-2
+		snippet := a.SnippetMarks(text, q.Marks(), "en", most)
+		if got := html.UnescapeString(a.Excerpt(text, q.Marks(), "en", most, "", "")); got != snippet {
+			t.Fatalf("%d runes of %q: excerpt %q, snippet %q", most, text, got, snippet)
+		}
+		marked := a.Excerpt(text, q.Marks(), "en", most, "\x01", "\x02")
+		if got := html.UnescapeString(strings.NewReplacer("\x01", "", "\x02", "").Replace(marked)); got != snippet {
+			t.Fatalf("marks changed %q to %q", snippet, got)
+		}
+		if slices.Contains(strings.Fields(snippet), "backup") && !strings.Contains(marked, "\x01") {
+			t.Fatalf("nothing is marked in %q", marked)
+		}
+	}
+}
+
 func TestSnippetsShowThePhrase(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("Nothing of interest stands here. ", 20)
@@ -110,6 +137,35 @@ func TestCompletionsKnowThatWordsAreStoredStemmed(t *testing.T) {
 	for _, prefix := range []string{"", "re", "rest", "10.0", "数据", "kv.range", "the"} {
 		if got := a.Completions(prefix, ""); len(got) > 0 {
 			t.Errorf("%q: %q", prefix, got)
+		}
+	}
+}
+
+func TestStemmersKeepFirstLetters(t *testing.T) {
+	t.Parallel()
+	// Excerpts stem only words that begin like a wanted term.
+	a := analysis.New()
+	random := rand.New(rand.NewPCG(11, 2))
+	const letters = "abcdefghijklmnopqrstuvwxyzaeiou"
+	languages := []string{"", "en", "fr", "de", "es", "sv", "no", "hu", "ru", "it", "pt", "nl", "zh"}
+	for range 200_000 {
+		word := make([]byte, 1+random.IntN(12))
+		for i := range word {
+			word[i] = letters[random.IntN(len(letters))]
+		}
+		for _, token := range a.Tokens(string(word), languages[random.IntN(len(languages))]) {
+			if token.Term[0] != word[token.Start] {
+				t.Fatalf("%s is stored as %s", word, token.Term)
+			}
+		}
+	}
+	for _, word := range []string{"dying", "lying", "tying", "skies", "news", "Ueber", "gegangen", "ibland", "yeux", "ge", "gedaan"} {
+		for _, language := range languages {
+			for _, token := range a.Tokens(word, language) {
+				if token.Term[0]|0x20 != word[token.Start]|0x20 {
+					t.Fatalf("%s is stored as %s", word, token.Term)
+				}
+			}
 		}
 	}
 }

@@ -26,25 +26,97 @@ func (a *Analyzer) Snippet(text string, queryTerms []string, language string, ma
 
 // SnippetMarks is Snippet for terms and phrases; the two ends of a phrase count like terms of their own.
 func (a *Analyzer) SnippetMarks(text string, m Marks, language string, maxRunes int) string {
-	if maxRunes <= 0 {
-		return ""
+	if snippet, ok := uncut(text, maxRunes); ok {
+		return snippet
 	}
-	if utf8.RuneCountInString(text) <= maxRunes {
-		return text
+	matches, phrases := a.matches(text, m, language)
+	return window(text, matches, phrases, maxRunes).text(text)
+}
+
+// Excerpt is HighlightMarks of SnippetMarks of a text, which it reads once: HTML with the words in before and after that
+// are wanted. Without marks to write, before and after empty, it is the escaped snippet.
+func (a *Analyzer) Excerpt(text string, m Marks, language string, maxRunes int, before, after string) string {
+	if snippet, ok := uncut(text, maxRunes); ok && (snippet != text || text == "") {
+		return snippet // there is no room for any of it
 	}
-	if maxRunes <= 2 {
-		return ellipsis
+	matches, phrases := a.matches(text, m, language)
+	w := window(text, matches, phrases, maxRunes)
+	for _, found := range phrases {
+		matches = append(matches, found.words...)
+	}
+	if before == "" && after == "" {
+		matches = nil
+	}
+	var b strings.Builder
+	b.Grow(w.to - w.from + len(matches)*(len(before)+len(after)) + 16)
+	if w.cutBefore {
+		b.WriteString(ellipsis)
+	}
+	writeMarked(&b, text[w.from:w.to], within(matches, w.from, w.to), before, after)
+	if w.cutAfter {
+		b.WriteString(ellipsis)
+	}
+	return b.String()
+}
+
+// within are the matches that stand in text[from:to], as offsets from its start; those that are cut end where it does.
+func within(matches []match, from, to int) []match {
+	kept := matches[:0:0]
+	for _, m := range matches {
+		m.start, m.end = max(m.start, from)-from, min(m.end, to)-from
+		if m.start < m.end {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// uncut is the snippet of a text that needs no search for the best part of it.
+func uncut(text string, maxRunes int) (snippet string, ok bool) {
+	switch {
+	case maxRunes <= 0:
+		return "", true
+	case len(text) <= maxRunes || utf8.RuneCountInString(text) <= maxRunes:
+		return text, true
+	case maxRunes <= 2:
+		return ellipsis, true
+	default:
+		return "", false
+	}
+}
+
+// part is text[from:to] and whether anything is left out before and after it.
+type part struct {
+	from, to            int
+	cutBefore, cutAfter bool
+}
+
+func (p part) text(text string) string {
+	out := text[p.from:p.to]
+	if p.cutBefore {
+		out = ellipsis + out
+	}
+	if p.cutAfter {
+		out += ellipsis
+	}
+	return out
+}
+
+// window finds the part of a text that shows most of what is wanted.
+func window(text string, matches []match, phrases []occurrence, maxRunes int) part {
+	if len(text) <= maxRunes || utf8.RuneCountInString(text) <= maxRunes {
+		return part{to: len(text)}
 	}
 	starts := runeStarts(text)
 	room := maxRunes - 2 // for an ellipsis at each end
-	matches, phrases := a.matches(text, m, language)
+	wanted := slices.Clone(matches)
 	for _, found := range phrases {
 		// Its ends count like terms; no term begins with a zero byte.
 		name, last := strconv.Itoa(found.phrase), len(found.words)-1
-		matches = append(matches, match{found.words[0].span, "\x00<" + name}, match{found.words[last].span, "\x00>" + name})
+		wanted = append(wanted, match{found.words[0].span, "\x00<" + name}, match{found.words[last].span, "\x00>" + name})
 	}
-	slices.SortStableFunc(matches, func(x, y match) int { return x.start - y.start })
-	first, last := bestWindow(runeMatches(starts, matches), room)
+	slices.SortStableFunc(wanted, func(x, y match) int { return x.start - y.start })
+	first, last := bestWindow(runeMatches(starts, wanted), room)
 	spare := room - (last - first)
 	from := max(first-spare/3, 0) // what follows a match explains more than what precedes it
 	to := min(from+room, len(starts)-1)
@@ -100,7 +172,7 @@ func bestWindow(matches []match, room int) (first, last int) {
 }
 
 // clip cuts text[from:to] at word borders without losing text[keepFrom:keepTo].
-func clip(text string, from, to, keepFrom, keepTo int) string {
+func clip(text string, from, to, keepFrom, keepTo int) part {
 	if from > 0 {
 		for i := from; i < keepFrom; {
 			r, size := decode(text, i)
@@ -124,14 +196,12 @@ func clip(text string, from, to, keepFrom, keepTo int) string {
 		}
 		to = wholeCharacter(text, from, to)
 	}
-	window := strings.TrimFunc(text[from:to], unicode.IsSpace)
-	if strings.TrimFunc(text[:from], unicode.IsSpace) != "" {
-		window = ellipsis + window
-	}
-	if strings.TrimFunc(text[to:], unicode.IsSpace) != "" {
-		window += ellipsis
-	}
-	return window
+	kept := strings.TrimLeftFunc(text[from:to], unicode.IsSpace)
+	p := part{from: to - len(kept)}
+	p.to = p.from + len(strings.TrimRightFunc(kept, unicode.IsSpace))
+	p.cutBefore = strings.TrimFunc(text[:p.from], unicode.IsSpace) != ""
+	p.cutAfter = strings.TrimFunc(text[p.to:], unicode.IsSpace) != ""
+	return p
 }
 
 // wholeCharacter moves to back to where no mark is parted from its letter.

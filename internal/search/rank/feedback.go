@@ -25,6 +25,11 @@ const (
 	feedbackWeight   = 0.4 // share of the terms that were added
 	feedbackVectors  = 3
 	vectorWeight     = 1.5 // of the passages' vectors together, the question's being 1
+	// feedbackRarity is how rare an added term must be that stands in more than
+	// feedbackFew passages: those in a tenth of a large collection add little to
+	// any score, and reading them all would be most of what a search costs.
+	feedbackRarity = 2.3
+	feedbackFew    = 4000
 )
 
 // Where few passages stand out they are what was asked for; their terms would
@@ -46,6 +51,7 @@ type feedback struct {
 	// shares are of the terms of these passages.
 	shares []shares
 	idf    map[string]float64 // of the terms that are added
+	common map[string]bool    // the terms too common to be added
 }
 
 // source is a passage that gave terms.
@@ -254,8 +260,13 @@ func (s *search) rarities(ctx context.Context) error {
 		}
 	}
 	s.feedback.idf = make(map[string]float64, len(terms))
+	s.feedback.common = make(map[string]bool)
 	for i, term := range terms {
-		s.feedback.idf[term] = rarity(s.query.Passages, counts[i])
+		x := rarity(s.query.Passages, counts[i])
+		s.feedback.idf[term] = x
+		if x < feedbackRarity && counts[i] > feedbackFew {
+			s.feedback.common[term] = true
+		}
 	}
 	return nil
 }
@@ -372,7 +383,7 @@ func (s *search) expand(without *source) []Word {
 		x := share * t.weight / sum * s.feedback.idf[t.term]
 		if i, known := at[t.term]; known {
 			out[i].Weight += x
-		} else if x > 0 && len(out) < MaxWords {
+		} else if x > 0 && !s.feedback.common[t.term] && len(out) < MaxWords {
 			out = append(out, Word{Terms: []string{t.term}, Weight: x})
 		}
 	}

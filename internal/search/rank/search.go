@@ -294,7 +294,11 @@ func (s *search) rise(part int, similarity float64) float64 {
 
 // rank scores the pools, keeps the best that reach the least score, and orders them.
 func (s *search) rank() []Ranked {
-	var all []Ranked
+	size := 0
+	for _, pool := range s.pools {
+		size += len(pool)
+	}
+	all := make([]Ranked, 0, size)
 	for part := range s.pools {
 		for _, c := range s.pools[part] {
 			all = append(all, Ranked{Candidate: c, Part: part})

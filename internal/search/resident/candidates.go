@@ -1,9 +1,11 @@
 package resident
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/bits"
+	"slices"
 
 	"magpie/internal/index"
 	"magpie/internal/search/rank"
@@ -18,17 +20,19 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	x := s.index.scratchFor(s)
 	defer s.index.scratch.Put(x)
 	v.selection()
-	scores := x.scores[:len(s.live)*64]
-	worded := len(r.Words) > 0
-	if worded {
-		v.score(x, r, scores)
-	}
-	taken := x.taken[:len(s.live)]
-	if worded && r.Best > 0 {
-		s.best(x, scores, r.Best, taken)
-	}
 	x.q.set(r.Vector)
-	for _, n := range v.near(x, r.Nearest) {
+	near := aside(r.Nearest > 0 && v.count >= 16*leastAside, func() { v.near(x, r.Nearest) })
+	defer near() // a panic here must not leave it working on x
+	scores := x.scores[:len(s.live)*64]
+	taken := x.taken[:len(s.live)]
+	if len(r.Words) > 0 {
+		v.score(x, r, scores)
+		if r.Best > 0 {
+			s.best(x, scores, r.Best, taken)
+		}
+	}
+	near()
+	for _, n := range v.nearest.list {
 		taken.set(n.ref)
 	}
 	for i := range r.Also {
@@ -77,23 +81,13 @@ func (p *part) find(numbers []uint32, terms []string) []uint32 {
 	return numbers
 }
 
-// best takes the k passages of the highest scores above 0. It gathers those that
-// reach the kth best so far, and finds the kth best anew when it has several
-// times as many.
+// best takes the k passages of the highest scores above 0. A sample says from
+// which score on a passage may be among them; should that have been too high,
+// all are looked at.
 func (s *Snapshot) best(x *scratch, scores []float64, k int, taken bitmap) {
-	list, floor := x.list[:0], math.SmallestNonzeroFloat64
-	for ref, score := range scores {
-		if score < floor {
-			continue
-		}
-		list = append(list, scored{number(ref), score})
-		if len(list) >= 4*k+64 {
-			list = s.top(list, k)
-			floor = list[0].score
-			for _, c := range list {
-				floor = min(floor, c.score)
-			}
-		}
+	list := x.atLeast(x.list[:0], scores, x.floor(scores, k))
+	if len(list) < k {
+		list = x.atLeast(list[:0], scores, math.SmallestNonzeroFloat64)
 	}
 	x.list = list
 	for _, c := range s.top(list, k) {
@@ -101,74 +95,175 @@ func (s *Snapshot) best(x *scratch, scores []float64, k int, taken bitmap) {
 	}
 }
 
+// sampleStep is how many scores one of a sample stands for.
+const sampleStep = 32
+
+// floor is a score that somewhat more than k of the scores reach, as far as a
+// sample of them can tell.
+func (x *scratch) floor(scores []float64, k int) float64 {
+	sample := x.sample[:0]
+	for i := 0; i < len(scores); i += sampleStep {
+		if scores[i] > 0 {
+			sample = append(sample, scores[i])
+		}
+	}
+	x.sample = sample
+	place := k/sampleStep*3/2 + 16
+	if place >= len(sample) {
+		return math.SmallestNonzeroFloat64
+	}
+	return nth(sample, len(sample)-place)
+}
+
+// nth is the value that would stand at a place were the values in order, which
+// it changes (Hoare's quickselect).
+func nth(values []float64, place int) float64 {
+	low, high := 0, len(values)-1
+	for low < high {
+		pivot := values[(low+high)/2]
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case place <= j:
+			high = j
+		case place >= i:
+			low = i
+		default:
+			return values[place]
+		}
+	}
+	return values[place]
+}
+
+// atLeast appends the passages whose scores reach a floor above 0.
+func (x *scratch) atLeast(list []scored, scores []float64, floor float64) []scored {
+	for ref, score := range scores {
+		if score >= floor {
+			list = append(list, scored{number(ref), score})
+		}
+	}
+	return list
+}
+
 // collect makes candidates of the passages taken and clears the set.
 func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitmap) []rank.Candidate {
 	s := v.snapshot
-	out := make([]rank.Candidate, 0, taken.count())
-	var hits []rank.Hit
-	near := v.nearest.list
+	x.chosen = x.chosen[:0]
+	for w, word := range taken {
+		taken[w] = 0
+		for ; word != 0; word &= word - 1 {
+			x.chosen = append(x.chosen, number(w<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	out := make([]rank.Candidate, len(x.chosen))
+	if len(r.Words) == 0 {
+		scores = nil
+	}
+	from := 0
 	for i := range s.parts {
 		p := &s.parts[i]
-		m := x.marksFor(len(p.terms.ends) + termCode)
-		report := r.Words[:min(max(r.Report, 0), len(r.Words))]
-		for w := range report {
-			for _, n := range p.find(x.found[:0], report[w].Terms) {
-				m[n+termCode] = uint16(w + 1) //nolint:gosec // at most MaxWords
-			}
+		n, _ := slices.BinarySearch(x.chosen[from:], p.base+number(p.passageCount()))
+		if n == 0 {
+			continue
 		}
-		var set *vectors
+		g := gatherer{part: p, q: &x.q, scores: scores, near: v.nearest.list}
 		if x.q.inverse > 0 {
-			set = p.vectorsOf(len(r.Vector))
+			g.vectors = p.vectorsOf(len(r.Vector))
 		}
-		within := p.within(taken)
-		for w, word := range within {
-			within[w] = 0
-			for ; word != 0; word &= word - 1 {
-				passage := number(w<<6 + bits.TrailingZeros64(word))
-				ref := p.base + passage
-				c := p.candidate(passage)
-				if len(r.Words) > 0 {
-					c.Lexical = scores[ref]
-				}
-				if c.Lexical > 0 && len(report) > 0 {
-					from := len(hits)
-					hits = p.appendHits(hits, passage, m)
-					c.Hits = hits[from:len(hits):len(hits)]
-				}
-				for len(near) > 0 && near[0].ref < ref {
-					near = near[1:]
-				}
-				if len(near) > 0 && near[0].ref == ref {
-					c.Similarity = near[0].score
-				} else if set != nil {
-					if slot := set.slot(passage); slot >= 0 {
-						c.Similarity = set.similarity(slot, &x.q)
-					}
-				}
-				out = append(out, c)
-			}
-		}
+		report := r.Words[:min(max(r.Report, 0), len(r.Words))]
+		g.marked = x.marksFor(len(p.terms.ends) + termCode)
 		for w := range report {
-			for _, n := range p.find(x.found[:0], report[w].Terms) {
-				m[n+termCode] = 0
+			for _, t := range p.find(x.found[:0], report[w].Terms) {
+				g.marked[t+termCode] = uint16(w + 1) //nolint:gosec // at most MaxWords
+				g.reports = true
 			}
 		}
+		refs, into := x.chosen[from:from+n], out[from:from+n]
+		half := n / 2
+		rest := aside(n >= leastAside, func() { g.gather(refs[half:], into[half:]) })
+		func() {
+			defer rest()
+			g.gather(refs[:half], into[:half])
+		}()
+		for w := range report {
+			for _, t := range p.find(x.found[:0], report[w].Terms) {
+				g.marked[t+termCode] = 0
+			}
+		}
+		from += n
 	}
 	return out
 }
 
-// candidate tells of a passage what does not depend on a request.
-func (p *part) candidate(passage uint32) rank.Candidate {
-	document := p.documentOf[passage]
-	c := rank.Candidate{
-		Passage: p.ids[passage], Document: p.segment.documents.ids[document],
-		Ordinal: p.ordinals[passage], Words: [index.FieldCount]int32(p.wordsOf(passage)),
-		Similarity: math.NaN(), Ref: uint64(p.base + passage),
+// gatherer makes candidates of passages of a part. It is not changed by that.
+type gatherer struct {
+	part    *part
+	q       *question
+	vectors *vectors  // nil for none of the question's length
+	scores  []float64 // of all passages of the snapshot; nil for none
+	near    []scored  // by passage, those whose similarity is known
+	marked  marks     // the terms of the words that are reported
+	reports bool      // there are any
+}
+
+// gather writes the candidates of passages in rising order.
+func (g *gatherer) gather(refs []uint32, out []rank.Candidate) {
+	if len(refs) == 0 {
+		return
 	}
+	p := g.part
+	hits := make([]rank.Hit, 0, 4*len(refs))
+	at, _ := slices.BinarySearchFunc(g.near, refs[0], func(s scored, ref uint32) int { return cmp.Compare(s.ref, ref) })
+	near := g.near[at:]
+	for i, ref := range refs {
+		if ahead := i + 4; ahead < len(refs) && g.reports {
+			next := refs[ahead] - p.base
+			prefetchCoded(p.forward[p.forwardAt[next]:p.forwardAt[next+1]])
+		}
+		c := &out[i]
+		p.candidate(ref-p.base, c)
+		if g.scores != nil {
+			c.Lexical = g.scores[ref]
+		}
+		if c.Lexical > 0 && g.reports {
+			from := len(hits)
+			hits = p.appendHits(hits, ref-p.base, g.marked)
+			c.Hits = hits[from:len(hits):len(hits)]
+		}
+		for len(near) > 0 && near[0].ref < ref {
+			near = near[1:]
+		}
+		if len(near) > 0 && near[0].ref == ref {
+			c.Similarity = near[0].score
+		} else if g.vectors != nil {
+			if slot := g.vectors.slot(ref - p.base); slot >= 0 {
+				c.Similarity = g.vectors.similarity(slot, g.q)
+			}
+		}
+	}
+}
+
+// candidate tells of a passage what does not depend on a request.
+func (p *part) candidate(passage uint32, c *rank.Candidate) {
+	document := p.documentOf[passage]
+	c.Passage, c.Document = p.ids[passage], p.segment.documents.ids[document]
+	c.Ordinal, c.Words = p.ordinals[passage], [index.FieldCount]int32(p.wordsOf(passage))
+	c.Similarity, c.Ref = math.NaN(), uint64(p.base+passage)
 	if t := p.segment.documents.time[document]; t != unknownTime {
 		c.Time = floorSeconds(t)
 	}
-	return c
 }
 
 // floorSeconds is a time in microseconds in whole seconds, as time.Time.Unix is.

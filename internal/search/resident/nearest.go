@@ -2,6 +2,7 @@ package resident
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -39,7 +40,7 @@ func (v *View) findNear(x *scratch, k int) []scored {
 	s := v.snapshot
 	length := len(x.q.vector)
 	enough := max(k*s.index.opt.Rescored, s.index.opt.LeastRescored)
-	list := x.list[:0]
+	list := x.near.list[:0]
 	if v.count <= enough {
 		v.eachVector(length, func(p *part, set *vectors, passage uint32, slot int) {
 			list = append(list, scored{p.base + passage, set.similarity(slot, &x.q)})
@@ -57,7 +58,7 @@ func (v *View) findNear(x *scratch, k int) []scored {
 			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.q)
 		}
 	}
-	x.list = list
+	x.near.list = list
 	best := slices.Clone(s.top(list, k))
 	slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(a.ref, b.ref) })
 	return best
@@ -83,16 +84,94 @@ func (v *View) eachVector(length int, f func(p *part, set *vectors, passage uint
 	}
 }
 
+// roughStep is how many blocks of 64 passages one of a sample stands for.
+const roughStep = 16
+
 // rough appends the selected passages whose codes differ least from that of
-// x.q: at least so many, and all that differ as much as the last of them.
+// x.q: at least so many, and all that differ as much as the last of them. A
+// sample says how much that may be; should it have said too little, all are
+// looked at again.
 func (v *View) rough(x *scratch, enough int, list []scored) []scored {
+	v.closer(x, v.limit(x, enough))
+	if len(x.near.refs) < enough {
+		v.closer(x, math.MaxUint16)
+	}
+	limit := within(x.near.far, enough)
+	for i, d := range x.near.far {
+		if int(d) < limit {
+			list = append(list, scored{ref: x.near.refs[i]})
+		}
+	}
+	return list
+}
+
+// limit is a difference below which somewhat more than enough codes are, as far
+// as a sample of them can tell.
+func (v *View) limit(x *scratch, enough int) int {
+	far := x.near.far[:0]
+	v.eachBlock(x, roughStep, func(_ *part, set *vectors, w int, word uint64, first int, block []uint16) {
+		for ; word != 0; word &= word - 1 {
+			far = append(far, block[set.slot(number(w<<6+bits.TrailingZeros64(word)))-first])
+		}
+	})
+	x.near.far = far
+	place := enough/roughStep*2 + 64
+	if place >= len(far) {
+		return math.MaxUint16
+	}
+	return within(far, place)
+}
+
+// within is the least limit below which at least n of the differences are, or
+// one above all of them.
+func within(far []uint16, n int) int {
+	heights := make([]int32, 1<<10)
+	for _, d := range far {
+		if int(d) >= len(heights) {
+			heights = append(heights, make([]int32, int(d)+1-len(heights))...)
+		}
+		heights[d]++
+	}
+	limit := 0
+	for limit < len(heights) && n > 0 {
+		n -= int(heights[limit])
+		limit++
+	}
+	return limit
+}
+
+// closer gathers the selected passages whose codes differ by less than a limit,
+// and by how much.
+func (v *View) closer(x *scratch, limit int) {
+	refs, far := x.near.refs[:0], x.near.far[:0]
+	v.eachBlock(x, 1, func(p *part, set *vectors, w int, word uint64, first int, block []uint16) {
+		base := p.base + number(w<<6)
+		if set.slots == nil && word == ^uint64(0) {
+			for i, d := range block {
+				if int(d) < limit {
+					refs, far = append(refs, base+number(i)), append(far, d)
+				}
+			}
+			return
+		}
+		for ; word != 0; word &= word - 1 {
+			i := number(bits.TrailingZeros64(word))
+			if d := block[set.slot(number(w<<6)+i)-first]; int(d) < limit {
+				refs, far = append(refs, base+i), append(far, d)
+			}
+		}
+	})
+	x.near.refs, x.near.far = refs, far
+}
+
+// eachBlock calls f for every step-th block of 64 passages in which some that
+// are selected have a vector: with the block's number in its part, those
+// passages, and by how much the codes of the vectors from a first one on differ
+// from that of x.q.
+func (v *View) eachBlock(x *scratch, step int, f func(p *part, set *vectors, w int, word uint64, first int, block []uint16)) {
 	s := v.snapshot
 	length := len(x.q.vector)
-	refs, far := x.refs[:0], x.far[:0]
-	if cap(refs) < v.count {
-		refs, far = make([]uint32, 0, v.count+v.count/8), make([]uint16, 0, v.count+v.count/8)
-	}
-	var heights []uint32
+	var block [64]uint16
 	for i := range s.parts {
 		p := &s.parts[i]
 		set := p.vectorsOf(length)
@@ -100,12 +179,10 @@ func (v *View) rough(x *scratch, enough int, list []scored) []scored {
 			continue
 		}
 		code, words := x.q.coded(set.coder), set.coder.words
-		if heights == nil {
-			heights = make([]uint32, 64*words+1)
-		}
-		var block [64]uint16
-		for w, word := range p.within(v.selected) {
-			if word = word & set.present(w); word == 0 {
+		selected := p.within(v.selected)
+		for w := 0; w < len(selected); w += step {
+			word := selected[w] & set.present(w)
+			if word == 0 {
 				continue
 			}
 			// The vectors of 64 passages follow one another: with those
@@ -113,25 +190,7 @@ func (v *View) rough(x *scratch, enough int, list []scored) []scored {
 			first := set.slot(number(w<<6 + bits.TrailingZeros64(word)))
 			last := set.slot(number(w<<6 + 63 - bits.LeadingZeros64(word)))
 			differ(block[:], set.codes[first*words:(last+1)*words], code)
-			for ; word != 0; word &= word - 1 {
-				passage := number(w<<6 + bits.TrailingZeros64(word))
-				d := block[set.slot(passage)-first]
-				heights[d]++
-				refs = append(refs, p.base+passage)
-				far = append(far, d)
-			}
+			f(p, set, w, word, first, block[:last-first+1])
 		}
 	}
-	x.refs, x.far = refs, far
-	limit, n := 0, 0
-	for limit < len(heights) && n < enough {
-		n += int(heights[limit])
-		limit++
-	}
-	for i, d := range far {
-		if int(d) < limit {
-			list = append(list, scored{ref: refs[i]})
-		}
-	}
-	return list
 }

@@ -13,10 +13,18 @@ type scratch struct {
 	marks  marks // cleared
 	tokens []token
 	found  []uint32
-	refs   []uint32
-	far    []uint16
+	chosen []uint32
 	list   []scored
+	sample []float64
 	q      question
+	near   nearScratch
+}
+
+// nearScratch is what the search for the nearest passages uses, beside all else.
+type nearScratch struct {
+	refs []uint32
+	far  []uint16
+	list []scored
 }
 
 // scratchFor returns memory for a snapshot, to be put back.

@@ -57,3 +57,13 @@ func prefetch(a []int8) {
 		prefetchWide(&a[0], min(len(a), mostWide))
 	}
 }
+
+//go:noescape
+func prefetchTerms(p *uint16, n int)
+
+// prefetchCoded says that the terms of a passage are about to be read.
+func prefetchCoded(b []uint16) {
+	if len(b) > 0 {
+		prefetchTerms(&b[0], min(len(b), mostWide))
+	}
+}

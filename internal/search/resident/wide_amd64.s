@@ -99,3 +99,16 @@ line:
 	SUBQ $64, CX
 	JGT  line
 	RET
+
+// func prefetchTerms(p *uint16, n int)
+TEXT ·prefetchTerms(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+	ADDQ CX, CX
+
+line:
+	PREFETCHT0 (SI)
+	ADDQ $64, SI
+	SUBQ $64, CX
+	JGT  line
+	RET

@@ -11,3 +11,6 @@ func differ(out []uint16, codes, code []uint64) { differPlain(out, codes, code) 
 
 // prefetch says that a vector is about to be read: here to nobody.
 func prefetch([]int8) {}
+
+// prefetchCoded says that the terms of a passage are about to be read: here to nobody.
+func prefetchCoded([]uint16) {}
