@@ -1,12 +1,10 @@
 package rank
 
 import (
-	"bytes"
-	"cmp"
 	"math"
-	"slices"
 
 	"magpie/internal/index"
+	"magpie/internal/search/fork"
 )
 
 // Evidence is what speaks for a passage.
@@ -78,50 +76,35 @@ func (e *Evidence) order() float64 {
 // freshFor is the age in seconds at which freshness has halved: a year.
 const freshFor = 365 * 24 * 3600
 
-// score gathers the evidence for all candidates, orders them, and turns the
-// evidence into confidences that fall along the order.
-func (s *search) score(all []Ranked) []Ranked {
-	if len(all) == 0 {
-		return all
-	}
+// leastForked is how many candidates are worth a goroutine.
+const leastForked = 256
+
+// weighEvidence gathers the evidence for all candidates and sums it up to keys
+// to order them by.
+func (s *search) weighEvidence(all []found) {
 	given := make(map[uint64]*source, len(s.feedback.from))
 	for i := range s.feedback.from {
 		f := &s.feedback.from[i]
 		given[f.ref<<8|uint64(f.part)] = f //nolint:gosec // few parts
 	}
-	counts := make([]Counts, len(s.words))
-	lexical, learned := make([]float64, len(all)), make([]float64, len(all))
+	learned := make([]float64, len(all))
+	fork.Halves(len(all), leastForked, func(from, to int) {
+		counts := make([]Counts, len(s.words))
+		for i := from; i < to; i++ {
+			f := &all[i]
+			countsOf(f.Hits, counts)
+			f.key = s.gather(f, counts)
+			learned[i] = s.compare(f, given[f.Ref<<8|uint64(f.part)]) //nolint:gosec // few parts
+		}
+	})
 	var best, bestLearned float64
 	for i := range all {
-		r := &all[i]
-		countsOf(r.Hits, counts)
-		lexical[i] = s.gather(r, counts)
-		similarity := r.Similarity
-		learned[i] = r.Lexical
-		if s.feedback.gate == 0 {
-			learned[i] = lexical[i]
-		}
-		if f := given[r.Ref<<8|uint64(r.Part)]; f != nil { //nolint:gosec // few parts
-			l, sim := s.confirmed(f)
-			if s.feedback.gate > 0 {
-				learned[i] = l
-			}
-			if !math.IsNaN(sim) {
-				similarity = sim
-			}
-		}
-		if z := s.rise(r.Part, similarity); !math.IsNaN(z) {
-			r.Evidence.Rise = z
-			if s.parts[r.Part].Meaning {
-				r.Evidence.Meaning = max(z-meaningFrom, 0)
-			}
-		}
-		best, bestLearned = max(best, lexical[i]), max(bestLearned, learned[i])
+		best, bestLearned = max(best, all[i].key), max(bestLearned, learned[i])
 	}
 	for i := range all {
-		e := &all[i].Evidence
+		e := &all[i].evidence
 		if best > 0 {
-			e.Relative = lexical[i] / best
+			e.Relative = all[i].key / best
 		}
 		if bestLearned > 0 {
 			e.Feedback = learned[i] / bestLearned
@@ -129,34 +112,52 @@ func (s *search) score(all []Ranked) []Ranked {
 		mixed := feedbackShare * s.feedback.gate
 		e.Words = (1-mixed)*e.Relative + mixed*e.Feedback
 		e.Order = e.order()
+		all[i].key = e.Order
 	}
-	order := make([]int32, len(all)) // candidates are large: their numbers are sorted
-	for i := range order {
-		order[i] = int32(i)
+}
+
+// compare sets what a candidate's vector says, and returns the lexical score by
+// the second pass. A candidate that gave terms and vectors for that is compared
+// with what the others gave.
+func (s *search) compare(f *found, gave *source) float64 {
+	learned, similarity := f.Lexical, f.Similarity
+	if gave != nil {
+		l, sim := s.confirmed(gave)
+		learned = l
+		if !math.IsNaN(sim) {
+			similarity = sim
+		}
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		x, y := &all[a], &all[b]
-		return cmp.Or(cmp.Compare(y.Evidence.Order, x.Evidence.Order), bytes.Compare(x.Passage[:], y.Passage[:]))
-	})
-	order = order[:min(len(order), PoolSize)]
-	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0]].Evidence
+	if z := s.rise(f.part, similarity); !math.IsNaN(z) {
+		f.evidence.Rise = z
+		if s.parts[f.part].Meaning {
+			f.evidence.Meaning = max(z-meaningFrom, 0)
+		}
+	}
+	if s.feedback.gate == 0 {
+		return f.key
+	}
+	return learned
+}
+
+// confidences turns the evidence into scores that fall along the order.
+func (s *search) confidences(all []found, order []int32) func(place int, f *found) float64 {
+	if len(order) == 0 {
+		return nil
+	}
+	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0]].evidence
 	certain := make([]float64, len(order))
 	for i, n := range order {
-		certain[i] = s.query.certain(&all[n].Evidence)
+		certain[i] = s.query.certain(&all[n].evidence)
 	}
 	fall(certain)
-	ranked := make([]Ranked, len(order))
-	for i, n := range order {
-		ranked[i] = all[n]
-		ranked[i].Score = confidence(certain[i], i)
-	}
-	return ranked
+	return func(place int, _ *found) float64 { return confidence(certain[place], place) }
 }
 
 // gather sets what the words say about a candidate and returns its lexical score.
-func (s *search) gather(r *Ranked, counts []Counts) float64 {
-	norm := BodyNorm(r.Words[index.FieldBody], s.average)
-	e := &r.Evidence
+func (s *search) gather(f *found, counts []Counts) float64 {
+	norm := BodyNorm(f.Candidate.Words[index.FieldBody], s.average)
+	e := &f.evidence
 	var sum, inTitle, inHeading, titleShare, headingShare float64
 	for i, c := range counts {
 		if c == (Counts{}) {
@@ -176,13 +177,13 @@ func (s *search) gather(r *Ranked, counts []Counts) float64 {
 	}
 	if s.whole > 0 {
 		e.Lexical, e.Coverage = sum/s.whole, e.Coverage/s.whole
-		e.Title = sameness(inTitle, titleShare/s.whole, r.Words[index.FieldTitle])
-		e.Heading = sameness(inHeading, headingShare/s.whole, r.Words[index.FieldHeading])
-		e.Proximity = s.proximity(r.Hits)
+		e.Title = sameness(inTitle, titleShare/s.whole, f.Candidate.Words[index.FieldTitle])
+		e.Heading = sameness(inHeading, headingShare/s.whole, f.Candidate.Words[index.FieldHeading])
+		e.Proximity = s.proximity(f.Hits)
 	}
-	e.Start = r.Ordinal == 0
-	if s.opt.Now > 0 && r.Time > 0 {
-		e.Fresh = math.Exp2(-float64(max(s.opt.Now-r.Time, 0)) / freshFor)
+	e.Start = f.Ordinal == 0
+	if s.opt.Now > 0 && f.Time > 0 {
+		e.Fresh = math.Exp2(-float64(max(s.opt.Now-f.Time, 0)) / freshFor)
 	}
 	return sum
 }

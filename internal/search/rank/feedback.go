@@ -114,10 +114,10 @@ func (s *search) shortlist(part int) []Candidate {
 	for i := range pool {
 		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)}
 	}
-	slices.SortFunc(keys, func(a, b keyed) int {
+	keys = first(keys, most, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(b.key, a.key), bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:]))
 	})
-	out := make([]Candidate, most)
+	out := make([]Candidate, len(keys))
 	for i := range out {
 		out[i] = pool[keys[i].at]
 	}
@@ -153,21 +153,39 @@ func (s *search) quick(part int, c *Candidate, best float64) float64 {
 // gateLook is among how many of the best passages the gate looks for documents.
 const gateLook = 200
 
-// first is the best of what is given, in order.
-func first(all []ranking, n int) []ranking {
-	less := func(a, b ranking) int {
-		return cmp.Or(cmp.Compare(b.x, a.x), bytes.Compare(a.c.Passage[:], b.c.Passage[:]))
+// first moves the best n of a list to its front, in no particular order (Hoare's
+// quickselect).
+func first[T any](list []T, n int, compare func(a, b T) int) []T {
+	if n >= len(list) {
+		return list
 	}
-	best := make([]ranking, 0, n+1)
-	for _, r := range all {
-		if len(best) == n && less(r, best[n-1]) >= 0 {
-			continue
+	low, high := 0, len(list)-1
+	for low < high {
+		pivot := list[(low+high)/2]
+		i, j := low, high
+		for i <= j {
+			for compare(list[i], pivot) < 0 {
+				i++
+			}
+			for compare(list[j], pivot) > 0 {
+				j--
+			}
+			if i <= j {
+				list[i], list[j] = list[j], list[i]
+				i++
+				j--
+			}
 		}
-		place, _ := slices.BinarySearchFunc(best, r, less)
-		best = slices.Insert(best, place, r)
-		best = best[:min(len(best), n)]
+		switch {
+		case n <= j:
+			high = j
+		case n >= i:
+			low = i
+		default:
+			return list[:n]
+		}
 	}
-	return best
+	return list[:n]
 }
 
 type ranking struct {
@@ -181,7 +199,11 @@ func (s *search) learn(ctx context.Context) error {
 	if s.question.exact || len(s.words) == 0 || s.question.prefix != "" {
 		return nil
 	}
-	var order []ranking
+	size := 0
+	for _, pool := range s.pools {
+		size += len(pool)
+	}
+	order := make([]ranking, 0, size)
 	for part := range s.pools {
 		for i := range s.pools[part] {
 			c := &s.pools[part][i]
@@ -190,7 +212,11 @@ func (s *search) learn(ctx context.Context) error {
 			}
 		}
 	}
-	order = first(order, gateLook)
+	better := func(a, b ranking) int {
+		return cmp.Or(cmp.Compare(b.x, a.x), bytes.Compare(a.c.Passage[:], b.c.Passage[:]))
+	}
+	order = first(order, gateLook, better)
+	slices.SortFunc(order, better)
 	s.feedback.gate = gate(order)
 	order = order[:min(len(order), feedbackPassages)]
 	total := 0.0

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -292,51 +293,81 @@ func (s *search) rise(part int, similarity float64) float64 {
 	return (similarity - s.chances[part].Mean) / s.chances[part].Deviation
 }
 
+// found is a candidate with what speaks for it. Candidates stay where they are:
+// they are large, and many are found that no result is made of.
+type found struct {
+	*Candidate
+	part     int
+	evidence Evidence
+	key      float64 // by which it is ordered
+}
+
+func (f *found) ranked(score float64) Ranked {
+	return Ranked{Candidate: *f.Candidate, Part: f.part, Score: score, Evidence: f.evidence}
+}
+
 // rank scores the pools, keeps the best that reach the least score, and orders them.
 func (s *search) rank() []Ranked {
 	size := 0
 	for _, pool := range s.pools {
 		size += len(pool)
 	}
-	all := make([]Ranked, 0, size)
-	for part := range s.pools {
-		for _, c := range s.pools[part] {
-			all = append(all, Ranked{Candidate: c, Part: part})
+	all := make([]found, 0, size)
+	for part, pool := range s.pools {
+		for i := range pool {
+			all = append(all, found{Candidate: &pool[i], part: part})
 		}
 	}
+	score := func(_ int, f *found) float64 { return f.key }
 	switch s.opt.Mode {
 	case Lexical:
 		for i := range all {
-			all[i].Score = all[i].Lexical / (s.whole + 1e-9)
+			all[i].key = all[i].Lexical / (s.whole + 1e-9)
 		}
 	case Dense:
 		for i := range all {
-			all[i].Score = (all[i].Similarity + 1) / 2
+			all[i].key = (all[i].Similarity + 1) / 2
 		}
 	case Hybrid:
-		return s.cut(s.score(all))
+		score = nil
+		s.weighEvidence(all)
 	}
-	slices.SortFunc(all, func(a, b Ranked) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Passage[:], b.Passage[:]))
-	})
-	return s.cut(all)
+	order := byKey(all)
+	if score == nil {
+		score = s.confidences(all, order)
+	}
+	return s.cut(all, order, score)
 }
 
-// cut keeps what is in the pool and reaches the least score.
-func (s *search) cut(all []Ranked) []Ranked {
-	all = all[:min(len(all), PoolSize)]
-	if s.opt.Least <= 0 {
-		return all
+// byKey is the numbers of the best of what was found, best first.
+func byKey(all []found) []int32 {
+	order := make([]int32, len(all))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	kept := all[:0]
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := &all[a], &all[b]
+		return cmp.Or(cmp.Compare(y.key, x.key), bytes.Compare(x.Passage[:], y.Passage[:]))
+	})
+	return order[:min(len(order), PoolSize)]
+}
+
+// cut makes results of what reaches the least score.
+func (s *search) cut(all []found, order []int32, score func(place int, f *found) float64) []Ranked {
+	kept := make([]Ranked, 0, len(order)/2)
 	count := make(map[uuid.UUID]int)
-	for _, r := range all {
-		if r.Score < s.opt.Least {
-			break
+	for place, n := range order {
+		f := &all[n]
+		x := score(place, f)
+		if s.opt.Least > 0 {
+			if x < s.opt.Least {
+				break
+			}
+			if count[f.Document]++; count[f.Document] > perDocument {
+				continue
+			}
 		}
-		if count[r.Document]++; count[r.Document] <= perDocument {
-			kept = append(kept, r)
-		}
+		kept = append(kept, f.ranked(x))
 	}
 	return kept
 }

@@ -8,7 +8,15 @@ import (
 	"slices"
 
 	"magpie/internal/index"
+	"magpie/internal/search/fork"
 	"magpie/internal/search/rank"
+)
+
+// How many passages are worth a goroutine: to make candidates of, and to
+// compare with a vector.
+const (
+	leastForked  = 256
+	leastScanned = 4096
 )
 
 // Candidates implements [rank.Source].
@@ -21,7 +29,7 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	defer s.index.scratch.Put(x)
 	v.selection()
 	x.q.set(r.Vector)
-	near := aside(r.Nearest > 0 && v.count >= 16*leastAside, func() { v.near(x, r.Nearest) })
+	near := fork.Go(r.Nearest > 0 && v.count >= leastScanned, func() { v.near(x, r.Nearest) })
 	defer near() // a panic here must not leave it working on x
 	scores := x.scores[:len(s.live)*64]
 	taken := x.taken[:len(s.live)]
@@ -191,12 +199,7 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 			}
 		}
 		refs, into := x.chosen[from:from+n], out[from:from+n]
-		half := n / 2
-		rest := aside(n >= leastAside, func() { g.gather(refs[half:], into[half:]) })
-		func() {
-			defer rest()
-			g.gather(refs[:half], into[:half])
-		}()
+		fork.Halves(n, leastForked, func(from, to int) { g.gather(refs[from:to], into[from:to]) })
 		for w := range report {
 			for _, t := range p.find(x.found[:0], report[w].Terms) {
 				g.marked[t+termCode] = 0

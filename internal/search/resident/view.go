@@ -63,10 +63,18 @@ func (v *View) Chance(_ context.Context, vector []float32) (rank.Chance, error) 
 	}
 	refs := s.samples[i].refs
 	sum, squares := 0.0, 0.0
-	for _, ref := range refs {
+	at := func(ref uint32) (*vectors, int) {
 		p := s.partOf(ref)
 		set := p.vectorsOf(len(vector))
-		x := set.similarity(set.slot(ref-p.base), &q)
+		return set, set.slot(ref - p.base)
+	}
+	for i, ref := range refs {
+		if ahead := i + 8; ahead < len(refs) {
+			set, slot := at(refs[ahead])
+			prefetch(set.components(slot))
+		}
+		set, slot := at(ref)
+		x := set.similarity(slot, &q)
 		sum += x
 		squares += x * x
 	}

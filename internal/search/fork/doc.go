@@ -1,0 +1,3 @@
+// Package fork lets one search use more than one processor. It imports nothing
+// of Magpie.
+package fork
