@@ -18,7 +18,6 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/rerank"
 	"magpie/internal/search/analysis"
-	"magpie/internal/search/fork"
 	"magpie/internal/search/postgres"
 	"magpie/internal/search/rank"
 	"magpie/internal/search/resident"
@@ -108,9 +107,6 @@ func (e *Engine) Resident() resident.CacheStats {
 // transaction, where that cannot happen.
 const tries = 4
 
-// leastForked is how many snippets are worth a goroutine.
-const leastForked = 4
-
 // Search finds the passages within scope that answer a query, best first. It
 // sees every write that ended before it began, save those of a sync that is
 // still running, of which it sees whole documents. Errors are apierr ones for a
@@ -179,14 +175,9 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 			continue
 		}
 		h.Score = page[i].Score
+		h.Snippet = e.snippet(h, found.Terms, q.Highlight)
 		results.Hits = append(results.Hits, *h)
 	}
-	fork.Halves(len(results.Hits), leastForked, func(from, to int) {
-		for i := from; i < to; i++ {
-			h := &results.Hits[i]
-			h.Snippet = e.snippet(h, found.Terms, q.Highlight)
-		}
-	})
 	return complete, nil
 }
 

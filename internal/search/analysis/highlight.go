@@ -3,7 +3,6 @@ package analysis
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
@@ -101,21 +100,18 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 	return found, phrases
 }
 
-// termMatches finds the tokens with wanted terms. It stems only the words that may have one: no stemmer changes the first
-// letter of a word, and plain letters are not normalised to others.
+// termMatches finds the tokens with wanted terms. It stems only the words that may have one.
 func (a *Analyzer) termMatches(text string, wanted map[string]struct{}, language string) []match {
-	var begin [utf8.RuneSelf]bool
+	var starts beginnings
 	for term := range wanted {
-		if term != "" && term[0] < utf8.RuneSelf {
-			begin[term[0]] = true
-		}
+		starts.add(term)
 	}
 	lang := languageOf(language)
 	var found []match
 	s := scanner{text: text}
 	s.emit = func(p piece) {
 		raw := text[p.start:p.end]
-		if first := raw[0] | 0x20; first < utf8.RuneSelf && 'a' <= first && first <= 'z' && !begin[first] && isASCII(raw) {
+		if !starts.may(raw) {
 			return
 		}
 		term := a.term(p, raw, lang.stemmer(p.script))
@@ -125,6 +121,46 @@ func (a *Analyzer) termMatches(text string, wanted map[string]struct{}, language
 	}
 	s.run()
 	return found
+}
+
+// beginnings are the first two letters that some terms begin with: of words of plain letters, which are normalised to no
+// others, stemmers leave the first one as it is, and the second one unless it is a y of theirs.
+type beginnings struct {
+	first [letters]bool
+	both  [letters][letters]bool
+}
+
+const letters = 'z' - 'a' + 1
+
+func (b *beginnings) add(term string) {
+	if term == "" || term[0] < 'a' || term[0] > 'z' {
+		return
+	}
+	x := term[0] - 'a'
+	b.first[x] = true
+	if len(term) > 1 && 'a' <= term[1] && term[1] <= 'z' {
+		b.both[x][term[1]-'a'] = true
+		return
+	}
+	for y := range b.both[x] {
+		b.both[x][y] = true // little may be left of a word
+	}
+}
+
+// may reports whether a word may be stored under one of the terms.
+func (b *beginnings) may(word string) bool {
+	x := word[0] | 0x20
+	if x < 'a' || x > 'z' || !isASCII(word) {
+		return true
+	}
+	if len(word) < 4 {
+		return b.first[x-'a']
+	}
+	y := word[1] | 0x20
+	if y < 'a' || y >= 'y' {
+		return b.first[x-'a']
+	}
+	return b.both[x-'a'][y-'a']
 }
 
 // at returns the words of the phrase when it stands where the tokens begin, nil when it does not.

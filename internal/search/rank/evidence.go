@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"magpie/internal/index"
-	"magpie/internal/search/fork"
 )
 
 // Evidence is what speaks for a passage.
@@ -76,9 +75,6 @@ func (e *Evidence) order() float64 {
 // freshFor is the age in seconds at which freshness has halved: a year.
 const freshFor = 365 * 24 * 3600
 
-// leastForked is how many candidates are worth a goroutine.
-const leastForked = 256
-
 // weighEvidence gathers the evidence for all candidates and sums it up to keys
 // to order them by.
 func (s *search) weighEvidence(all []found) {
@@ -88,18 +84,14 @@ func (s *search) weighEvidence(all []found) {
 		given[f.ref<<8|uint64(f.part)] = f //nolint:gosec // few parts
 	}
 	learned := make([]float64, len(all))
-	fork.Halves(len(all), leastForked, func(from, to int) {
-		counts := make([]Counts, len(s.words))
-		for i := from; i < to; i++ {
-			f := &all[i]
-			countsOf(f.Hits, counts)
-			f.key = s.gather(f, counts)
-			learned[i] = s.compare(f, given[f.Ref<<8|uint64(f.part)]) //nolint:gosec // few parts
-		}
-	})
+	counts := make([]Counts, len(s.words))
 	var best, bestLearned float64
 	for i := range all {
-		best, bestLearned = max(best, all[i].key), max(bestLearned, learned[i])
+		f := &all[i]
+		countsOf(f.Hits, counts)
+		f.key = s.gather(f, counts)
+		learned[i] = s.compare(f, given[f.Ref<<8|uint64(f.part)]) //nolint:gosec // few parts
+		best, bestLearned = max(best, f.key), max(bestLearned, learned[i])
 	}
 	for i := range all {
 		e := &all[i].evidence
@@ -141,14 +133,14 @@ func (s *search) compare(f *found, gave *source) float64 {
 }
 
 // confidences turns the evidence into scores that fall along the order.
-func (s *search) confidences(all []found, order []int32) func(place int, f *found) float64 {
+func (s *search) confidences(all []found, order []keyed) func(place int, f *found) float64 {
 	if len(order) == 0 {
 		return nil
 	}
-	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0]].evidence
+	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].at].evidence
 	certain := make([]float64, len(order))
-	for i, n := range order {
-		certain[i] = s.query.certain(&all[n].evidence)
+	for i, o := range order {
+		certain[i] = s.query.certain(&all[o.at].evidence)
 	}
 	fall(certain)
 	return func(place int, _ *found) float64 { return confidence(certain[place], place) }

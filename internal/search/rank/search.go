@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -71,9 +72,24 @@ type Result struct {
 	Query QueryEvidence
 }
 
-// Ranker ranks. It is safe for concurrent use and keeps nothing between searches.
+// Ranker ranks. It is safe for concurrent use and keeps nothing but memory
+// between searches.
 type Ranker struct {
-	stops map[string]bool // terms of stop words, which feedback leaves out
+	stops  map[string]bool // terms of stop words, which feedback leaves out
+	memory sync.Pool       // of *memory
+}
+
+// memory is what one search writes to and the next one uses again.
+type memory struct {
+	first, again []Memory // by part
+	found        []found
+	keys         []keyed
+}
+
+func (m *memory) forParts(n int) {
+	for len(m.first) < n {
+		m.first, m.again = append(m.first, Memory{}), append(m.again, Memory{})
+	}
 }
 
 // New makes a Ranker. The analyzer must be the kind that documents are indexed with.
@@ -92,7 +108,13 @@ func New(a *analysis.Analyzer) *Ranker {
 // Search ranks what the parts have. Results are ordered by score, then by the
 // passage's id, so that pages never overlap. The question is not changed.
 func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Options) (*Result, error) {
-	s := search{ranker: r, parts: parts, question: q, opt: opt}
+	m, ok := r.memory.Get().(*memory)
+	if !ok {
+		m = new(memory)
+	}
+	defer r.memory.Put(m)
+	m.forParts(len(parts))
+	s := search{ranker: r, parts: parts, question: q, opt: opt, memory: m}
 	if err := s.weigh(ctx); err != nil {
 		return nil, err
 	}
@@ -113,6 +135,7 @@ type search struct {
 	parts    []Part
 	question *Question
 	opt      Options
+	memory   *memory
 	words    []Word // of the question, weighted by rarity
 	terms    []string
 	whole    float64 // sum of the weights
@@ -223,7 +246,7 @@ func (s *search) first(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
 	s.chances = make([]Chance, len(s.parts))
 	for i, p := range s.parts {
-		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: nearest}
+		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: nearest, Memory: &s.memory.first[i]}
 		if s.opt.Least <= 0 {
 			r.Nearest = PoolSize // everything is wanted
 		}
@@ -303,21 +326,20 @@ type found struct {
 }
 
 func (f *found) ranked(score float64) Ranked {
-	return Ranked{Candidate: *f.Candidate, Part: f.part, Score: score, Evidence: f.evidence}
+	r := Ranked{Candidate: *f.Candidate, Part: f.part, Score: score, Evidence: f.evidence}
+	r.Hits = nil // they belong to the search
+	return r
 }
 
 // rank scores the pools, keeps the best that reach the least score, and orders them.
 func (s *search) rank() []Ranked {
-	size := 0
-	for _, pool := range s.pools {
-		size += len(pool)
-	}
-	all := make([]found, 0, size)
+	all := s.memory.found[:0]
 	for part, pool := range s.pools {
 		for i := range pool {
 			all = append(all, found{Candidate: &pool[i], part: part})
 		}
 	}
+	s.memory.found = all
 	score := func(_ int, f *found) float64 { return f.key }
 	switch s.opt.Mode {
 	case Lexical:
@@ -332,32 +354,35 @@ func (s *search) rank() []Ranked {
 		score = nil
 		s.weighEvidence(all)
 	}
-	order := byKey(all)
+	order := s.byKey(all)
 	if score == nil {
 		score = s.confidences(all, order)
 	}
 	return s.cut(all, order, score)
 }
 
-// byKey is the numbers of the best of what was found, best first.
-func byKey(all []found) []int32 {
-	order := make([]int32, len(all))
-	for i := range order {
-		order[i] = int32(i)
+// byKey is the best of what was found, best first.
+func (s *search) byKey(all []found) []keyed {
+	order := s.memory.keys[:0]
+	for i := range all {
+		order = append(order, keyed{all[i].key, int32(i)}) //nolint:gosec // few thousand
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		x, y := &all[a], &all[b]
-		return cmp.Or(cmp.Compare(y.key, x.key), bytes.Compare(x.Passage[:], y.Passage[:]))
+	s.memory.keys = order
+	slices.SortFunc(order, func(a, b keyed) int {
+		if c := cmp.Compare(b.key, a.key); c != 0 {
+			return c
+		}
+		return bytes.Compare(all[a.at].Passage[:], all[b.at].Passage[:])
 	})
 	return order[:min(len(order), PoolSize)]
 }
 
 // cut makes results of what reaches the least score.
-func (s *search) cut(all []found, order []int32, score func(place int, f *found) float64) []Ranked {
+func (s *search) cut(all []found, order []keyed, score func(place int, f *found) float64) []Ranked {
 	kept := make([]Ranked, 0, len(order)/2)
 	count := make(map[uuid.UUID]int)
-	for place, n := range order {
-		f := &all[n]
+	for place, o := range order {
+		f := &all[o.at]
 		x := score(place, f)
 		if s.opt.Least > 0 {
 			if x < s.opt.Least {

@@ -99,6 +99,44 @@ type Request struct {
 	Vector  []float32
 	Nearest int
 	Also    []Candidate
+	// Memory is where a Source may put what it answers; nil for memory of its own.
+	Memory *Memory
+}
+
+// Memory keeps the candidates of one answer. The next search that gets it uses
+// it again.
+type Memory struct {
+	candidates []Candidate
+	hits       []Hit
+}
+
+// Candidates returns room for n, all of them zero.
+func (m *Memory) Candidates(n int) []Candidate {
+	if m == nil {
+		return make([]Candidate, n)
+	}
+	if cap(m.candidates) < n {
+		m.candidates = make([]Candidate, n+n/4)
+	}
+	out := m.candidates[:n]
+	clear(out)
+	return out
+}
+
+// Hits returns an empty list to append to; Keep takes it back, so that it needs
+// not grow again.
+func (m *Memory) Hits() []Hit {
+	if m == nil {
+		return nil
+	}
+	return m.hits[:0]
+}
+
+// Keep takes a list of Hits back.
+func (m *Memory) Keep(hits []Hit) {
+	if m != nil {
+		m.hits = hits
+	}
 }
 
 // Candidate is a passage that may become a result.
@@ -112,7 +150,7 @@ type Candidate struct {
 	// Similarity is the cosine with the request's vector, NaN when unknown.
 	Similarity float64
 	// Hits are the occurrences of the first Report words, in the order of
-	// their positions. They are valid until the search ends.
+	// their positions. They are valid until the search ends; results have none.
 	Hits []Hit
 	// Ref is the Source's own mark for the passage.
 	Ref uint64

@@ -1,22 +1,13 @@
 package resident
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/bits"
 	"slices"
 
 	"magpie/internal/index"
-	"magpie/internal/search/fork"
 	"magpie/internal/search/rank"
-)
-
-// How many passages are worth a goroutine: to make candidates of, and to
-// compare with a vector.
-const (
-	leastForked  = 256
-	leastScanned = 4096
 )
 
 // Candidates implements [rank.Source].
@@ -29,8 +20,6 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	defer s.index.scratch.Put(x)
 	v.selection()
 	x.q.set(r.Vector)
-	near := fork.Go(r.Nearest > 0 && v.count >= leastScanned, func() { v.near(x, r.Nearest) })
-	defer near() // a panic here must not leave it working on x
 	scores := x.scores[:len(s.live)*64]
 	taken := x.taken[:len(s.live)]
 	if len(r.Words) > 0 {
@@ -39,8 +28,7 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 			s.best(x, scores, r.Best, taken)
 		}
 	}
-	near()
-	for _, n := range v.nearest.list {
+	for _, n := range v.near(x, r.Nearest) {
 		taken.set(n.ref)
 	}
 	for i := range r.Also {
@@ -71,9 +59,9 @@ func (v *View) score(x *scratch, r *rank.Request, scores []float64) {
 			switch len(x.found) {
 			case 0:
 			case 1:
-				p.segment.score(x.found[0], word.Weight, selected, &x.damped, within)
+				p.segment.score(x.found[0], word.Weight, selected, &x.damped, within, nil)
 			default:
-				p.scoreWord(x.found, word.Weight, selected, &x.damped, within, x.occurrences(p.passageCount()), x.seen[:bitmapWords(p.passageCount())])
+				p.scoreWord(x.found, word.Weight, selected, x, within, x.occurrences(p.passageCount()))
 			}
 		}
 	}
@@ -175,10 +163,11 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 			x.chosen = append(x.chosen, number(w<<6+bits.TrailingZeros64(word)))
 		}
 	}
-	out := make([]rank.Candidate, len(x.chosen))
+	out := r.Memory.Candidates(len(x.chosen))
 	if len(r.Words) == 0 {
 		scores = nil
 	}
+	hits := r.Memory.Hits()
 	from := 0
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -194,12 +183,11 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 		g.marked = x.marksFor(len(p.terms.ends) + termCode)
 		for w := range report {
 			for _, t := range p.find(x.found[:0], report[w].Terms) {
-				g.marked[t+termCode] = uint16(w + 1) //nolint:gosec // at most MaxWords
+				g.marked[t+termCode] = uint8(w + 1) //nolint:gosec // at most MaxWords
 				g.reports = true
 			}
 		}
-		refs, into := x.chosen[from:from+n], out[from:from+n]
-		fork.Halves(n, leastForked, func(from, to int) { g.gather(refs[from:to], into[from:to]) })
+		hits = g.gather(x.chosen[from:from+n], out[from:from+n], hits)
 		for w := range report {
 			for _, t := range p.find(x.found[:0], report[w].Terms) {
 				g.marked[t+termCode] = 0
@@ -207,6 +195,7 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 		}
 		from += n
 	}
+	r.Memory.Keep(hits)
 	return out
 }
 
@@ -221,15 +210,11 @@ type gatherer struct {
 	reports bool      // there are any
 }
 
-// gather writes the candidates of passages in rising order.
-func (g *gatherer) gather(refs []uint32, out []rank.Candidate) {
-	if len(refs) == 0 {
-		return
-	}
+// gather writes the candidates of passages in rising order, and appends their
+// hits to a list.
+func (g *gatherer) gather(refs []uint32, out []rank.Candidate, hits []rank.Hit) []rank.Hit {
 	p := g.part
-	hits := make([]rank.Hit, 0, 4*len(refs))
-	at, _ := slices.BinarySearchFunc(g.near, refs[0], func(s scored, ref uint32) int { return cmp.Compare(s.ref, ref) })
-	near := g.near[at:]
+	near := g.near
 	for i, ref := range refs {
 		if ahead := i + 4; ahead < len(refs) && g.reports {
 			next := refs[ahead] - p.base
@@ -256,6 +241,7 @@ func (g *gatherer) gather(refs []uint32, out []rank.Candidate) {
 			}
 		}
 	}
+	return hits
 }
 
 // candidate tells of a passage what does not depend on a request.

@@ -85,8 +85,15 @@ func (s *segment) tokens(tokens []token, passage uint32) []token {
 	return tokens
 }
 
-// marks gives some terms of a segment a number above 0.
-type marks []uint16
+// marks gives some terms of a segment a number above 0. There are shortMarks of
+// them at least.
+type marks []uint8
+
+// shortMarks is how many marks the codes of one part can ask for.
+const (
+	shortMarks = 1 << 16
+	_          = uint(1<<8 - 1 - rank.MaxWords) // every word has a mark
+)
 
 // appendHits appends the occurrences of the marked terms in a passage, whose
 // words are one less than their marks. There must be termCode marks more at the
@@ -107,12 +114,13 @@ func (s *segment) appendHits(hits []rank.Hit, passage uint32, m marks) []rank.Hi
 
 // scan is tokens for marked terms alone.
 func scan(hits []rank.Hit, b []uint16, position uint16, m marks) ([]rank.Hit, uint16) {
+	short := (*[shortMarks]uint8)(m) // of every code: there is nothing to check
 	for i := 0; i < len(b); i++ {
-		c := int(b[i])
+		c := b[i]
 		if c >= termCode {
 			position++
-			if c < len(m) && m[c] != 0 {
-				hits = append(hits, rank.Hit{Word: m[c] - 1, Position: position})
+			if w := short[c]; w != 0 {
+				hits = append(hits, rank.Hit{Word: uint16(w) - 1, Position: position})
 			}
 			continue
 		}
@@ -125,7 +133,7 @@ func scan(hits []rank.Hit, b []uint16, position uint16, m marks) ([]rank.Hit, ui
 		case longCodes:
 			position++
 			if w := m[(int(b[i+1])|int(b[i+2])<<16)+termCode]; w != 0 {
-				hits = append(hits, rank.Hit{Word: w - 1, Position: position})
+				hits = append(hits, rank.Hit{Word: uint16(w) - 1, Position: position})
 			}
 			i += 2
 		}

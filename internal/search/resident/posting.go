@@ -2,7 +2,6 @@ package resident
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"magpie/internal/index"
 	"magpie/internal/search/rank"
@@ -161,8 +160,10 @@ func (t *dampedTable) of(o occurrences, words int32) float64 {
 	return *v
 }
 
-// score adds a term's share to the scores of the selected passages.
-func (s *segment) score(term uint32, weight float64, selected bitmap, t *dampedTable, scores []float64) {
+// score adds a term's share to the scores of the selected passages. What has
+// been gathered of further terms of the same word is added to its occurrences
+// and taken out; nil for a word of one term.
+func (s *segment) score(term uint32, weight float64, selected bitmap, t *dampedTable, scores []float64, gathered []occurrences) {
 	p := s.postings(term)
 	p.eachBlock(selected, func(passage uint32, at int, n uint32) {
 		b, words := p.stream, s.bodyWords
@@ -178,6 +179,12 @@ func (s *segment) score(term uint32, weight float64, selected bitmap, t *dampedT
 			if selected != nil && !selected.has(passage) {
 				continue
 			}
+			if gathered != nil {
+				if more := gathered[passage]; more != 0 {
+					o = o.merge(more)
+					gathered[passage] = 0
+				}
+			}
 			w := words[passage]
 			var v float64
 			if uint32(w) < dampedWords { //nolint:gosec // a negative length is a great one
@@ -191,25 +198,35 @@ func (s *segment) score(term uint32, weight float64, selected bitmap, t *dampedT
 	})
 }
 
-// scoreWord is score for a word of several terms, whose occurrences are added
-// up first. gathered has room for the segment's passages and is all zero before
-// and after.
-func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, t *dampedTable, scores []float64, gathered []occurrences, seen bitmap) {
-	for _, term := range terms {
-		p := s.postings(term)
-		p.each(selected, func(passage uint32, o occurrences) {
-			gathered[passage] = gathered[passage].merge(o)
-			seen.set(passage)
-		})
+// scoreWord is score for a word of several terms: the occurrences of all but the
+// most frequent one are gathered first. gathered has room for the segment's
+// passages and is all zero before and after.
+func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, x *scratch, scores []float64, gathered []occurrences) {
+	most := terms[0]
+	for _, term := range terms[1:] {
+		if s.terms.passages[term] > s.terms.passages[most] {
+			most = term
+		}
 	}
-	for w, word := range seen {
-		if word == 0 {
+	touched := x.touched[:0]
+	for _, term := range terms {
+		if term == most {
 			continue
 		}
-		seen[w] = 0
-		for ; word != 0; word &= word - 1 {
-			passage := number(w<<6 + bits.TrailingZeros64(word))
-			scores[passage] += weight * t.of(gathered[passage], s.bodyWords[passage])
+		p := s.postings(term)
+		p.each(selected, func(passage uint32, o occurrences) {
+			before := gathered[passage]
+			if before == 0 {
+				touched = append(touched, passage)
+			}
+			gathered[passage] = before.merge(o)
+		})
+	}
+	x.touched = touched
+	s.score(most, weight, selected, &x.damped, scores, gathered)
+	for _, passage := range touched {
+		if o := gathered[passage]; o != 0 {
+			scores[passage] += weight * x.damped.of(o, s.bodyWords[passage])
 			gathered[passage] = 0
 		}
 	}

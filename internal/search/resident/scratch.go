@@ -5,19 +5,19 @@ import "slices"
 // scratch is memory of one call that the next one uses again. What it says is
 // cleared is so between calls.
 type scratch struct {
-	damped dampedTable
-	scores []float64 // of passages
-	taken  bitmap    // cleared
-	seen   bitmap    // cleared
-	merged []occurrences
-	marks  marks // cleared
-	tokens []token
-	found  []uint32
-	chosen []uint32
-	list   []scored
-	sample []float64
-	q      question
-	near   nearScratch
+	damped  dampedTable
+	scores  []float64 // of passages
+	taken   bitmap    // cleared
+	merged  []occurrences
+	marks   marks // cleared
+	tokens  []token
+	found   []uint32
+	touched []uint32
+	chosen  []uint32
+	list    []scored
+	sample  []float64
+	q       question
+	near    nearScratch
 }
 
 // nearScratch is what the search for the nearest passages uses, beside all else.
@@ -37,7 +37,7 @@ func (x *Index) scratchFor(s *Snapshot) *scratch {
 	if len(m.scores) < n {
 		m.scores = make([]float64, n)
 		m.merged = make([]occurrences, n)
-		m.taken, m.seen = make(bitmap, n/64), make(bitmap, n/64)
+		m.taken = make(bitmap, n/64)
 	}
 	return m
 }
@@ -53,9 +53,9 @@ func (m *scratch) occurrences(n int) []occurrences {
 // marksFor returns cleared room for the marks of so many terms, to be left so.
 func (m *scratch) marksFor(n int) marks {
 	if len(m.marks) < n {
-		m.marks = make(marks, n)
+		m.marks = make(marks, max(n, shortMarks))
 	}
-	return m.marks[:n]
+	return m.marks
 }
 
 // scored is a passage with a score.

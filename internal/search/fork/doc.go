@@ -1,3 +1,0 @@
-// Package fork lets one search use more than one processor. It imports nothing
-// of Magpie.
-package fork
