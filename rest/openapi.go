@@ -38,13 +38,14 @@ type describer struct {
 	limits     Limits
 	doc        *openapi.Document
 	names      map[string]string // of the object schemas, by their signature
-	ids        map[string]bool   // of operations, that are taken
+	samples    openapi.Samples
+	ids        map[string]bool // of operations, that are taken
 }
 
 // describe makes the description of a table of routes.
 func (t *Transport) describe(table []*route, version string) (*openapi.Document, error) {
 	d := &describer{
-		schema: t.schema, operations: t.operations, limits: t.limits, ids: map[string]bool{},
+		schema: t.schema, operations: t.operations, limits: t.limits, ids: map[string]bool{}, samples: samples(),
 		doc: &openapi.Document{
 			OpenAPI: "3.1.0",
 			Info: openapi.Info{
@@ -83,16 +84,12 @@ func (d *describer) credentials() {
 	c.SecuritySchemes.Set(sessionScheme, &openapi.SecurityScheme{
 		Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The access_token that signing in answers.",
 	})
-	timestamp := openapi.Of(openapi.String)
-	timestamp.Pattern = "^[0-9]+$"
-	signature := openapi.Of(openapi.String)
-	signature.Pattern = "^[0-9a-fA-F]{64}$"
 	for _, p := range []*openapi.Parameter{
 		{Name: requestid.Header, In: "header", Schema: openapi.Of(openapi.String),
 			Description: "The caller's own id of the request, of at most 128 harmless characters; another one is replaced."},
-		{Name: timestampHeader, In: "header", Schema: timestamp,
+		{Name: timestampHeader, In: "header", Schema: openapi.Of(openapi.String),
 			Description: "With a secret key: when the request was signed, in Unix milliseconds, at most five minutes off."},
-		{Name: signatureHeader, In: "header", Schema: signature,
+		{Name: signatureHeader, In: "header", Schema: openapi.Of(openapi.String),
 			Description: "With a secret key: the hex HMAC-SHA256 of timestamp, dot and exact body under the key. One that is there is checked; a key may require one."},
 	} {
 		c.Parameters.Set(p.Name, p)
@@ -106,6 +103,9 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	made := &openapi.Operation{
 		OperationID: d.id(r), Summary: d.summary(r), Tags: []string{d.tag(r)}, Security: []map[string][]string{},
 		Description: sentence(root.field.Description),
+	}
+	if r.Status == http.StatusNoContent {
+		made.Description = withoutAnswer(made.Description)
 	}
 	if least := root.field.Directives.ForName("role"); least != nil {
 		made.Description = strings.TrimSpace(made.Description + " Needs the role " + strings.ToLower(least.Arguments.ForName("atLeast").Value.Raw) + ".")
@@ -234,6 +234,16 @@ func sentence(text string) string {
 	}
 	text = strings.ToUpper(text[:1]) + text[1:]
 	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
+
+// withoutAnswer leaves out what the operation answers in GraphQL.
+func withoutAnswer(text string) string {
+	text, _, _ = strings.Cut(text, " Answers")
+	text, _, cut := strings.Cut(text, "; answers")
+	if cut {
 		text += "."
 	}
 	return text

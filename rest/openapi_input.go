@@ -56,7 +56,10 @@ func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Par
 	schema := d.input(r, f)
 	p := &openapi.Parameter{
 		Name: name, In: "query", Required: f.required, Description: schema.Description, Deprecated: schema.Deprecated,
-		Schema: schema, Example: d.sample(f.name, schema),
+		Schema: schema,
+	}
+	if f.variable != "after" { // nobody can make up a cursor
+		p.Example = d.sample(f.name, schema)
 	}
 	schema.Description, schema.Deprecated = "", false
 	if f.kind == texts {

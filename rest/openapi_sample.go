@@ -9,7 +9,7 @@ func samples() openapi.Samples {
 		"query": "how do I restore a backup?", "message": "How do I restore a backup?",
 		"email": "ada@example.com", "password": "correct horse battery staple",
 		"access_token": "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl", "refresh_token": "rt_5b1f0c9d2e7a4836",
-		"name": "Handbook", "description": "How we work", "embeddingModel": "builtin", "nextEmbeddingModel": nil,
+		"name": "Handbook", "collection": "Handbook", "limit": 10, "offset": 0, "description": "How we work", "embeddingModel": "builtin", "nextEmbeddingModel": nil,
 		"title": "Restore a backup", "url": "https://docs.example.com/guides/restore", "path": "guides/restore.md",
 		"paths": []any{"guides/restore.md"}, "file_filter": []any{"guides/restore.md"},
 		"snippet": "To restore a <mark>backup</mark>, stop the server first.", "content": "# Restore a backup\n\nStop the server first.",
@@ -22,12 +22,12 @@ func samples() openapi.Samples {
 		"config": map[string]any{"bucket": "docs", "region": "eu-central-1"}, "metadata": map[string]any{"author": "Ada Lovelace"},
 		"credentials": map[string]any{"accessKeyId": "AKIAEXAMPLE", "secretAccessKey": "example"},
 		"details":     map[string]any{"bucket": "docs"}, "sync_mode": "auto", "schedule_interval": "6h",
-		"failure": nil, "error": nil, "lastError": nil, "warnings": []any{}, "next_cursor": nil, "cursor": nil,
+		"failure": nil, "error": nil, "lastError": nil, "warnings": []any{}, "next_cursor": nil,
 		"delta": "Stop the server first [1].", "questions": []any{"How often should I back up?"},
 		"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876, "promptTokens": 812, "completionTokens": 64,
 	}
 }
 
 func (d *describer) sample(name string, schema *openapi.Schema) any {
-	return samples().Of(name, schema, d.doc.Components.Schemas)
+	return d.samples.Of(name, schema, d.doc.Components.Schemas)
 }
