@@ -55,7 +55,8 @@ type route struct {
 const (
 	maxPage    = 200
 	maxResults = 100
-	maxMessage = 4000 // characters of a chat message
+	maxMessage = 4000 // characters of a chat message, or of a description
+	maxName    = 200  // characters of a name
 )
 
 func newTable() []*route {
@@ -90,7 +91,7 @@ func newTable() []*route {
 			from: query, pages: "data", fields: []field{{name: "collection", variable: "collection", kind: uid}}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors", "CreateConnector", dashboard, false, 201},
 			from: body, input: true, fields: append([]field{
-				{name: "name", variable: "input.name", required: true},
+				{name: "name", variable: "input.name", required: true, longest: maxName, filled: true},
 				{name: "type", variable: "input.type", required: true},
 				{name: "collection", variable: "input.collection", kind: uid, required: true},
 			}, connectorSettings()...)},
@@ -102,7 +103,7 @@ func newTable() []*route {
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}", "GetConnector", dashboard, false, 200}},
 		{Route: Route{http.MethodPut, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
-			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name"}}, connectorSettings()...)},
+			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name", longest: maxName, filled: true}}, connectorSettings()...)},
 		{Route: Route{http.MethodPatch, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
 			from: body, input: true, fields: []field{docSync(true)}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
@@ -181,8 +182,8 @@ func chatFields() []field {
 
 func collectionFields(create bool) []field {
 	return []field{
-		{name: "name", variable: "input.name", required: create},
-		{name: "description", variable: "input.description", nullable: true},
+		{name: "name", variable: "input.name", required: create, longest: maxName, filled: true},
+		{name: "description", variable: "input.description", nullable: true, longest: maxMessage},
 		{name: "embeddingModel", variable: "input.embeddingModel"},
 	}
 }
