@@ -218,7 +218,7 @@ func scalar(name string) *openapi.Schema {
 // so that each event's is beside it.
 func (d *describer) events(o *operation) *openapi.MediaType {
 	s := o.shape.at("event")
-	item := &openapi.Schema{Description: sentence(s.of.Description)}
+	item := &openapi.Schema{Description: "One event: its name, and its data read as JSON."}
 	var text strings.Builder
 	for _, kind := range d.schema.GetPossibleTypes(s.of) {
 		name, data := streamed{kind: kind.Name}.name(), kind.Name

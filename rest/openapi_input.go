@@ -146,7 +146,7 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 			s.Default, _ = known.DefaultValue.Value(nil) // a constant
 		}
 	}
-	if f.nullable {
+	if f.nullable && !strings.Contains(s.Description, "Null ") {
 		s.Description = strings.TrimSpace(s.Description + " Null clears it.")
 	}
 	if f.name == "limit" && r.pages != "" {

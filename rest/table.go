@@ -112,7 +112,7 @@ func newTable() []*route {
 			from: body, input: true, fields: []field{
 				{name: "sync_mode", variable: "input.syncMode", allowed: []string{"full", "incremental", "auto"}},
 				{name: "file_filter", variable: "input.fileFilter", kind: texts},
-				{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean},
+				{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean, about: "Deprecated: the same as sync_mode full."},
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents", "ListDocuments", dashboard, false, 200},
