@@ -2,9 +2,11 @@
 // session, as a transport of the GraphQL server: it matches a route, reads path,
 // query and body into variables, runs the stored operation of that route in
 // process, and reshapes what comes out. It decides nothing about who may do
-// what; resolvers and policies do, behind the same operations.
+// what; resolvers and policies do, behind the same operations. From the same
+// route table, operations and schema it describes the interface as an OpenAPI
+// document.
 //
 // It imports gqlgen's graphql packages, gqlparser, rs/cors and the leaves
-// internal/apierr, viewer, authn, ratelimit, requestid and storedop; not ent and
-// not graph.
+// rest/openapi, internal/apierr, viewer, authn, ratelimit, requestid and
+// storedop; not ent and not graph.
 package rest

@@ -1,5 +1,13 @@
 package rest
 
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
 // kind is what a value has to be on the wire.
 type kind uint8
 
@@ -24,26 +32,57 @@ type field struct {
 	// nullable hands an explicit null on: it clears the value. Otherwise null
 	// is the same as leaving the field out.
 	nullable bool
-	fields   []field          // of a group
-	allowed  []string         // the only values of a text
-	upper    bool             // the values of allowed are an enum's, upper case in GraphQL
-	list     bool             // the operation takes a list; the one value is put into it
-	check    func(any) string // what is wrong with a value of the right kind; empty when nothing is
+	fields   []field  // of a group
+	allowed  []string // the only values of a text
+	upper    bool     // the values of allowed are an enum's, upper case in GraphQL
+	list     bool     // the operation takes a list; the one value is put into it
+	bounds   *bounds  // of a number
+	longest  int      // the most characters of a text; 0 is no bound
+	filled   bool     // a text must not be blank, a list not be empty
+	about    string   // for the interface's description, where the schema says nothing
 }
 
-// between checks a number's range, both ends included.
-func between(low, high float64, message string) func(any) string {
-	return func(v any) string {
-		var n float64
-		switch v := v.(type) {
-		case int64:
-			n = float64(v)
-		case float64:
-			n = v
-		}
-		if n < low || n > high {
-			return message
-		}
+// bounds are a number's, both included.
+type bounds struct{ low, high float64 }
+
+func between(low, high float64) *bounds { return &bounds{low, high} }
+
+// wrong says what is wrong with a number; empty when nothing is.
+func (b *bounds) wrong(value any) string {
+	var n float64
+	switch value := value.(type) {
+	case int64:
+		n = float64(value)
+	case float64:
+		n = value
+	}
+	switch {
+	case n >= b.low && n <= b.high:
+		return ""
+	case b.high == math.MaxInt32:
+		return fmt.Sprintf("must be %v or more, and at most %d", b.low, math.MaxInt32)
+	default:
+		return fmt.Sprintf("must be between %v and %v", b.low, b.high)
+	}
+}
+
+// examine checks a value of the right kind against the field's own rules.
+// What it refuses, the interface's description has to refuse, too.
+func (f *field) examine(value any) (wrong string) {
+	s, isText := value.(string)
+	list, isList := value.([]any)
+	switch {
+	case isText && f.allowed != nil && !slices.Contains(f.allowed, s):
+		return "must be one of " + strings.Join(f.allowed, ", ")
+	case f.bounds != nil:
+		return f.bounds.wrong(value)
+	case isText && f.longest > 0 && utf8.RuneCountInString(s) > f.longest:
+		return fmt.Sprintf("must have at most %d characters", f.longest)
+	case isText && f.filled && strings.TrimSpace(s) == "":
+		return "must not be blank"
+	case isList && f.filled && len(list) == 0:
+		return "must name at least one"
+	default:
 		return ""
 	}
 }

@@ -99,6 +99,7 @@ func (sessions) Authenticate(_ context.Context, bearer string) (viewer.Viewer, e
 
 // house is the transport over a fake schema with rows for every root field.
 type house struct {
+	t      testing.TB
 	schema *ast.Schema
 	fake   *fake
 	rest   *rest.Transport
@@ -113,7 +114,7 @@ type house struct {
 // newHouse builds it; change may alter the options.
 func newHouse(t testing.TB, change ...func(*rest.Options)) *house {
 	t.Helper()
-	h := &house{schema: realSchema(t)}
+	h := &house{t: t, schema: realSchema(t)}
 	h.chat = func(ctx context.Context, c call) (any, error) { return stream(ctx, answerEvents()...), nil }
 	h.fake = &fake{schema: h.schema, resolve: h.resolve}
 	serial := 0
@@ -202,10 +203,15 @@ func plain(value any) any {
 	}
 }
 
-// ask sends one request and gives the whole answer.
+// ask sends one request and gives the whole answer. Both have to be what the
+// interface's description says.
 func (h *house) ask(r *http.Request) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
+	sent := tap(r)
 	h.http.ServeHTTP(recorder, r)
+	if _, fuzzing := h.t.(*testing.F); !fuzzing { // where it may not be used, and would be too slow
+		described(h.t).check(h.t, sent, recorder)
+	}
 	return recorder
 }
 

@@ -9,7 +9,6 @@ import (
 	"math"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -233,17 +232,6 @@ func (f *field) accept(name string, read any, wrong string, into variables) erro
 	}
 	into.set(f.variable, f.finish(read))
 	return nil
-}
-
-// examine checks a value of the right kind against the field's own rules.
-func (f *field) examine(value any) (wrong string) {
-	if s, ok := value.(string); ok && f.allowed != nil && !slices.Contains(f.allowed, s) {
-		return "must be one of " + strings.Join(f.allowed, ", ")
-	}
-	if f.check != nil {
-		return f.check(value)
-	}
-	return ""
 }
 
 // finish gives a checked value the form that the operation takes.

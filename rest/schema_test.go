@@ -23,24 +23,32 @@ import (
 // realSchema is the project's own schema, read from its sources.
 func realSchema(t testing.TB) *ast.Schema {
 	t.Helper()
+	schema, err := readSchema()
+	if err != nil {
+		t.Fatalf("load the schema: %v", err)
+	}
+	return schema
+}
+
+func readSchema() (*ast.Schema, error) {
 	names := []string{"../schema.graphql", "../ent/ent.graphql"}
 	domains, err := filepath.Glob("../graph/schema/*.graphql")
 	if err != nil || len(domains) == 0 {
-		t.Fatalf("the schema's domains: %v %v", domains, err)
+		return nil, fmt.Errorf("the schema's domains: %v %w", domains, err)
 	}
 	var sources []*ast.Source
 	for _, name := range append(names, domains...) {
 		raw, err := os.ReadFile(name)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		sources = append(sources, &ast.Source{Name: name, Input: string(raw)})
 	}
 	schema, err := gqlparser.LoadSchema(sources...)
 	if err != nil {
-		t.Fatalf("load the schema: %v", err)
+		return nil, err
 	}
-	return schema
+	return schema, nil
 }
 
 // object is a row as a fixture gives it: fields by their GraphQL names.

@@ -27,22 +27,24 @@ const lift = "_"
 // operation and the schema.
 type shape struct {
 	kind    shapeKind
-	plain   bool // nothing below has to change: the bytes are copied
-	list    bool // of what the rest describes
-	typed   bool // a union or interface: which fields there are depends on __typename
+	of      *ast.Definition // the type of what it describes
+	plain   bool            // nothing below has to change: the bytes are copied
+	list    bool            // of what the rest describes
+	typed   bool            // a union or interface: which fields there are depends on __typename
 	members []member
 }
 
 // member is one field of an object.
 type member struct {
 	key   string
+	field *ast.FieldDefinition // in the schema
 	shape *shape
 	on    []string // the type names it belongs to; nil for every one
 }
 
 // shapeOf works out the shape of a selection on a type.
 func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet) (*shape, error) {
-	s := &shape{kind: object, typed: on.IsAbstractType()}
+	s := &shape{kind: object, of: on, typed: on.IsAbstractType()}
 	if err := s.collect(schema, selection, nil); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []str
 			if err != nil {
 				return err
 			}
-			s.members = append(s.members, member{key: part.Alias, shape: child, on: on})
+			s.members = append(s.members, member{key: part.Alias, field: part.Definition, shape: child, on: on})
 		case *ast.InlineFragment:
 			if err := s.collect(schema, part.SelectionSet, narrowed(schema, on, part.TypeCondition, s.typed)); err != nil {
 				return err
@@ -106,7 +108,7 @@ func shapeOfField(schema *ast.Schema, f *ast.Field) (*shape, error) {
 	definition := schema.Types[t.NamedType]
 	switch definition.Kind {
 	case ast.Enum:
-		return &shape{kind: lowered, list: list}, nil
+		return &shape{kind: lowered, of: definition, list: list}, nil
 	case ast.Object, ast.Interface, ast.Union:
 		s, err := shapeOf(schema, definition, f.SelectionSet)
 		if err != nil {
@@ -121,7 +123,7 @@ func shapeOfField(schema *ast.Schema, f *ast.Field) (*shape, error) {
 		s.list = list
 		return s, nil
 	default:
-		return &shape{kind: asIs, plain: true, list: list}, nil
+		return &shape{kind: asIs, of: definition, plain: true, list: list}, nil
 	}
 }
 

@@ -1,11 +1,8 @@
 package rest
 
 import (
-	"fmt"
 	"math"
 	"net/http"
-	"strings"
-	"unicode/utf8"
 
 	"magpie/internal/viewer"
 )
@@ -58,7 +55,8 @@ type route struct {
 const (
 	maxPage    = 200
 	maxResults = 100
-	maxMessage = 4000 // characters of a chat message
+	maxMessage = 4000 // characters of a chat message, or of a description
+	maxName    = 200  // characters of a name
 )
 
 func newTable() []*route {
@@ -93,7 +91,7 @@ func newTable() []*route {
 			from: query, pages: "data", fields: []field{{name: "collection", variable: "collection", kind: uid}}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors", "CreateConnector", dashboard, false, 201},
 			from: body, input: true, fields: append([]field{
-				{name: "name", variable: "input.name", required: true},
+				{name: "name", variable: "input.name", required: true, longest: maxName, filled: true},
 				{name: "type", variable: "input.type", required: true},
 				{name: "collection", variable: "input.collection", kind: uid, required: true},
 			}, connectorSettings()...)},
@@ -105,7 +103,7 @@ func newTable() []*route {
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}", "GetConnector", dashboard, false, 200}},
 		{Route: Route{http.MethodPut, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
-			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name"}}, connectorSettings()...)},
+			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name", longest: maxName, filled: true}}, connectorSettings()...)},
 		{Route: Route{http.MethodPatch, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
 			from: body, input: true, fields: []field{docSync(true)}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
@@ -114,7 +112,7 @@ func newTable() []*route {
 			from: body, input: true, fields: []field{
 				{name: "sync_mode", variable: "input.syncMode", allowed: []string{"full", "incremental", "auto"}},
 				{name: "file_filter", variable: "input.fileFilter", kind: texts},
-				{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean},
+				{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean, about: "Deprecated: the same as sync_mode full."},
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents", "ListDocuments", dashboard, false, 200},
@@ -127,7 +125,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/files/upload", "UploadFiles", dashboard, false, 201},
 			from: multipartForm},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
-			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, check: notEmpty}}},
+			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, filled: true}}},
 
 		{Route: Route{http.MethodGet, "/api/v1/search", "Search", dashboard, false, 200},
 			from: query, fields: searchFields(), input: true, reach: "input.collection", metered: true},
@@ -148,19 +146,19 @@ func newTable() []*route {
 		}
 		r.from = query
 		r.fields = append(r.fields,
-			field{name: "limit", variable: "limit", kind: integer, check: between(1, maxPage, fmt.Sprintf("must be between 1 and %d", maxPage))},
-			field{name: "cursor", variable: "after"})
+			field{name: "limit", variable: "limit", kind: integer, bounds: between(1, maxPage), about: "The most items of a page."},
+			field{name: "cursor", variable: "after", about: "The next_cursor of the page before; the first page without."})
 	}
 	return table
 }
 
 func searchFields() []field {
 	return []field{
-		{name: "query", variable: "input.query", required: true, check: notBlank},
+		{name: "query", variable: "input.query", required: true, filled: true},
 		{name: "collection", variable: "input.collection", kind: uid},
-		{name: "limit", variable: "input.limit", kind: integer, check: between(1, maxResults, fmt.Sprintf("must be between 1 and %d", maxResults))},
-		{name: "offset", variable: "input.offset", kind: integer, check: between(0, math.MaxInt32, "must be 0 or more, and at most 2147483647")},
-		{name: "min_score", variable: "input.minScore", kind: number, check: between(0, 1, "must be between 0 and 1")},
+		{name: "limit", variable: "input.limit", kind: integer, bounds: between(1, maxResults)},
+		{name: "offset", variable: "input.offset", kind: integer, bounds: between(0, math.MaxInt32)},
+		{name: "min_score", variable: "input.minScore", kind: number, bounds: between(0, 1)},
 		{name: "highlight", variable: "input.highlight", kind: boolean},
 		{name: "filters", kind: group, fields: []field{
 			{name: "section", variable: "input.filters.section"},
@@ -176,12 +174,7 @@ func searchFields() []field {
 
 func chatFields() []field {
 	return []field{
-		{name: "message", variable: "input.message", required: true, check: func(v any) string {
-			if message, _ := v.(string); utf8.RuneCountInString(message) > maxMessage {
-				return fmt.Sprintf("must have at most %d characters", maxMessage)
-			}
-			return notBlank(v)
-		}},
+		{name: "message", variable: "input.message", required: true, longest: maxMessage, filled: true},
 		{name: "conversation_id", variable: "input.conversationId", kind: uid},
 		{name: "collection", variable: "input.collection", kind: uid},
 	}
@@ -189,8 +182,8 @@ func chatFields() []field {
 
 func collectionFields(create bool) []field {
 	return []field{
-		{name: "name", variable: "input.name", required: create},
-		{name: "description", variable: "input.description", nullable: true},
+		{name: "name", variable: "input.name", required: create, longest: maxName, filled: true},
+		{name: "description", variable: "input.description", nullable: true, longest: maxMessage},
 		{name: "embeddingModel", variable: "input.embeddingModel"},
 	}
 }
@@ -210,20 +203,6 @@ func docSync(required bool) field {
 		{name: "schedule_interval", variable: "input.docSync.scheduleInterval",
 			allowed: []string{"15m", "30m", "1h", "2h", "4h", "6h", "12h", "24h"}},
 	}}
-}
-
-func notBlank(v any) string {
-	if s, _ := v.(string); strings.TrimSpace(s) == "" {
-		return "must not be blank"
-	}
-	return ""
-}
-
-func notEmpty(v any) string {
-	if list, _ := v.([]any); len(list) == 0 {
-		return "must name at least one"
-	}
-	return ""
 }
 
 // nouns are what a path's parameters stand for, by the segment before them.

@@ -97,6 +97,8 @@ func examples() map[string][]example {
 		"POST /api/v1/collections": {
 			{target: "/api/v1/collections", body: `{"name":"Handbook","description":null,"embeddingModel":"builtin"}`},
 			{target: "/api/v1/collections", body: `{"name":["Handbook"]}`},
+			{target: "/api/v1/collections", body: `{"name":" "}`},
+			{target: "/api/v1/collections", body: `{"name":"` + strings.Repeat("ä", 201) + `"}`},
 			{target: "/api/v1/collections", body: `{"description":"x"}`},
 			{target: "/api/v1/collections", body: `{"name":"Handbook"}`, headers: []string{"Content-Type", "text/plain"}},
 			{target: "/api/v1/collections", body: `{"name":"Handbook"}`, headers: []string{"Content-Type", "application/json; charset=utf-8"}},

@@ -82,6 +82,7 @@ type Options struct {
 // Transport answers REST requests on a GraphQL server. It has to be added before
 // gqlgen's own transports, which judge by content type and would take its requests.
 type Transport struct {
+	schema     *ast.Schema
 	matcher    *matcher
 	operations map[string]*operation
 	keys       KeyAuthenticator
@@ -122,7 +123,7 @@ func New(o Options) (*Transport, error) {
 		}
 	}
 	t := &Transport{
-		matcher: newMatcher(table), operations: operations,
+		schema: o.Schema, matcher: newMatcher(table), operations: operations,
 		keys: o.Keys, sessions: o.Sessions, limiter: o.Limiter, limits: o.Limits.withDefaults(),
 		reach: o.Reach, quota: o.Quota, proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,

@@ -3001,8 +3001,10 @@ type CreatedAPIKey {
 }
 `, BuiltIn: false},
 	{Name: "../schema/chat.graphql", Input: `extend type Query {
+  "One's own conversations."
   conversations(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConversationOrder!]): ConversationConnection!
     @surface(on: [DASHBOARD, INTERNAL])
+  "One of one's own conversations."
   conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL])
 }
 
@@ -3028,6 +3030,7 @@ type ChatStart {
 }
 
 type ChatContent {
+  "More of the answer's text."
   delta: String!
 }
 
@@ -3058,13 +3061,17 @@ type ChatUsage {
 }
 `, BuiltIn: false},
 	{Name: "../schema/collection.graphql", Input: `extend type Query {
+  "The collections that the caller may reach."
   collections(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]): CollectionConnection!
     @surface(on: [DASHBOARD, INTERNAL])
+  "One collection."
   collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
+  "Makes an empty collection."
   createCollection(input: CreateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Changes what is given and keeps the rest."
   updateCollection(id: ID!, input: UpdateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Deletes the collection with its connectors, documents and embeddings. Answers the id."
   deleteCollection(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
@@ -3105,14 +3112,17 @@ type CollectionStats {
 }
 `, BuiltIn: false},
 	{Name: "../schema/connector.graphql", Input: `extend type Query {
+  "The connectors, of one collection or of all."
   connectors(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConnectorOrder!], collectionId: ID): ConnectorConnection!
     @surface(on: [DASHBOARD, INTERNAL])
+  "One connector."
   connector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL])
   "The kinds of connectors with their options, as forms need them."
   connectorKinds: [ConnectorKind!]! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
+  "Makes a connector that fills a collection."
   createConnector(input: CreateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Changes what is given and keeps the rest; config and credentials are merged key by key, null removing a key."
   updateConnector(id: ID!, input: UpdateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
@@ -3130,6 +3140,7 @@ extend type Mutation {
 
 input CreateConnectorInput {
   name: String!
+  "Name of a connector kind."
   type: String!
   "Id of the target collection."
   collection: ID!
@@ -3148,11 +3159,14 @@ input UpdateConnectorInput {
 }
 
 input DocSyncInput {
+  "manual (default) or scheduled"
   syncStrategy: String
+  "How often, when scheduled; 6h by default."
   scheduleInterval: String
 }
 
 input TestConnectionInput {
+  "Name of a connector kind."
   type: String!
   config: Map
   credentials: Map
@@ -3197,12 +3211,14 @@ type ConnectorOption {
 }
 `, BuiltIn: false},
 	{Name: "../schema/document.graphql", Input: `extend type Query {
+  "The documents, of one collection or connector or of all."
   documents(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [DocumentOrder!]
     collectionId: ID, connectorId: ID, status: [DocumentStatus!]
     "Only documents whose path or title contains this."
     matching: String
   ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One document."
   document(id: ID!, connectorId: ID): Document! @surface(on: [DASHBOARD, INTERNAL])
 }
 
@@ -3229,11 +3245,13 @@ extend type Document {
 }
 
 input SearchInput {
+  "What is looked for, in words or as a question."
   query: String!
   "One collection; a key's default one, or all that a session reaches, when omitted."
   collection: ID
   "1 to 100."
   limit: Int = 10
+  "How many results are skipped."
   offset: Int = 0
   "0 to 1; results below it are left out."
   minScore: Float
@@ -3243,14 +3261,19 @@ input SearchInput {
 }
 
 input SearchFilters {
+  "One section of the documentation."
   section: String
+  "One version of the documentation."
   version: String
+  "Any of these tags."
   tags: [String!]
+  "Any of these types of document."
   docTypes: [String!]
+  "One language code."
   language: String
-  "YYYY-MM-DD, inclusive."
+  "Written or changed on this day or later, YYYY-MM-DD."
   dateAfter: String
-  "YYYY-MM-DD, inclusive."
+  "Written or changed on this day or earlier, YYYY-MM-DD."
   dateBefore: String
 }
 
@@ -3288,6 +3311,7 @@ type SearchResult {
 }
 `, BuiltIn: false},
 	{Name: "../schema/sync.graphql", Input: `extend type Query {
+  "One sync, with its state, progress and statistics."
   syncJob(id: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL])
   syncJobs(connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]): SyncJobConnection!
     @surface(on: [DASHBOARD, INTERNAL])

@@ -21,6 +21,7 @@ type ChatEvent interface {
 }
 
 type ChatContent struct {
+	// More of the answer's text.
 	Delta string `json:"delta"`
 }
 
@@ -133,6 +134,7 @@ type CreateCollectionInput struct {
 
 type CreateConnectorInput struct {
 	Name string `json:"name"`
+	// Name of a connector kind.
 	Type string `json:"type"`
 	// Id of the target collection.
 	Collection  uuid.UUID      `json:"collection"`
@@ -156,7 +158,9 @@ type DocSync struct {
 }
 
 type DocSyncInput struct {
-	SyncStrategy     *string `json:"syncStrategy,omitempty"`
+	// manual (default) or scheduled
+	SyncStrategy *string `json:"syncStrategy,omitempty"`
+	// How often, when scheduled; 6h by default.
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
 }
 
@@ -167,23 +171,30 @@ type Me struct {
 }
 
 type SearchFilters struct {
-	Section  *string  `json:"section,omitempty"`
-	Version  *string  `json:"version,omitempty"`
-	Tags     []string `json:"tags,omitempty"`
+	// One section of the documentation.
+	Section *string `json:"section,omitempty"`
+	// One version of the documentation.
+	Version *string `json:"version,omitempty"`
+	// Any of these tags.
+	Tags []string `json:"tags,omitempty"`
+	// Any of these types of document.
 	DocTypes []string `json:"docTypes,omitempty"`
-	Language *string  `json:"language,omitempty"`
-	// YYYY-MM-DD, inclusive.
+	// One language code.
+	Language *string `json:"language,omitempty"`
+	// Written or changed on this day or later, YYYY-MM-DD.
 	DateAfter *string `json:"dateAfter,omitempty"`
-	// YYYY-MM-DD, inclusive.
+	// Written or changed on this day or earlier, YYYY-MM-DD.
 	DateBefore *string `json:"dateBefore,omitempty"`
 }
 
 type SearchInput struct {
+	// What is looked for, in words or as a question.
 	Query string `json:"query"`
 	// One collection; a key's default one, or all that a session reaches, when omitted.
 	Collection *uuid.UUID `json:"collection,omitempty"`
 	// 1 to 100.
-	Limit  *int `json:"limit,omitempty"`
+	Limit *int `json:"limit,omitempty"`
+	// How many results are skipped.
 	Offset *int `json:"offset,omitempty"`
 	// 0 to 1; results below it are left out.
 	MinScore *float64 `json:"minScore,omitempty"`
@@ -285,6 +296,7 @@ type SyncStats struct {
 }
 
 type TestConnectionInput struct {
+	// Name of a connector kind.
 	Type        string         `json:"type"`
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`

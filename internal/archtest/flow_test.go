@@ -57,7 +57,8 @@ func flow() map[string][]string {
 		"internal/tools/trainembed": {"internal/embed", "internal/search/analysis"},
 		"internal/transaction":      {"ent"},
 		"internal/viewer":           {},
-		"rest":                      with("internal/authn", "internal/ratelimit"),
+		"rest":                      with("rest/openapi", "internal/authn", "internal/ratelimit"),
+		"rest/openapi":              {},
 		"worker":                    with("worker", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":              {},
 	}

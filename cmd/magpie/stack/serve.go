@@ -37,6 +37,10 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("REST: %w", err)
 	}
+	description, err := transport.OpenAPI(version)
+	if err != nil {
+		return nil, fmt.Errorf("REST: %w", err)
+	}
 	server.AddTransport(transport) // before those that go by content type
 	web.AddTransports(server, app.Accounts, c.DashboardOrigins, int64(c.UploadLimit))
 	metrics := web.NewMetrics()
@@ -65,6 +69,7 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	return web.New(web.Options{
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
+		OpenAPI:     description,
 		Accounts:    app.Accounts,
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
 		Ready: map[string]func(context.Context) error{

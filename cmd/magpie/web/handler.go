@@ -25,6 +25,9 @@ type Options struct {
 	GraphQL http.Handler
 	// REST answers /v1 and /api/v1.
 	REST http.Handler
+	// OpenAPI answers /openapi.json, the description of both, with a policy for
+	// pages of other origins of its own.
+	OpenAPI http.Handler
 	// Accounts recognise who calls /graphql.
 	Accounts Accounts
 	// CrossOrigin is the policy for pages of other origins that call /graphql.
@@ -55,6 +58,8 @@ func New(o Options) http.Handler {
 			graphql.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
+		case path == "/openapi.json":
+			describe(w, r, o.OpenAPI)
 		case path == "/healthz":
 			read(w, r, http.HandlerFunc(alive))
 		case path == "/readyz":
@@ -88,9 +93,18 @@ func read(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
+// describe lets a page's question whether it may read through, too.
+func describe(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	read(w, r, next)
+}
+
 func entrance(o Options) http.Handler {
 	places := map[string]string{
-		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1",
+		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1", "openapi": "/openapi.json",
 		"health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
 	}
 	if o.Page {

@@ -48,7 +48,7 @@ func whoami(w http.ResponseWriter, r *http.Request) {
 
 func options() web.Options {
 	return web.Options{
-		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), Accounts: accounts{},
+		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami),
 		CrossOrigin: func(h http.Handler) http.Handler { return h },
 		Ready:       map[string]func(context.Context) error{"database": func(context.Context) error { return nil }},
 		Metrics:     web.NewMetrics(), MetricsNetworks: config.Networks{netip.MustParsePrefix("127.0.0.0/8")},
@@ -149,6 +149,7 @@ func TestPlaces(t *testing.T) {
 		"/playground/app.js": 200, "/playground/style.css": 200, "/playground/../server.go": 404, "/playground/x": 404,
 		"/playgrounds": 404, "/v1": 200, "/v1/docs/search": 200, "/api/v1/collections": 200, "/v10": 404, "/api": 404,
 		"/favicon.ico": 404, "//": 404, "/graphql/": 404,
+		"/openapi.json": 200, "/openapi.json/": 404, "/openapi.yaml": 404,
 	} {
 		got := ask(t, h, http.MethodGet, path, "")
 		if got.status != want {
@@ -160,6 +161,12 @@ func TestPlaces(t *testing.T) {
 	}
 	if got := ask(t, h, http.MethodPost, "/healthz", ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
 		t.Errorf("POST /healthz: %d", got.status)
+	}
+	if got := ask(t, h, http.MethodPost, "/openapi.json", ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
+		t.Errorf("POST /openapi.json: %d", got.status)
+	}
+	if got := ask(t, h, http.MethodOptions, "/openapi.json", "", "Access-Control-Request-Method", "GET"); got.status != http.StatusOK {
+		t.Errorf("a page that asks whether it may read the description is answered %d", got.status)
 	}
 	without := options()
 	without.Page = false
