@@ -6,10 +6,20 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/graph/model"
+	"magpie/internal/apierr"
 	"magpie/internal/chat"
 )
 
 func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.ChatEvent, error) {
+	// Further down the zero id stands for none; here it names what nobody has.
+	if in.ConversationID != nil && *in.ConversationID == uuid.Nil {
+		return nil, apierr.NotFound("Conversation")
+	}
+	if in.Collection != nil && *in.Collection == uuid.Nil {
+		if _, err := r.searchScope(ctx, in.Collection); err != nil {
+			return nil, err
+		}
+	}
 	request := chat.Request{Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection)}
 	events, err := r.Chat.Stream(ctx, request)
 	if err != nil {

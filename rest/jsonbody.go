@@ -23,7 +23,7 @@ import (
 func checkContentType(h http.Header) error {
 	const wanted = "send the body as Content-Type: application/json"
 	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
+	if err != nil || kind != "application/json" || len(h.Values("Content-Type")) > 1 {
 		return apierr.New(apierr.UnsupportedMediaType, wanted)
 	}
 	if set := parameters["charset"]; set != "" && !strings.EqualFold(set, "utf-8") && !strings.EqualFold(set, "utf8") {
@@ -104,61 +104,64 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			}
 			continue
 		}
-		read, wrong := f.fromJSON(value)
-		if err := f.accept(name, read, wrong, into); err != nil {
+		read, at, wrong := f.fromJSON(value)
+		if err := f.accept(name+at, read, wrong, into); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fromJSON turns a JSON value into what the operation takes, or says what is wrong.
-func (f *field) fromJSON(value any) (read any, wrong string) {
+// fromJSON turns a JSON value into what the operation takes, or says what is
+// wrong, and at which place inside a list.
+func (f *field) fromJSON(value any) (read any, at, wrong string) {
 	switch f.kind {
 	case text, uid, date:
 		s, ok := value.(string)
 		if !ok {
 			if f.kind == uid {
-				return nil, "must be a UUID"
+				return nil, "", "must be a UUID"
 			}
-			return nil, "must be a string"
+			return nil, "", "must be a string"
 		}
-		return f.fromText(s)
+		read, wrong = f.fromText(s)
+		return read, "", wrong
 	case integer, number:
 		n, ok := value.(json.Number)
 		if !ok {
-			return nil, f.numberWanted()
+			return nil, "", f.numberWanted()
 		}
-		return f.fromNumber(n)
+		read, wrong = f.fromNumber(n)
+		return read, "", wrong
 	case boolean:
 		b, ok := value.(bool)
 		if !ok {
-			return nil, "must be true or false"
+			return nil, "", "must be true or false"
 		}
-		return b, ""
+		return b, "", ""
 	case texts:
 		list, ok := value.([]any)
 		if !ok {
-			return nil, "must be an array of strings"
+			return nil, "", "must be an array of strings"
 		}
-		for _, item := range list {
+		for i, item := range list {
 			s, ok := item.(string)
-			if !ok {
-				return nil, "must be an array of strings"
+			if wrong = badText(s); !ok {
+				wrong = "must be a string"
 			}
-			if wrong := badText(s); wrong != "" {
-				return nil, wrong
+			if wrong != "" {
+				return nil, fmt.Sprintf("[%d]", i), wrong
 			}
 		}
-		return list, ""
+		return list, "", ""
 	case anything:
 		inner, ok := value.(map[string]any)
 		if !ok {
-			return nil, "must be an object"
+			return nil, "", "must be an object"
 		}
-		return inner, badContent(inner)
+		return inner, "", badContent(inner)
 	default:
-		return nil, "cannot be read"
+		return nil, "", "cannot be read"
 	}
 }
 
