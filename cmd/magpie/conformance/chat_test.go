@@ -256,8 +256,9 @@ func chatCases() map[string]check {
 			response, err := quick.client.Do(r)
 			must(t, err)
 			defer response.Body.Close()
-			lines, comments := bufio.NewScanner(response.Body), 0
-			for comments < 3 && lines.Scan() {
+			lines, comments, text := bufio.NewScanner(response.Body), 0, false
+			for (comments < 3 || !text) && lines.Scan() { // the text says that the model is at work
+				text = text || strings.HasPrefix(lines.Text(), "data: ")
 				if strings.HasPrefix(lines.Text(), ":") {
 					comments++
 				}

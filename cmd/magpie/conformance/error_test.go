@@ -1,14 +1,10 @@
 package conformance_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"magpie/internal/apierr"
-	"magpie/rest"
 )
 
 func errorCases() map[string]check {
@@ -109,23 +105,6 @@ func errorCases() map[string]check {
 		"7 402 billing query limit exceeded": func(t *testing.T, s *site) { overQuota(t, s) },
 		"8 402 on search and chat":           func(t *testing.T, s *site) { overQuota(t, s) },
 		"design quota":                       func(t *testing.T, s *site) { overQuota(t, s) },
-	}
-}
-
-// overQuota uses a workspace's queries up.
-func overQuota(t *testing.T, s *site) {
-	t.Helper()
-	left := 0
-	full := s.with(t, func(o *rest.Options) {
-		o.Quota = func(_ context.Context) error {
-			if left--; left < 0 {
-				return apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
-			}
-			return nil
-		}
-	})
-	for _, c := range []call{{"POST", searchPath, query, s.keyed(nil)}, {"GET", searchPath + "?query=q", "", s.keyed(nil)}, {"POST", chatPath, ask, s.keyed(nil)}} {
-		refused(t, c.method+" "+c.path, full.do(t, c), 402, "quota_exceeded", "")
 	}
 }
 

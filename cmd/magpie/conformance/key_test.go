@@ -71,6 +71,9 @@ func keyCases() map[string]check {
 				refused(t, what+", GET", s.get(t, "query=key", headers...), 401, "invalid_signature", "Invalid request signature")
 				refused(t, what+", chat", s.post(t, chatPath, `{"message":"key"}`, headers...), 401, "invalid_signature", "Invalid request signature")
 			}
+			packed := "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
+			a := s.search(t, packed, append(signed(must.Secret, packed, time.Now()), "Content-Encoding", "gzip")...)
+			refused(t, "the bytes as they came are signed, then looked at", a, 415, "unsupported_media_type", "")
 			found(t, "the publishable key of the pair needs none", s.search(t, query, "X-Service-Key", must.Publishable, "Origin", origin))
 		},
 		"5 key expiry": func(t *testing.T, s *site) {

@@ -1,22 +1,18 @@
 package conformance_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
-	"magpie/internal/apierr"
 	"magpie/rest"
 )
 
 // order sends requests that break every rule from one check on; the first of
 // them answers. Each line breaks one rule less.
 func order(t *testing.T, s *site) {
-	small := s.with(t, func(o *rest.Options) {
-		o.Limits.Body = 300
-		o.Quota = func(context.Context) error { return apierr.New(apierr.QuotaExceeded, "Query limit exceeded") }
-	})
+	small := spent(t, s, func(o *rest.Options) { o.Limits.Body = 300 })
+	s = small
 	soon := time.Now().Add(time.Second)
 	expired := s.key(t, map[string]any{"expiresAt": soon.Format(time.RFC3339Nano), "requireSignature": true, "rateLimitPerMinute": 1})
 	eventually(t, func() (answer, bool) { return answer{}, time.Now().After(soon.Add(time.Millisecond)) })

@@ -40,6 +40,7 @@ const (
 type site struct {
 	app       *wire.App
 	url       string
+	home      string // where the dashboard is
 	token     string
 	workspace uuid.UUID
 	client    *http.Client
@@ -75,7 +76,8 @@ func start(t testing.TB, settings map[string]string) *site {
 			t.Error(err)
 		}
 	})
-	s := &site{app: app, url: "http://" + listener.Addr().String(), client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	at := "http://" + listener.Addr().String()
+	s := &site{app: app, url: at, home: at, client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	s.furnish(t)
 	return s
 }
@@ -127,7 +129,9 @@ func (s *site) graphql(t testing.TB, into any, query string, variables map[strin
 	}
 	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 	must(t, err)
-	got := s.do(t, call{method: http.MethodPost, path: "/graphql", body: string(body), headers: []string{"Authorization", "Bearer " + s.token}})
+	home := *s
+	home.url = s.home
+	got := home.do(t, call{method: http.MethodPost, path: "/graphql", body: string(body), headers: []string{"Authorization", "Bearer " + s.token}})
 	must(t, json.Unmarshal([]byte(got.body), &answer))
 	if len(answer.Errors) > 0 || got.status != http.StatusOK {
 		t.Fatalf("%s: %d %s", query, got.status, got.body)
