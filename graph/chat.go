@@ -11,15 +11,6 @@ import (
 )
 
 func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.ChatEvent, error) {
-	// Further down the zero id stands for none; here it names what nobody has.
-	if in.ConversationID != nil && *in.ConversationID == uuid.Nil {
-		return nil, apierr.NotFound("Conversation")
-	}
-	if in.Collection != nil && *in.Collection == uuid.Nil {
-		if _, err := r.searchScope(ctx, in.Collection); err != nil {
-			return nil, err
-		}
-	}
 	request := chat.Request{Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection)}
 	events, err := r.Chat.Stream(ctx, request)
 	if err != nil {
@@ -61,4 +52,17 @@ func chatEvent(e chat.Event) model.ChatEvent {
 	default:
 		return model.StreamError{Code: "internal", Message: "Something went wrong on our side"}
 	}
+}
+
+// nobodys refuses the zero id, which names nothing here and stands for none
+// further down.
+func (r *Resolver) nobodys(ctx context.Context, in model.ChatInput) error {
+	if in.ConversationID != nil && *in.ConversationID == uuid.Nil {
+		return apierr.NotFound("Conversation")
+	}
+	if in.Collection == nil || *in.Collection != uuid.Nil {
+		return nil
+	}
+	_, err := r.searchScope(ctx, in.Collection)
+	return err
 }

@@ -104,64 +104,55 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			}
 			continue
 		}
-		read, at, wrong := f.fromJSON(value)
-		if err := f.accept(name+at, read, wrong, into); err != nil {
+		if at, wrong := f.badItem(value); wrong != "" {
+			return apierr.Invalid(name+at, wrong)
+		}
+		read, wrong := f.fromJSON(value)
+		if err := f.accept(name, read, wrong, into); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fromJSON turns a JSON value into what the operation takes, or says what is
-// wrong, and at which place inside a list.
-func (f *field) fromJSON(value any) (read any, at, wrong string) {
+// fromJSON turns a JSON value into what the operation takes, or says what is wrong.
+func (f *field) fromJSON(value any) (read any, wrong string) {
 	switch f.kind {
 	case text, uid, date:
 		s, ok := value.(string)
 		if !ok {
 			if f.kind == uid {
-				return nil, "", "must be a UUID"
+				return nil, "must be a UUID"
 			}
-			return nil, "", "must be a string"
+			return nil, "must be a string"
 		}
-		read, wrong = f.fromText(s)
-		return read, "", wrong
+		return f.fromText(s)
 	case integer, number:
 		n, ok := value.(json.Number)
 		if !ok {
-			return nil, "", f.numberWanted()
+			return nil, f.numberWanted()
 		}
-		read, wrong = f.fromNumber(n)
-		return read, "", wrong
+		return f.fromNumber(n)
 	case boolean:
 		b, ok := value.(bool)
 		if !ok {
-			return nil, "", "must be true or false"
+			return nil, "must be true or false"
 		}
-		return b, "", ""
+		return b, ""
 	case texts:
 		list, ok := value.([]any)
 		if !ok {
-			return nil, "", "must be an array of strings"
+			return nil, "must be an array of strings"
 		}
-		for i, item := range list {
-			s, ok := item.(string)
-			if wrong = badText(s); !ok {
-				wrong = "must be a string"
-			}
-			if wrong != "" {
-				return nil, fmt.Sprintf("[%d]", i), wrong
-			}
-		}
-		return list, "", ""
+		return list, "" // its items were looked at
 	case anything:
 		inner, ok := value.(map[string]any)
 		if !ok {
-			return nil, "", "must be an object"
+			return nil, "must be an object"
 		}
-		return inner, "", badContent(inner)
+		return inner, badContent(inner)
 	default:
-		return nil, "", "cannot be read"
+		return nil, "cannot be read"
 	}
 }
 
@@ -258,6 +249,24 @@ func (f *field) finish(value any) any {
 		return []any{value}
 	}
 	return value
+}
+
+// badItem finds the first item of an array of strings that is none, and its place.
+func (f *field) badItem(value any) (at, wrong string) {
+	list, _ := value.([]any)
+	if f.kind != texts {
+		return "", ""
+	}
+	for i, item := range list {
+		s, ok := item.(string)
+		if wrong = badText(s); !ok {
+			wrong = "must be a string"
+		}
+		if wrong != "" {
+			return fmt.Sprintf("[%d]", i), wrong
+		}
+	}
+	return "", ""
 }
 
 // badText refuses what the database could not store.
