@@ -196,8 +196,8 @@ func (b *loadBench) print(c *console.Console) {
 		c.Printf("%s, %s; the clients run on the same machine as the server, in another process\n", console.Count(b.Passages, "passage"), console.Count(b.Asked, "question"))
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }
-	row := func(what string, l *bench.Latencies, errors string) []string {
-		return []string{what, fmt.Sprint(l.Clients), fmt.Sprint(l.Calls), fmt.Sprintf("%.0f", l.PerSecond), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.Longest), errors}
+	row := func(what string, l *bench.Latencies, failed string) []string {
+		return []string{what, fmt.Sprint(l.Clients), fmt.Sprint(l.Calls), fmt.Sprintf("%.0f", l.PerSecond), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.Longest), failed}
 	}
 	rows := [][]string{row("searches", &b.Search, fmt.Sprint(b.Search.Errors))}
 	if b.Whole != nil {
