@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/graph/model"
+	"magpie/internal/apierr"
 	"magpie/internal/chat"
 )
 
@@ -51,4 +52,17 @@ func chatEvent(e chat.Event) model.ChatEvent {
 	default:
 		return model.StreamError{Code: "internal", Message: "Something went wrong on our side"}
 	}
+}
+
+// nobodys refuses the zero id, which names nothing here and stands for none
+// further down.
+func (r *Resolver) nobodys(ctx context.Context, in model.ChatInput) error {
+	if in.ConversationID != nil && *in.ConversationID == uuid.Nil {
+		return apierr.NotFound("Conversation")
+	}
+	if in.Collection == nil || *in.Collection != uuid.Nil {
+		return nil
+	}
+	_, err := r.searchScope(ctx, in.Collection)
+	return err
 }

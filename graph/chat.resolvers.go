@@ -28,5 +28,8 @@ func (r *queryResolver) Conversation(ctx context.Context, id uuid.UUID) (*ent.Co
 }
 
 func (r *subscriptionResolver) Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error) {
+	if err := r.nobodys(ctx, input); err != nil {
+		return nil, err
+	}
 	return r.chat(ctx, input)
 }

@@ -22,7 +22,7 @@ import (
 func checkContentType(h http.Header) error {
 	const wanted = "send the body as Content-Type: application/json"
 	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
+	if err != nil || kind != "application/json" || len(h.Values("Content-Type")) > 1 {
 		return apierr.New(apierr.UnsupportedMediaType, wanted)
 	}
 	if set := parameters["charset"]; set != "" && !strings.EqualFold(set, "utf-8") && !strings.EqualFold(set, "utf8") {
@@ -103,6 +103,9 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			}
 			continue
 		}
+		if at, wrong := f.badItem(value); wrong != "" {
+			return apierr.Invalid(name+at, wrong)
+		}
 		read, wrong := f.fromJSON(value)
 		if err := f.accept(name, read, wrong, into); err != nil {
 			return err
@@ -140,16 +143,7 @@ func (f *field) fromJSON(value any) (read any, wrong string) {
 		if !ok {
 			return nil, "must be an array of strings"
 		}
-		for _, item := range list {
-			s, ok := item.(string)
-			if !ok {
-				return nil, "must be an array of strings"
-			}
-			if wrong := badText(s); wrong != "" {
-				return nil, wrong
-			}
-		}
-		return list, ""
+		return list, "" // its items were looked at
 	case anything:
 		inner, ok := value.(map[string]any)
 		if !ok {
@@ -243,6 +237,24 @@ func (f *field) finish(value any) any {
 		return []any{value}
 	}
 	return value
+}
+
+// badItem finds the first item of an array of strings that is none, and its place.
+func (f *field) badItem(value any) (at, wrong string) {
+	list, _ := value.([]any)
+	if f.kind != texts {
+		return "", ""
+	}
+	for i, item := range list {
+		s, ok := item.(string)
+		if wrong = badText(s); !ok {
+			wrong = "must be a string"
+		}
+		if wrong != "" {
+			return fmt.Sprintf("[%d]", i), wrong
+		}
+	}
+	return "", ""
 }
 
 // badText refuses what the database could not store.

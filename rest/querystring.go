@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -94,10 +93,8 @@ func readGroup(whole []string, values url.Values, f field, into variables) error
 	if len(whole) > 1 {
 		return apierr.Invalid(f.name, "is given more than once")
 	}
-	decoder := json.NewDecoder(strings.NewReader(whole[0]))
-	decoder.UseNumber()
-	var inner map[string]any
-	if err := decoder.Decode(&inner); err != nil || inner == nil || decoder.More() {
+	inner, err := parseBody([]byte(whole[0]))
+	if err != nil || whole[0] == "" {
 		return apierr.Invalid(f.name, "must be a JSON object, or be given as "+f.name+"["+f.fields[0].name+"]=…")
 	}
 	return readObject(inner, f.fields, f.name+".", into)

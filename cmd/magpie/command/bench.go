@@ -19,6 +19,7 @@ import (
 type benchCommand struct {
 	Service benchServiceCommand `cmd:"" default:"withargs" help:"The whole service: sync, search, answers."`
 	Search  benchSearchCommand  `cmd:"" help:"Search at several sizes, filters and numbers of clients, beside plain pgvector with ts_rank_cd."`
+	Load    benchLoadCommand    `cmd:"" help:"Many clients at once for a minute: searches a second, latencies, errors."`
 	Soak    benchSoakCommand    `cmd:"" help:"Write and search for minutes: every answer must be right and memory stay flat."`
 	Parse   benchParseCommand   `cmd:"" help:"How fast files of each format are read, and what memory large ones take."`
 }

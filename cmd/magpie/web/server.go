@@ -67,7 +67,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() {
-		err := s.http.Serve(listener)
+		err := s.http.Serve(outspoken{listener})
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}
