@@ -57,6 +57,7 @@ func flow() map[string][]string {
 		"internal/tools/trainembed": {"internal/embed", "internal/search/analysis"},
 		"internal/transaction":      {"ent"},
 		"internal/viewer":           {},
+		"internal/widget":           {},
 		"rest":                      with("internal/authn", "internal/ratelimit"),
 		"worker":                    with("worker", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":              {},

@@ -12,6 +12,7 @@ import (
 	"magpie/internal/apierr"
 	"magpie/internal/config"
 	"magpie/internal/viewer"
+	"magpie/internal/widget"
 )
 
 // Accounts recognises session tokens.
@@ -25,6 +26,8 @@ type Options struct {
 	GraphQL http.Handler
 	// REST answers /v1 and /api/v1.
 	REST http.Handler
+	// Widget answers the scripts for websites.
+	Widget *widget.Handler
 	// Accounts recognise who calls /graphql.
 	Accounts Accounts
 	// CrossOrigin is the policy for pages of other origins that call /graphql.
@@ -55,6 +58,8 @@ func New(o Options) http.Handler {
 			graphql.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
+		case o.Widget.Serves(path):
+			read(w, r, o.Widget)
 		case path == "/healthz":
 			read(w, r, http.HandlerFunc(alive))
 		case path == "/readyz":
@@ -91,7 +96,7 @@ func read(w http.ResponseWriter, r *http.Request, next http.Handler) {
 func entrance(o Options) http.Handler {
 	places := map[string]string{
 		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1",
-		"health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
+		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
 	}
 	if o.Page {
 		places["playground"] = "/playground"
