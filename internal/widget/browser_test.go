@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // patience bounds everything that is waited for.
@@ -226,13 +227,30 @@ func (b *tab) is(expression, want string) {
 // typed presses the keys of a text, one after the other.
 func (b *tab) typed(text string) {
 	b.t.Helper()
-	b.do(chromedp.KeyEvent(text))
+	for _, key := range text {
+		b.press(string(key))
+	}
 }
 
-// press presses a key with modifiers.
+// press presses a key with modifiers. As on a real keyboard, and unlike what
+// chromedp.KeyEvent does, a key that the page takes for itself writes nothing.
 func (b *tab) press(key string, modifiers ...input.Modifier) {
 	b.t.Helper()
-	b.do(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
+	for _, r := range key {
+		events := kb.Encode(r)
+		down, up := *events[0], *events[len(events)-1]
+		down.Type = input.KeyDown
+		for _, e := range events {
+			if e.Type == input.KeyChar && len(modifiers) == 0 {
+				down.Text, down.UnmodifiedText = e.Text, e.UnmodifiedText
+			}
+		}
+		for _, m := range modifiers {
+			down.Modifiers |= m
+			up.Modifiers |= m
+		}
+		b.do(&down, &up)
+	}
 }
 
 // click presses the mouse on what an expression gives.
@@ -246,12 +264,17 @@ func (b *tab) click(expression string) {
 
 // axNode is a node of the accessibility tree.
 type axNode struct {
-	Ignored    bool
-	Role, Name struct{ Value any }
+	Ignored    bool    `json:"ignored"`
+	Role       axValue `json:"role"`
+	Name       axValue `json:"name"`
 	Properties []struct {
-		Name  string
-		Value struct{ Value any }
-	}
+		Name  string  `json:"name"`
+		Value axValue `json:"value"`
+	} `json:"properties"`
+}
+
+type axValue struct {
+	Value any `json:"value"`
 }
 
 func (n axNode) property(name string) any {
@@ -266,7 +289,9 @@ func (n axNode) property(name string) any {
 // accessible gives what assistive technology sees, by role.
 func (b *tab) accessible() map[string][]axNode {
 	b.t.Helper()
-	var tree struct{ Nodes []axNode }
+	var tree struct {
+		Nodes []axNode `json:"nodes"`
+	}
 	b.do(chromedp.ActionFunc(func(ctx context.Context) error {
 		// The library's types refuse property names that are newer than itself.
 		return cdp.Execute(ctx, "Accessibility.getFullAXTree", nil, &tree)

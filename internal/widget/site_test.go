@@ -20,7 +20,8 @@ var pictures = flag.String("pictures", "", "folder for screenshots of the widget
 
 // site is somebody's website, at any name below example.com.
 type site struct {
-	port string
+	port    string
+	scripts *widget.Handler
 
 	mu    sync.Mutex
 	pages map[string]page
@@ -41,7 +42,11 @@ const article = `<main><h1>Handbook</h1><p>How we work, and how the service is r
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{pages: map[string]page{}}
+	scripts, err := widget.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{scripts: scripts, pages: map[string]page{}}
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(server.Close)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -64,7 +69,15 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	p, ok := s.pages[r.URL.Path]
 	s.mu.Unlock()
-	if !ok {
+	switch {
+	case s.scripts.Serves(r.URL.Path):
+		s.scripts.ServeHTTP(w, r)
+		return
+	case strings.HasPrefix(r.URL.Path, "/testdata/"):
+		w.Header().Set("Content-Type", "text/javascript")
+		http.ServeFile(w, r, "."+r.URL.Path)
+		return
+	case !ok:
 		http.NotFound(w, r)
 		return
 	}

@@ -142,7 +142,7 @@ function chatPanel(ui) {
     } else if (failure) {
       const why = explain(failure, labels);
       answer.append(h("div", { class: "retry" }, h("p", { class: "wrong", dir: "auto" }, icon("warn"), why),
-        failure.requestId && h("p", { class: "faint" }, fill(labels.errorNumber, { id: failure.requestId })),
+        failure.status >= 500 && h("p", { class: "faint" }, fill(labels.errorNumber, { id: failure.requestId })),
         h("button", { type: "button", class: "button", click: () => {
           turn.remove();
           input.focus();
@@ -173,7 +173,7 @@ function chatPanel(ui) {
       const url = safeURL(source.url);
       const title = String(source.title || labels.untitled);
       return h("li", { tabindex: -1, dir: "auto" }, h("span", { class: "cite", "aria-hidden": "true" }, String(i + 1)),
-        url ? h("a", linkTo(url), title, linkTo(url).target && h("span", { class: "sr" }, ", " + labels.newTab)) : h("span", null, title));
+        url ? h("a", linkTo(url), title, linkTo(url).target && h("span", { class: "sr" }, ` (${labels.newTab})`)) : h("span", null, title));
     })))];
   }
 

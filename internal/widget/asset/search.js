@@ -114,7 +114,7 @@ function searchPanel(ui) {
       changed(true);
       input.focus();
     } }, labels.again);
-    const number = error.requestId && h("p", { class: "faint" }, fill(labels.errorNumber, { id: error.requestId }));
+    const number = error.status >= 500 && h("p", { class: "faint" }, fill(labels.errorNumber, { id: error.requestId }));
     message.replaceChildren(...[icon("warn"), h("p", { dir: "auto" }, text), number, again].filter(Boolean));
     say(text);
   }
@@ -149,19 +149,22 @@ function searchPanel(ui) {
 
   function resultRow(result, id) {
     const url = safeURL(result.url) ?? safeURL(result.metadata?.url);
-    const path = (Array.isArray(result.heading_path) ? result.heading_path : []).map(String);
-    if (path[0] === result.title) path.shift();
+    // What the passage is about, below what that is a part of.
+    const title = String(result.title || labels.untitled);
+    const path = (Array.isArray(result.heading_path) ? result.heading_path : []).map(String).filter((heading) => heading.trim() !== "");
+    if (path[0] !== title) path.unshift(title);
+    const heading = path.pop();
     const outside = url && linkTo(url).target;
     const row = h(url ? "a" : "div", {
       class: "row", role: "option", id, "aria-selected": "false", tabindex: url ? -1 : null, ...(url ? linkTo(url) : null),
     },
     icon("page"),
     h("div", { class: "what" },
-      h("div", { class: "title", dir: "auto" }, String(result.title || labels.untitled),
+      h("div", { class: "title", dir: "auto" }, heading,
         result.version && h("span", { class: "tag" }, String(result.version))),
       path.length > 0 && h("div", { class: "path", dir: "auto" }, path.join(" › ")),
       h("div", { class: "snippet", dir: "auto" }, snippetNodes(result.snippet))),
-    outside && icon("out"), outside && h("span", { class: "sr" }, ", " + labels.newTab));
+    outside && icon("out"), outside && h("span", { class: "sr" }, ` (${labels.newTab})`));
     row.addEventListener("click", (event) => {
       const chosen = new CustomEvent("magpie:select", { detail: { result, query: found?.query }, bubbles: true, composed: true, cancelable: true });
       if (!ui.host.dispatchEvent(chosen)) {

@@ -28,13 +28,18 @@ function readableOn(background, color) {
 
 const WHITE = [255, 255, 255], INK = [17, 19, 24];
 const SURFACES = { light: WHITE, dark: [27, 29, 34] };
+const SOFT = { light: [86, 92, 104], dark: [177, 183, 194] }; // as in the style sheet
 
 /** The rules that set the accent for both themes. */
 function accentRules(accent) {
   const css = (color) => "rgb(" + color.join(" ") + ")";
   return Object.entries(SURFACES).map(([theme, surface]) => {
-    const share = theme === "dark" ? 0.24 : 0.1;
-    const soft = surface.map((c, i) => Math.round(c + (accent[i] - c) * share));
+    // The ground of what is chosen: as much of the accent as soft text on it bears.
+    let soft = surface;
+    for (let share = theme === "dark" ? 0.24 : 0.1; share > 0; share -= 0.02) {
+      soft = surface.map((c, i) => Math.round(c + (accent[i] - c) * share));
+      if (contrast(SOFT[theme], soft) >= 4.6) break;
+    }
     const on = contrast(WHITE, accent) >= contrast(INK, accent) ? WHITE : INK;
     // Text in the accent stands on the soft ground, too, which is the harder of the two.
     return `.root.${theme}{--accent:${css(accent)};--accent-text:${css(readableOn(soft, accent))};--on-accent:${css(on)};--accent-soft:${css(soft)};}`;

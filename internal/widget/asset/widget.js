@@ -34,7 +34,7 @@ function readOptions(script) {
   if (minScore !== undefined && !(minScore >= 0 && minScore <= 1)) wrong("min-score", "must be from 0 to 1");
   const mode = oneOf("mode", data.mode, ["both", ...MODES]);
   return {
-    key: data.key, labels, language, accent, placeholder: labels.placeholder,
+    key: data.key, titled: Boolean(data.title), labels, language, accent, placeholder: labels.placeholder,
     baseUrl: new URL(data.baseUrl || ".", script.src || location.href).href,
     collection: data.collection || undefined,
     minScore: minScore >= 0 && minScore <= 1 ? minScore : undefined,
@@ -100,7 +100,7 @@ function widget(options) {
     } }, icon(name === "chat" ? "ask" : "search"), name === "chat" ? labels.ask : labels.search)));
   const closer = h("button", { type: "button", class: "quiet", "aria-label": labels.close, click: () => close() }, icon("close"));
   const frame = h("div", { class: "frame" },
-    h("header", null, h("h2", { id: "title", class: tabs ? "" : "wide" }, labels.title), tabs, closer), modes.map((name) => panels[name].element), status);
+    h("header", null, h("h2", { id: "title", class: tabs && !options.titled ? "sr" : null }, labels.title), tabs, closer), modes.map((name) => panels[name].element), status);
   const dialog = h("dialog", { "aria-labelledby": "title", keydown: keys, close: closed, click: (event) => event.target === dialog && close() }, frame);
   const hotkey = options.hotkeys[0];
   const launch = options.button && h("button", {
