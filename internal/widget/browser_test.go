@@ -54,7 +54,7 @@ func (b *browser) start() {
 		}
 	}
 	if path == "" {
-		b.err = errors.New("no Chromium was found; install it with scripts/setup.sh --tests (Debian and Ubuntu) or brew install --cask chromium (macOS)")
+		b.err = errors.New("no Chromium was found; install it with scripts/setup.sh --tests (Debian and Ubuntu) or brew install --cask google-chrome (macOS)")
 		return
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),

@@ -74,7 +74,7 @@ func TestHostileContentIsShownAndNotRun(t *testing.T) {
 	d := newDouble(t)
 	results := []map[string]any{{
 		"id": "0", "document_id": "0", "title": attack, "url": "https://good.example.com/a?b=1&c=\"'<>#x", "heading_path": []string{attack, attack}, "version": attack,
-		"snippet": `a &lt;b&gt; &amp;amp; &#34;q&#39; <mark>hit</mark> ` + attack + `<mark onclick=window.hacked=8>x</mark><a href="javascript:window.hacked=9">y</a> &#x1F426; &#0; &#99999999; &unknown;`,
+		"snippet":  `a &lt;b&gt; &amp;amp; &#34;q&#39; <mark>hit</mark> ` + attack + `<mark onclick=window.hacked=8>x</mark><a href="javascript:window.hacked=9">y</a> &#x1F426; &#0; &#99999999; &unknown;`,
 		"metadata": map[string]any{},
 	}}
 	for i, address := range addresses() {

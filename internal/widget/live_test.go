@@ -193,3 +193,24 @@ func TestTheRateLimitIsSaidInSeconds(t *testing.T) {
 }
 
 func sprint(value any) string { return fmt.Sprint(value) }
+
+// The page runs under the policy that the server gives it.
+func TestThePageToTryItOn(t *testing.T) {
+	t.Parallel()
+	m := start(t, handbook())
+	key, _ := m.key("127.0.0.1", nil)
+	b := visit(t, m.url+"/playground/widget.html")
+	b.until(`document.querySelector("#snippet").textContent.includes("svc_pk_…")`)
+	b.is(`window.MagpieWidget`, "undefined")
+	b.eval(`document.querySelector("[name=key]").focus()`, nil)
+	b.typed(key)
+	b.press(kb.Enter)
+	b.until(`window.MagpieWidget`)
+	b.is(`document.querySelector("#snippet").textContent`, `<script src="`+m.url+`/widget.js"
+  data-key="`+key+`" defer></script>`)
+	b.screenshot("demo")
+	b.click(`document.querySelector("[data-magpie-open]")`)
+	b.typed("backup")
+	b.until(`$$(".row .title").some((e) => e.textContent === "Backups")`)
+	b.clean()
+}

@@ -39,7 +39,7 @@ type Options struct {
 	MetricsNetworks config.Networks
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// Page serves the page to try GraphQL on.
+	// Page serves the pages to try GraphQL and the widget on.
 	Page bool
 	// Version is the program's.
 	Version string

@@ -97,13 +97,13 @@ function chatPanel(ui) {
     busy(true);
     say(labels.answering);
 
-    let said = "", sources = [], timer = 0;
+    let said = "", sources = null, timer = 0;
     const write = growingText(text);
     const paint = (anew = false) => {
       clearTimeout(timer);
       timer = 0;
       const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 60;
-      write(said, (n) => citation(n, sources[n - 1], answer), anew);
+      write(said, (n) => citation(n, sources, answer), anew);
       dots.hidden = said !== "";
       // Goes along with the text, not further than its beginning.
       if (atEnd) body.scrollTop = Math.min(body.scrollHeight, turn.offsetTop - body.offsetTop);
@@ -153,9 +153,12 @@ function chatPanel(ui) {
     return undefined;
   }
 
-  function citation(n, source, answer) {
+  /** [n] in an answer; its sources are null until they are known. */
+  function citation(n, sources, answer) {
     if (n < 1) return null;
-    if (!source) return controller && n < 20 ? h("span", { class: "cite" }, String(n)) : null;
+    if (!sources) return h("span", { class: "cite" }, String(n));
+    const source = sources[n - 1];
+    if (!source) return null;
     const name = fill(labels.source, { n, title: source.title || labels.untitled });
     const url = safeURL(source.url);
     if (url) return h("a", { class: "cite", ...linkTo(url), "aria-label": name, title: source.title }, String(n));

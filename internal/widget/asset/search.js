@@ -29,7 +29,7 @@ function searchPanel(ui) {
   const message = h("div", { class: "message" });
   const body = h("div", { class: "body" }, message, list);
   const hint = (key, label) => h("span", null, h("kbd", null, key), label);
-  const count = h("span", { class: "count" });
+  const count = h("span", { class: "count", dir: "auto" });
   const foot = h("div", { class: "foot", "aria-hidden": "true" }, count,
     h("span", { class: "hints" }, hint("↑↓", labels.hintMove), hint("↵", labels.hintOpen), hint("esc", labels.hintClose)));
   const element = h("section", { class: "panel", id: "panel-search" },
