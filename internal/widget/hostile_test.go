@@ -131,9 +131,15 @@ func TestAStrictPolicyOfThePageIsEnough(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	d.answers(found(map[string]any{"id": "1", "title": "Keys", "url": "https://docs.example.com/keys", "snippet": "the <mark>key</mark>"}), said("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
-	policy := "default-src 'none'; script-src " + d.url + "; connect-src " + d.url + "; img-src data:; style-src 'none'; base-uri 'none'; form-action 'none'; " +
-		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-accent", "#0a7d5a"), policy: policy}))
+	s := newSite(t)
+	for path, source := range map[string]string{"/host": d.url, "/nonce": "'nonce-abc'"} {
+		policy := "default-src 'none'; script-src " + source + "; connect-src " + d.url + "; img-src data:; style-src 'none'; base-uri 'none'; form-action 'none'; " +
+			"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+		worksUnderPolicy(visit(t, s.put(home, path, page{attributes: attributes(d.url, "svc_pk_x", "data-accent", "#0a7d5a", "nonce", "abc"), policy: policy})))
+	}
+}
+
+func worksUnderPolicy(b *tab) {
 	b.until("window.MagpieWidget")
 	b.click(`$(".launch")`)
 	b.until(`$("dialog").open`)
