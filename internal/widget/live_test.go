@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
@@ -130,6 +131,16 @@ func TestAskingOnAnAllowedHost(t *testing.T) {
 	b.clean()
 }
 
+// ended waits until the model is not asked any more.
+func ended(t *testing.T, model *llmtest.Server) {
+	t.Helper()
+	select {
+	case <-model.Gone():
+	case <-time.After(patience):
+		t.Fatal("the model is still asked")
+	}
+}
+
 func TestStoppingAnAnswer(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Reply{Parts: []string{"The signing key is rotated ", "once a year, and "}, HoldAfter: make(chan struct{})})
@@ -142,7 +153,7 @@ func TestStoppingAnAnswer(t *testing.T) {
 	b.until(`/once a year/.test(text(".text"))`) // before the answer has ended
 	b.is(`$("button[aria-label=Stop]").hidden`, "false")
 	b.click(`$("button[aria-label=Stop]")`)
-	<-model.Gone() // the model is not asked any more
+	ended(t, model)
 	b.until(`text(".answer").endsWith("Stopped.") && $("button[aria-label=Stop]").hidden && focused() === $("textarea")`)
 	b.is(`text("[role=status]")`, "Stopped.")
 	b.is(`/once a year/.test(text(".text"))`, "true")
@@ -151,7 +162,7 @@ func TestStoppingAnAnswer(t *testing.T) {
 	b.press(kb.Enter)
 	b.until(`$$(".answer").length === 2 && /once a year/.test($$(".text")[1].textContent)`)
 	b.press(kb.Escape)
-	<-model.Gone()
+	ended(t, model)
 	b.until(`!$("dialog").open`)
 	b.clean()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -42,7 +43,7 @@ func TestAStaleAnswerIsNeverShown(t *testing.T) {
 	b.eval(`(() => { window.seen = []; MagpieWidget.open(); new MutationObserver(() => { const t = text("a.row .title"); if (t && seen.at(-1) !== t) seen.push(t); }).observe($("#results"), {childList: true}); })()`, nil)
 	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "slow"; i.dispatchEvent(new Event("input")); })()`, nil)
 	b.until(`performance.now() > 0 && $(".busy")`)
-	for len(d.requests()) == 0 {
+	for deadline := time.Now().Add(patience); len(d.requests()) == 0 && time.Now().Before(deadline); {
 		b.until("true")
 	}
 	// Enter does not open what belongs to an earlier query.
