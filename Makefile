@@ -21,13 +21,16 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup build demo up down run test test-race verify lint fmt gen bench soak eval fuzz clean
+.PHONY: help setup setup-tests build demo up down run test test-race verify lint fmt gen bench soak eval fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## install what is missing: PostgreSQL with pgvector, Redis, a C compiler
 	@scripts/setup.sh
+
+setup-tests:
+	@scripts/setup.sh --tests
 
 build: ## build bin/magpie
 	@go build -o bin/magpie ./cmd/magpie
@@ -44,10 +47,10 @@ down: build ## stop what make up started
 run: setup build ## run Magpie in the foreground, with servers of its own
 	@bin/magpie dev
 
-test: setup ## run every test against private servers; ARGS and PKGS choose
+test: setup-tests ## run every test against private servers; ARGS and PKGS choose
 	@status=0; go test -timeout 20m $(ARGS) $(PKGS) || status=$$?; $(finish)
 
-test-race: setup ## the same under the race detector
+test-race: setup-tests ## the same under the race detector
 	@status=0; go test -race -timeout 40m $(ARGS) $(PKGS) || status=$$?; $(finish)
 
 gen: ## write the generated code anew

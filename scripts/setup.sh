@@ -5,6 +5,7 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
+#   scripts/setup.sh --tests  the same, and the browser that the tests of the widget use
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -19,12 +20,14 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # shellcheck source=scripts/pgvector.sh
 . "$root/scripts/pgvector.sh"
 
-check_only=false
-case ${1:-} in
-  '') ;;
-  --check) check_only=true ;;
-  *) fail "unknown argument $1; the only one is --check" ;;
-esac
+check_only=false for_tests=false
+for argument; do
+  case $argument in
+    --check) check_only=true ;;
+    --tests) for_tests=true ;;
+    *) fail "unknown argument $argument; there are --tests and --check" ;;
+  esac
+done
 
 # version_at_least 1.26.8 1.26: compares the first two numbers.
 version_at_least() {
@@ -85,11 +88,21 @@ make_ready() { have make; }
 redis_ready() { have redis-server || have valkey-server; }
 # Go's own downloads are checked against the system's certificates.
 certificates_ready() { [ "$(uname -s)" != Linux ] || [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ]; }
+# The names and places where the tests look for one (internal/widget/browser_test.go).
+browser_ready() {
+  local name
+  for name in chromium chromium-browser google-chrome-stable google-chrome \
+    '/Applications/Chromium.app/Contents/MacOS/Chromium' '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
+    if have "$name"; then return 0; fi
+  done
+  return 1
+}
 
 # What is missing, on one line.
 missing() {
-  local part list=''
-  for part in certificates go compiler make postgres pgvector redis; do
+  local part list='' parts='certificates go compiler make postgres pgvector redis'
+  if $for_tests; then parts="$parts browser"; fi
+  for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
   printf '%s' "${list# }"
@@ -174,6 +187,11 @@ setup_debian() {
     packages+=(postgresql)
   fi
   if needs redis; then packages+=(redis-server); fi
+  if needs browser; then
+    # Ubuntu's package of another name only installs a snap.
+    [ -n "$(candidate_version chromium)" ] || fail "this system's packages have no chromium, which the tests need. Install Chromium or Chrome so that chromium or google-chrome is in PATH."
+    packages+=(chromium)
+  fi
   quiet_services
   if [ ${#packages[@]} -gt 0 ]; then apt_install "${packages[@]}"; fi
   if ! pgvector_ready; then
@@ -191,6 +209,7 @@ setup_homebrew() {
   if needs go; then packages+=(go); fi
   if needs postgres || needs pgvector; then packages+=(postgresql@17 pgvector); fi
   if needs redis; then packages+=(redis); fi
+  if needs browser; then fail "the tests need Chromium or Chrome; run: brew install --cask google-chrome"; fi
   say "installing ${packages[*]}"
   brew install "${packages[@]}" || fail "Homebrew could not install: ${packages[*]}"
 }

@@ -59,6 +59,7 @@ func flow() map[string][]string {
 		"internal/viewer":           {},
 		"rest":                      with("rest/openapi", "internal/authn", "internal/ratelimit"),
 		"rest/openapi":              {},
+		"internal/widget":           {},
 		"worker":                    with("worker", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":              {},
 	}

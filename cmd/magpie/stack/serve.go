@@ -11,6 +11,7 @@ import (
 	"magpie/cmd/magpie/web"
 	"magpie/cmd/magpie/wire"
 	"magpie/internal/search/resident"
+	"magpie/internal/widget"
 	"magpie/rest"
 )
 
@@ -43,6 +44,10 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	}
 	server.AddTransport(transport) // before those that go by content type
 	web.AddTransports(server, app.Accounts, c.DashboardOrigins, int64(c.UploadLimit))
+	scripts, err := widget.New()
+	if err != nil {
+		return nil, err
+	}
 	metrics := web.NewMetrics()
 	metrics.Gauge("database", "connections", "Open connections of the pool for plain SQL.", func() float64 {
 		return float64(app.DB.Pool.Stat().TotalConns())
@@ -70,6 +75,7 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
 		OpenAPI:     description,
+		Widget:      scripts,
 		Accounts:    app.Accounts,
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
 		Ready: map[string]func(context.Context) error{

@@ -12,6 +12,7 @@ import (
 	"magpie/internal/apierr"
 	"magpie/internal/config"
 	"magpie/internal/viewer"
+	"magpie/internal/widget"
 )
 
 // Accounts recognises session tokens.
@@ -28,6 +29,8 @@ type Options struct {
 	// OpenAPI answers /openapi.json, the description of both, with a policy for
 	// pages of other origins of its own.
 	OpenAPI http.Handler
+	// Widget answers the scripts for websites.
+	Widget *widget.Handler
 	// Accounts recognise who calls /graphql.
 	Accounts Accounts
 	// CrossOrigin is the policy for pages of other origins that call /graphql.
@@ -39,7 +42,7 @@ type Options struct {
 	MetricsNetworks config.Networks
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// Page serves the page to try GraphQL on.
+	// Page serves the pages to try GraphQL and the widget on.
 	Page bool
 	// Version is the program's.
 	Version string
@@ -60,6 +63,8 @@ func New(o Options) http.Handler {
 			o.REST.ServeHTTP(w, r)
 		case path == "/openapi.json":
 			describe(w, r, o.OpenAPI)
+		case o.Widget.Serves(path):
+			read(w, r, o.Widget)
 		case path == "/healthz":
 			read(w, r, http.HandlerFunc(alive))
 		case path == "/readyz":
@@ -105,7 +110,7 @@ func describe(w http.ResponseWriter, r *http.Request, next http.Handler) {
 func entrance(o Options) http.Handler {
 	places := map[string]string{
 		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1", "openapi": "/openapi.json",
-		"health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
+		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
 	}
 	if o.Page {
 		places["playground"] = "/playground"

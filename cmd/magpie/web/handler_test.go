@@ -18,6 +18,7 @@ import (
 	"magpie/internal/apierr"
 	"magpie/internal/config"
 	"magpie/internal/viewer"
+	"magpie/internal/widget"
 )
 
 // accounts know one token.
@@ -47,8 +48,12 @@ func whoami(w http.ResponseWriter, r *http.Request) {
 }
 
 func options() web.Options {
+	scripts, err := widget.New()
+	if err != nil {
+		panic(err)
+	}
 	return web.Options{
-		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami),
+		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami), Widget: scripts,
 		CrossOrigin: func(h http.Handler) http.Handler { return h },
 		Ready:       map[string]func(context.Context) error{"database": func(context.Context) error { return nil }},
 		Metrics:     web.NewMetrics(), MetricsNetworks: config.Networks{netip.MustParsePrefix("127.0.0.0/8")},
@@ -146,7 +151,8 @@ func TestPlaces(t *testing.T) {
 	h := web.New(options())
 	for path, want := range map[string]int{
 		"/": 200, "/healthz": 200, "/readyz": 200, "/metrics": 200, "/playground": 301, "/playground/": 200,
-		"/playground/app.js": 200, "/playground/style.css": 200, "/playground/../server.go": 404, "/playground/x": 404,
+		"/playground/app.js": 200, "/playground/style.css": 200,
+		"/playground/widget.html": 200, "/playground/widget-demo.js": 200, "/widget.js": 200, "/magpie.js": 200, "/magpie.d.ts": 200, "/widget.js/": 404, "/playground/../server.go": 404, "/playground/x": 404,
 		"/playgrounds": 404, "/v1": 200, "/v1/docs/search": 200, "/api/v1/collections": 200, "/v10": 404, "/api": 404,
 		"/favicon.ico": 404, "//": 404, "/graphql/": 404,
 		"/openapi.json": 200, "/openapi.json/": 404, "/openapi.yaml": 404,
@@ -168,6 +174,9 @@ func TestPlaces(t *testing.T) {
 	if got := ask(t, h, http.MethodOptions, "/openapi.json", "", "Access-Control-Request-Method", "GET"); got.status != http.StatusOK {
 		t.Errorf("a page that asks whether it may read the description is answered %d", got.status)
 	}
+	if got := ask(t, h, http.MethodPost, "/widget.js", ""); got.status != http.StatusMethodNotAllowed || got.code() != "method_not_allowed" {
+		t.Errorf("POST /widget.js: %d", got.status)
+	}
 	without := options()
 	without.Page = false
 	if got := ask(t, web.New(without), http.MethodGet, "/playground/", ""); got.status != http.StatusNotFound {
@@ -179,7 +188,7 @@ func TestPlaces(t *testing.T) {
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
-	for _, path := range []string{"/playground/", "/playground/app.js", "/playground/style.css"} {
+	for _, path := range []string{"/playground/", "/playground/app.js", "/playground/style.css", "/playground/widget.html", "/playground/widget-demo.js"} {
 		got := ask(t, h, http.MethodGet, path, "")
 		if strings.Contains(got.body, "https://") || strings.Contains(got.body, "http://") || strings.Contains(got.body, `src="//`) {
 			t.Errorf("%s names another site", path)

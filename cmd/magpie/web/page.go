@@ -11,8 +11,8 @@ import (
 //go:embed page
 var page embed.FS
 
-// servePage serves the page to try GraphQL on. It loads nothing from elsewhere
-// and is told to its browser to be kept from doing so.
+// servePage serves the pages to try GraphQL and the widget on. They load nothing
+// from elsewhere and their browser is told to keep them from doing so.
 func servePage(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/playground"), "/")
 	if r.URL.Path == "/playground" {
@@ -24,7 +24,8 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	switch name {
 	case "":
 		name = "index.html"
-	case "app.js":
+	case "widget.html":
+	case "app.js", "widget-demo.js":
 		media = "text/javascript; charset=utf-8"
 	case "style.css":
 		media = "text/css; charset=utf-8"

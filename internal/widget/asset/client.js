@@ -1,0 +1,306 @@
+// @ts-self-types="./magpie.d.ts"
+// Magpie's client for the public surface: search and chat with an API key.
+// One ES module without dependencies, for browsers (publishable key) and for
+// Node 18 or later, Deno, Bun and workers (secret key).
+
+/** @typedef {import("./magpie.d.ts").Options} Options */
+/** @typedef {import("./magpie.d.ts").SearchParams} SearchParams */
+/** @typedef {import("./magpie.d.ts").SearchResults} SearchResults */
+/** @typedef {import("./magpie.d.ts").ChatParams} ChatParams */
+/** @typedef {import("./magpie.d.ts").ChatEvent} ChatEvent */
+/** @typedef {import("./magpie.d.ts").RequestOptions} RequestOptions */
+
+/** The names of the events of a chat; others, which a later server may send, are skipped. */
+const CHAT_EVENTS = new Set(["content", "sources", "follow_up", "done", "error"]);
+
+/** The most characters of one server-sent event: what is longer is no answer of Magpie's. */
+const MAX_EVENT = 4 << 20;
+
+/**
+ * What went wrong. `code` is the server's (`rate_limited`, `forbidden`, …) or
+ * one of the client's own: `network_error` (status 0: the server was not
+ * reached, or the connection broke) and `bad_response` (an answer that is not
+ * Magpie's). A request that was aborted rejects with the signal's reason
+ * instead.
+ */
+class MagpieError extends Error {
+  /**
+   * @param {{status?: number, code: string, message: string, requestId?: string | null, retryAfter?: number | null, cause?: unknown}} about
+   */
+  constructor({ status = 0, code, message, requestId = null, retryAfter = null, cause }) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "MagpieError";
+    /** The HTTP status; 0 when there was no answer. */
+    this.status = status;
+    this.code = code;
+    /** The id under which the server's log has the request; null when there was no answer. */
+    this.requestId = requestId;
+    /** Seconds to wait before trying again; null when the server did not say. */
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * The headers that sign a request with a secret key: hex HMAC-SHA256 of the
+ * timestamp, a dot and the exact body.
+ *
+ * @param {string} key the secret key
+ * @param {string} body the exact body; empty for GET
+ * @param {number} [now] Unix milliseconds
+ * @returns {Promise<{"X-Service-Timestamp": string, "X-Service-Signature": string}>}
+ */
+async function signature(key, body, now = Date.now()) {
+  // Node 18 has WebCrypto, though not as a global.
+  const { subtle } = globalThis.crypto ?? (await import(/* webpackIgnore: true */ /* @vite-ignore */ "node:crypto")).webcrypto;
+  const bytes = new TextEncoder();
+  const timestamp = String(Math.trunc(now));
+  const hmac = await subtle.importKey("raw", bytes.encode(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const mac = new Uint8Array(await subtle.sign("HMAC", hmac, bytes.encode(timestamp + "." + body)));
+  return {
+    "X-Service-Timestamp": timestamp,
+    "X-Service-Signature": Array.from(mac, (b) => b.toString(16).padStart(2, "0")).join(""),
+  };
+}
+
+/**
+ * Reads server-sent events, however the bytes are cut: inside a character, a
+ * line break or a field. Comments, `id` and `retry` are skipped; an event that
+ * the end cuts off is dropped, as the standard has it. Leaving the loop early
+ * cancels the stream.
+ *
+ * @param {ReadableStream<Uint8Array>} stream
+ * @returns {AsyncGenerator<{name: string, data: string}, void, void>}
+ */
+async function* serverSentEvents(stream) {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder(); // drops a byte order mark
+  let text = "", from = 0; // text up to from holds no line break
+  let afterCR = false; // a line feed that comes next belongs to the break before it
+  let name = "", data = "", any = false;
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      let piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
+      if (afterCR && piece !== "") {
+        if (piece[0] === "\n") piece = piece.slice(1);
+        afterCR = false;
+      }
+      text += piece;
+      const lineBreak = /\r\n|\n|\r/g;
+      lineBreak.lastIndex = from;
+      let start = 0;
+      for (let at; (at = lineBreak.exec(text)); start = lineBreak.lastIndex) {
+        afterCR = at[0] === "\r" && lineBreak.lastIndex === text.length;
+        const line = text.slice(start, at.index);
+        if (line === "") {
+          if (any) yield { name: name || "message", data };
+          name = data = "";
+          any = false;
+          continue;
+        }
+        const colon = line.indexOf(":");
+        const field = colon < 0 ? line : line.slice(0, colon);
+        let content = colon < 0 ? "" : line.slice(colon + 1);
+        if (content[0] === " ") content = content.slice(1);
+        if (field === "event") name = content;
+        else if (field === "data") {
+          data = any ? data + "\n" + content : content;
+          any = true;
+        }
+      }
+      text = text.slice(start);
+      from = text.length;
+      if (from + data.length > MAX_EVENT) throw new MagpieError({ code: "bad_response", message: "An event of the answer is too long" });
+      if (done) return;
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // nothing more is wanted of it
+  }
+}
+
+/** @param {string | null} header seconds or a date @returns {number | null} seconds */
+function retryAfterOf(header) {
+  if (!header) return null;
+  const seconds = /^\d+$/.test(header.trim()) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
+}
+
+/** @param {Response} response @returns {Promise<MagpieError>} */
+async function errorOf(response) {
+  const { status, headers } = response;
+  let said;
+  try {
+    said = (await response.json())?.error;
+  } catch (_) {
+    said = null; // a proxy's page, or nothing
+  }
+  const known = typeof said?.code === "string" && typeof said?.message === "string";
+  return new MagpieError({
+    status,
+    code: known ? said.code : status === 429 ? "rate_limited" : status >= 502 && status <= 504 ? "unavailable" : "bad_response",
+    message: known ? said.message : "The server answered with status " + status,
+    requestId: headers.get("X-Request-Id"),
+    retryAfter: retryAfterOf(headers.get("Retry-After")),
+  });
+}
+
+/**
+ * Waits, unless the signal ends it.
+ * @param {number} ms
+ * @param {AbortSignal | undefined} signal
+ */
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve(undefined);
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** The answer to one message: an async iterable of events, to be read once. */
+class ChatStream {
+  #open;
+  #read = false;
+
+  /** @param {() => Promise<Response>} open @param {AbortSignal} [signal] */
+  constructor(open, signal) {
+    this.#open = open;
+    this.signal = signal;
+    /** The conversation, to go on with; null until the first event. @type {string | null} */
+    this.conversationId = null;
+    /** The id of the request in the server's log; null until the first event. @type {string | null} */
+    this.requestId = null;
+  }
+
+  /** @returns {AsyncGenerator<ChatEvent, void, void>} */
+  async *[Symbol.asyncIterator]() {
+    if (this.#read) throw new TypeError("a chat stream can be read once");
+    this.#read = true;
+    const response = await this.#open();
+    this.conversationId = response.headers.get("X-Conversation-Id");
+    this.requestId = response.headers.get("X-Request-Id");
+    const bad = (message, cause) => new MagpieError({ status: response.status, code: "bad_response", message, requestId: this.requestId, cause });
+    if (!response.body || !/^text\/event-stream\b/i.test(response.headers.get("Content-Type") ?? "")) {
+      response.body?.cancel().catch(() => {});
+      throw bad("The answer is not a stream of events");
+    }
+    try {
+      for await (const { name, data } of serverSentEvents(response.body)) {
+        this.signal?.throwIfAborted();
+        if (!CHAT_EVENTS.has(name)) continue;
+        let fields;
+        try {
+          fields = JSON.parse(data);
+        } catch (cause) {
+          throw bad("An event of the answer is not JSON", cause);
+        }
+        if (name === "done" && fields.conversation_id) this.conversationId = fields.conversation_id;
+        yield { ...fields, type: name };
+        if (name === "done" || name === "error") return;
+      }
+    } catch (cause) {
+      this.signal?.throwIfAborted();
+      if (cause instanceof MagpieError) throw cause;
+      throw new MagpieError({ code: "network_error", message: "The connection broke during the answer", requestId: this.requestId, cause });
+    }
+    throw new MagpieError({ code: "network_error", message: "The answer ended early", requestId: this.requestId });
+  }
+}
+
+/** A client of one Magpie with one key. */
+class Magpie {
+  #key;
+  #fetch;
+  #sign;
+  #maxRetryWait;
+
+  /** @param {Options} options */
+  constructor({ baseUrl, key, fetch = globalThis.fetch, sign = false, maxRetryWait = 10 }) {
+    if (typeof key !== "string" || key === "") throw new TypeError("Magpie: key is missing");
+    if (key.startsWith("svc_sk_") && typeof document === "object") {
+      throw new TypeError("Magpie: a secret key (svc_sk_…) must not be given to a browser; use the publishable key (svc_pk_…)");
+    }
+    if (typeof fetch !== "function") throw new TypeError("Magpie: there is no fetch here; give one");
+    /** Where Magpie is, without a slash at the end. */
+    this.baseUrl = new URL(baseUrl, globalThis.location?.href).href.replace(/[?#].*$/, "").replace(/\/+$/, "");
+    this.#key = key;
+    // Called as a plain function: a browser's fetch refuses another receiver.
+    this.#fetch = (...given) => fetch(...given);
+    this.#sign = sign;
+    this.#maxRetryWait = maxRetryWait;
+  }
+
+  /**
+   * Searches. Rejects with a MagpieError, or with the signal's reason.
+   * @param {SearchParams | string} params the parameters, or just the query
+   * @param {RequestOptions} [options]
+   * @returns {Promise<SearchResults>}
+   */
+  async search(params, { signal, headers } = {}) {
+    const response = await this.#post("/v1/docs/search", typeof params === "string" ? { query: params } : params, { signal, headers, again: true });
+    let data, cause;
+    try {
+      data = (await response.json())?.data;
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      cause = thrown;
+    }
+    if (!Array.isArray(data?.results)) {
+      throw new MagpieError({
+        status: response.status, code: "bad_response", message: "The answer is not a list of results",
+        requestId: response.headers.get("X-Request-Id"), cause,
+      });
+    }
+    return data;
+  }
+
+  /**
+   * Asks. Nothing is sent before the stream is read; reading it throws a
+   * MagpieError, or the signal's reason. Leaving the loop ends the answer on
+   * the server, too.
+   * @param {ChatParams | string} params the parameters, or just the message
+   * @param {RequestOptions} [options]
+   */
+  chat(params, { signal, headers } = {}) {
+    const body = typeof params === "string" ? { message: params } : params;
+    return new ChatStream(() => this.#post("/v1/chat/stream", body, { signal, headers, accept: "text/event-stream" }), signal);
+  }
+
+  /**
+   * Posts once, and once again when the server says to come back soon or, for
+   * what changes nothing, when it was not reached.
+   */
+  async #post(path, params, { signal, headers, accept = "application/json", again = false }) {
+    const body = JSON.stringify(params);
+    for (let last = false; ; last = true) {
+      signal?.throwIfAborted();
+      const sent = {
+        ...headers, Accept: accept, "Content-Type": "application/json", "X-Service-Key": this.#key,
+        ...(this.#sign ? await signature(this.#key, body) : undefined),
+      };
+      let response;
+      try {
+        response = await this.#fetch(this.baseUrl + path, { method: "POST", headers: sent, body, signal, credentials: "omit", cache: "no-store" });
+      } catch (cause) {
+        signal?.throwIfAborted();
+        if (!again || last) throw new MagpieError({ code: "network_error", message: "The server could not be reached", cause });
+        await pause(250 + Math.random() * 250, signal);
+        continue;
+      }
+      if (response.ok) return response;
+      const error = await errorOf(response);
+      signal?.throwIfAborted();
+      if (last || error.status !== 429 || error.retryAfter === null || error.retryAfter > this.#maxRetryWait) throw error;
+      await pause(error.retryAfter * 1000, signal);
+    }
+  }
+}
+
+export { Magpie, MagpieError, ChatStream, serverSentEvents, signature };

@@ -1,0 +1,56 @@
+// DOM nodes. Text only ever becomes text nodes: nothing here parses HTML.
+
+/** Makes an element: attributes (a function is a listener, false and null are left out), then children. */
+function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== false && value != null) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child != null && child !== false));
+  return element;
+}
+
+const ICONS = {
+  search: ["M10.5 4a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13z", "m20 20-4.9-4.9"],
+  ask: ["M12 4c.6 4.6 2.9 7 7.5 7.5C14.9 12 12.6 14.4 12 19c-.6-4.6-2.9-7-7.5-7.5C9.1 11 11.4 8.6 12 4z", "M18.5 16.5c.2 1.6 1 2.3 2.5 2.5-1.5.2-2.3 1-2.5 2.5-.2-1.5-1-2.3-2.5-2.5 1.5-.2 2.3-1 2.5-2.5z"],
+  close: ["M6 6l12 12", "M18 6 6 18"],
+  send: ["M12 19V5", "m6 11 6-6 6 6"],
+  stop: ["M7 7h10v10H7z"],
+  page: ["M7 3.5h7l4 4V20.5H7z", "M13.5 4v4h4", "M10 12.5h5", "M10 16h5"],
+  out: ["M9 6h9v9", "M18 6 7 17"],
+  restart: ["M5 12a7 7 0 1 1 2.2 5.1", "M4.5 20v-4h4"],
+  warn: ["M12 4.5 21 19.5H3z", "M12 10.5v4", "M12 17v.1"],
+};
+
+/** A line drawing, which says nothing to those who cannot see it. */
+function icon(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", "icon icon-" + name);
+  for (const d of ICONS[name]) {
+    const path = document.createElementNS(space, "path");
+    path.setAttribute("d", d);
+    svg.append(path);
+  }
+  return svg;
+}
+
+/** An address that may be followed, else null: only the web's, never javascript: and its like. */
+function safeURL(address) {
+  if (typeof address !== "string") return null;
+  try {
+    const url = new URL(address);
+    return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
+  } catch (_) {
+    return null;
+  }
+}
+
+/** The attributes of a link to a safe address: another site's opens beside the page. */
+function linkTo(url) {
+  const here = new URL(url).origin === location.origin;
+  return { href: url, rel: "noopener noreferrer", target: here ? null : "_blank" };
+}

@@ -1,0 +1,253 @@
+// The widget: a button, a dialog with the panels, a hotkey. It sets itself up
+// from the attributes of its script element.
+
+const IDS = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+const RTL = /^(?:ar|arc|ckb|dv|fa|he|ks|ps|sd|syr|ug|ur|yi)\b/i;
+const MAC = /Mac|iP(?:hone|ad|od)/.test(navigator.platform);
+const MODES = ["search", "chat"];
+
+/** Reads the attributes. Wrong ones are said on the console and left out. */
+function readOptions(script) {
+  const data = script.dataset;
+  const wrong = (name, why) => console.warn(`Magpie: data-${name} ${why}`);
+  const oneOf = (name, value, values) => {
+    if (value === undefined || values.includes(value)) return value ?? values[0];
+    wrong(name, "must be one of " + values.join(", "));
+    return values[0];
+  };
+  let given = null;
+  if (data.labels) {
+    try {
+      given = JSON.parse(data.labels);
+    } catch (_) {
+      wrong("labels", "is not JSON");
+    }
+  }
+  const language = data.lang || document.documentElement.lang || navigator.language || "en";
+  const labels = labelsFor(language, given);
+  if (data.title) labels.title = data.title;
+  if (data.placeholder) labels.placeholder = data.placeholder;
+  if (data.collection && !IDS.test(data.collection)) wrong("collection", "is not an id");
+  const accent = data.accent ? parseColor(data.accent) : null;
+  if (data.accent && !accent) wrong("accent", "must be a colour like #0a7d5a");
+  const minScore = data.minScore ? Number(data.minScore) : undefined;
+  if (minScore !== undefined && !(minScore >= 0 && minScore <= 1)) wrong("min-score", "must be from 0 to 1");
+  const mode = oneOf("mode", data.mode, ["both", ...MODES]);
+  return {
+    key: data.key, titled: Boolean(data.title), labels, language, accent, placeholder: labels.placeholder,
+    baseUrl: new URL(data.baseUrl || ".", script.src || location.href).href,
+    collection: data.collection || undefined,
+    minScore: minScore >= 0 && minScore <= 1 ? minScore : undefined,
+    theme: oneOf("theme", data.theme, ["auto", "light", "dark"]),
+    button: oneOf("button", data.button, ["true", "false"]) === "true",
+    hotkeys: (data.hotkey ?? "mod+k").split(",").map(readHotkey).filter(Boolean),
+    modes: mode === "both" ? MODES : [mode],
+    direction: RTL.test(language) ? "rtl" : "ltr",
+  };
+}
+
+/** "mod+k" as what a key event must have; mod is Command on Apple's systems and Ctrl elsewhere. */
+function readHotkey(text) {
+  const parts = text.trim().toLowerCase().split("+");
+  const key = parts.pop();
+  if (!key || key === "none") return null;
+  const has = (name) => parts.includes(name);
+  return { key, ctrl: has("ctrl") || (has("mod") && !MAC), meta: has("meta") || has("cmd") || (has("mod") && MAC), alt: has("alt"), shift: has("shift") };
+}
+
+function pressed(hotkey, event) {
+  // event.code finds the key on keyboards without Latin letters. What Shift makes of a sign is the keyboard's affair.
+  const key = event.key.toLowerCase() === hotkey.key || (/^[a-z]$/.test(hotkey.key) && event.code === "Key" + hotkey.key.toUpperCase());
+  return key && event.ctrlKey === hotkey.ctrl && event.metaKey === hotkey.meta && event.altKey === hotkey.alt &&
+    (event.shiftKey === hotkey.shift || !/^[a-z]$/.test(hotkey.key));
+}
+
+function shownHotkey({ key, ctrl, meta, alt, shift }) {
+  const names = MAC ? [ctrl && "⌃", alt && "⌥", shift && "⇧", meta && "⌘"] : [ctrl && "Ctrl", alt && "Alt", shift && "Shift", meta && "Meta"];
+  return [...names.filter(Boolean), key.length === 1 ? key.toUpperCase() : key].join(MAC ? "" : " ");
+}
+
+function isEditable(element) {
+  return element instanceof HTMLElement && (element.isContentEditable || /^(?:input|textarea|select)$/.test(element.localName));
+}
+
+/** Makes the widget and returns what window.MagpieWidget offers. */
+function widget(options) {
+  const { labels, modes } = options;
+  const client = new Magpie({ baseUrl: options.baseUrl, key: options.key, maxRetryWait: 2 });
+  const host = document.createElement("magpie-widget");
+  const shadow = host.attachShadow({ mode: "open" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE + (options.accent ? accentRules(options.accent) : ""));
+  shadow.adoptedStyleSheets = [sheet];
+
+  // What is said: a region that is there before its text is.
+  const status = h("div", { class: "sr", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+  const say = (text) => {
+    status.textContent = status.textContent === text && text ? text + "\u00a0" : text;
+  };
+
+  const about = { client, options, labels, say, host, close };
+  const panels = {};
+  if (modes.includes("chat")) panels.chat = chatPanel(about);
+  if (modes.includes("search")) panels.search = searchPanel({ ...about, ask: panels.chat && askInstead });
+  let mode = modes[0], opener = null;
+
+  const tabs = modes.length < 2 ? null : h("div", { class: "tabs", role: "tablist", "aria-label": labels.title, keydown: turn }, modes.map((name) =>
+    h("button", { type: "button", role: "tab", id: "tab-" + name, "aria-controls": "panel-" + name, click: () => {
+      show(name);
+      panels[name].focus();
+    } }, icon(name === "chat" ? "ask" : "search"), name === "chat" ? labels.ask : labels.search)));
+  const closer = h("button", { type: "button", class: "quiet", "aria-label": labels.close, click: () => close() }, icon("close"));
+  const frame = h("div", { class: "frame" },
+    h("header", null, h("h2", { id: "title", class: tabs && !options.titled ? "sr" : null }, labels.title), tabs, closer), modes.map((name) => panels[name].element), status);
+  const dialog = h("dialog", { "aria-labelledby": "title", keydown: keys, close: closed, click: (event) => event.target === dialog && close() }, frame);
+  const hotkey = options.hotkeys[0];
+  const launch = options.button && h("button", {
+    type: "button", class: "launch", "aria-haspopup": "dialog", "aria-keyshortcuts": hotkey && ariaHotkey(hotkey), click: () => open(),
+  }, icon(modes[0] === "chat" ? "ask" : "search"), h("span", null, modes[0] === "chat" ? labels.ask : labels.open),
+  hotkey && h("kbd", { "aria-hidden": "true" }, shownHotkey(hotkey)));
+  const root = h("div", { class: "root", dir: options.direction, lang: options.language }, launch, dialog);
+  shadow.append(root);
+  if (tabs) {
+    for (const name of modes) {
+      panels[name].element.setAttribute("role", "tabpanel");
+      panels[name].element.setAttribute("aria-labelledby", "tab-" + name);
+    }
+  }
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const paint = () => {
+    const isDark = options.theme === "dark" || (options.theme === "auto" && dark.matches);
+    root.classList.toggle("dark", isDark);
+    root.classList.toggle("light", !isDark);
+  };
+  dark.addEventListener("change", paint);
+  paint();
+  show(mode);
+
+  function ariaHotkey({ key, ctrl, meta, alt, shift }) {
+    return [ctrl && "Control", meta && "Meta", alt && "Alt", shift && "Shift", key].filter(Boolean).join("+");
+  }
+
+  function show(name) {
+    mode = name;
+    for (const one of modes) {
+      panels[one].element.hidden = one !== name;
+      const tab = tabs?.children[modes.indexOf(one)];
+      tab?.setAttribute("aria-selected", String(one === name));
+      tab?.setAttribute("tabindex", one === name ? "0" : "-1");
+    }
+  }
+
+  /** Arrow keys go from tab to tab. */
+  function turn(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    show(modes[(modes.indexOf(mode) + step + modes.length) % modes.length]);
+    tabs.children[modes.indexOf(mode)].focus();
+  }
+
+  function askInstead(question) {
+    show("chat");
+    panels.chat.focus();
+    panels.chat.ask(question);
+  }
+
+  /** Opens the dialog: in a mode, with a query that is searched for or asked. */
+  function open({ mode: wanted, query } = {}) {
+    if (!host.isConnected) document.body.append(host);
+    if (modes.includes(wanted)) show(wanted);
+    if (!dialog.open) {
+      opener ??= deepActive();
+      dialog.showModal();
+      panels.search?.resume();
+    }
+    panels[mode].focus();
+    if (typeof query === "string" && query.trim() !== "") {
+      if (mode === "chat") panels.chat.ask(query.trim());
+      else panels.search.fill(query);
+    }
+  }
+
+  function close() {
+    if (dialog.open) dialog.close();
+  }
+
+  function closed() {
+    for (const panel of Object.values(panels)) panel.stop();
+    say("");
+    const back = opener;
+    opener = null;
+    if (back?.isConnected && back !== document.body) back.focus();
+  }
+
+  function deepActive() {
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    return element;
+  }
+
+  function keys(event) {
+    // The page must not take what is typed here for its own shortcuts.
+    event.stopPropagation();
+    if (event.key === "Tab") return trap(event);
+    if (event.key === "Escape" && !event.isComposing) {
+      event.preventDefault();
+      return close();
+    }
+    if (options.hotkeys.some((one) => (one.ctrl || one.meta || one.alt) && pressed(one, event))) {
+      event.preventDefault();
+      close();
+    }
+    return undefined;
+  }
+
+  /** Keeps Tab among what can have the focus. */
+  function trap(event) {
+    const stops = [...dialog.querySelectorAll("button, input, textarea, a[href], [tabindex]")].filter((element) =>
+      element.tabIndex >= 0 && !element.disabled && element.offsetParent !== null);
+    const at = stops.indexOf(shadow.activeElement);
+    const edge = event.shiftKey ? 0 : stops.length - 1;
+    if (stops.length === 0 || (at !== edge && at >= 0)) return;
+    event.preventDefault();
+    stops[event.shiftKey ? stops.length - 1 : 0].focus();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.repeat || dialog.open) return;
+    const editing = isEditable(event.composedPath()[0]);
+    if (options.hotkeys.some((one) => pressed(one, event) && (one.ctrl || one.meta || one.alt || !editing))) {
+      event.preventDefault();
+      open();
+    }
+  });
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button !== 0) return;
+    const trigger = event.composedPath().find((node) => node instanceof Element && node.hasAttribute("data-magpie-open"));
+    if (!trigger) return;
+    event.preventDefault();
+    opener = trigger;
+    open({ mode: trigger.getAttribute("data-magpie-open") });
+  });
+  document.body.append(host);
+  return Object.freeze({ open, close, element: host });
+}
+
+function start() {
+  const script = document.currentScript ?? document.querySelector("script[data-key][src*='widget.js']");
+  if (window.MagpieWidget || !script) return;
+  if (!script.dataset.key) {
+    console.error("Magpie: the script element has no data-key");
+    return;
+  }
+  const options = readOptions(script);
+  const begin = () => {
+    if (!window.MagpieWidget) window.MagpieWidget = widget(options);
+  };
+  if (document.body) begin();
+  else document.addEventListener("DOMContentLoaded", begin, { once: true });
+}
+
+start();

@@ -1,0 +1,331 @@
+package widget_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// echo finds one result, which is named like the query, and keeps the answers to some queries back.
+func echo(held map[string]chan struct{}) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Query string }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			return
+		}
+		if hold := held[asked.Query]; hold != nil {
+			select {
+			case <-hold:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		found(map[string]any{"id": "1", "title": "About " + asked.Query, "url": "https://docs.example.com/" + asked.Query, "snippet": asked.Query})(w, r)
+	}
+}
+
+func TestAStaleAnswerIsNeverShown(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	slow := make(chan struct{})
+	d.answers(echo(map[string]chan struct{}{"slow": slow}), nil)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
+	b.until("window.MagpieWidget")
+	b.eval(`(() => { window.seen = []; MagpieWidget.open(); new MutationObserver(() => { const t = text("a.row .title"); if (t && seen.at(-1) !== t) seen.push(t); }).observe($("#results"), {childList: true}); })()`, nil)
+	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "slow"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.until(`performance.now() > 0 && $(".busy")`)
+	for deadline := time.Now().Add(patience); len(d.requests()) == 0 && time.Now().Before(deadline); {
+		b.until("true")
+	}
+	// Enter does not open what belongs to an earlier query.
+	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "fast"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.until(`text("a.row .title") === "About fast"`)
+	close(slow)
+	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "last"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.until(`text("a.row .title") === "About last"`)
+	b.is(`window.seen.join()`, "About fast,About last")
+	// Going back asks nobody again.
+	before := len(d.requests())
+	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "fast "; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.until(`text("a.row .title") === "About fast"`)
+	if after := len(d.requests()); after != before {
+		t.Errorf("%d requests more", after-before)
+	}
+	// An emptied field shows the beginning, whatever comes in late.
+	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "gone"; i.dispatchEvent(new Event("input")); i.value = ""; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.until(`$$(".row").length === 0 && text(".message").startsWith("Find a page")`)
+	b.clean()
+}
+
+func TestTypingFastIsOneSearch(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(echo(nil), nil)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-collection", "018f0000-0000-8000-8000-00000000c011")}))
+	b.until("window.MagpieWidget")
+	b.eval(`(() => { MagpieWidget.open(); const i = $("[role=combobox]"); for (const c of "rotate the key") { i.value += c; i.dispatchEvent(new Event("input")); } })()`, nil)
+	b.until(`text("a.row .title") === "About rotate the key"`)
+	want := `{"query":"rotate the key","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`
+	if got := d.requests(); len(got) != 1 || got[0] != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMoreResultsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Offset int }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			return
+		}
+		results := []map[string]any{}
+		for i := asked.Offset; i < min(asked.Offset+10, 23); i++ {
+			results = append(results, map[string]any{"id": fmt.Sprint(i), "title": fmt.Sprint("Result ", i), "url": "https://docs.example.com/", "snippet": "s"})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"results": results, "total": 23}})
+	}, nil)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "search")}))
+	b.until("window.MagpieWidget")
+	b.eval(`MagpieWidget.open({query: "x"})`, nil)
+	b.until(`text("[role=status]") === "10 of 23 results"`)
+	b.press(kb.ArrowUp)
+	b.is(`active().textContent`, "More results")
+	b.press(kb.Enter)
+	b.until(`text("[role=status]") === "20 of 23 results"`)
+	b.is(`active().querySelector(".title").textContent`, "Result 10")
+	b.press(kb.End)
+	b.press(kb.Enter)
+	b.until(`text("[role=status]") === "23 results" && !$(".more")`)
+	b.is(`$$(".row").length`, "23")
+	b.is(`$$("[role=tab], .ask").length`, "0") // the page wants search only
+}
+
+func TestAPageMayFollowResultsItself(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(echo(nil), nil)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
+	b.until("window.MagpieWidget")
+	b.eval(`(() => { document.addEventListener("magpie:select", (e) => { e.preventDefault(); window.chosen = e.detail.query + " " + e.detail.result.url; }); MagpieWidget.open({query: "keys"}); })()`, nil)
+	b.until(`$("a.row")`)
+	b.press(kb.Enter)
+	b.until(`window.chosen === "keys https://docs.example.com/keys" && !$("dialog").open`)
+	b.is(`location.pathname`, "/")
+}
+
+func TestTheFocusStaysInTheDialog(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(echo(nil), nil)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
+	b.until("window.MagpieWidget")
+	b.eval(`document.addEventListener("keydown", (e) => { window.leaked = (window.leaked ?? "") + e.key; })`, nil)
+	b.click(`$(".launch")`)
+	b.until(`focused() === $("[role=combobox]")`)
+	b.typed("keys")
+	b.until(`$("a.row")`)
+	var seen []string
+	for range 12 {
+		seen = append(seen, b.text(`focused().getAttribute("aria-label") ?? focused().textContent`))
+		b.press(kb.Tab)
+	}
+	want := []string{"Search", "Clear", "Search", "Close"}
+	if !slices.Equal(seen[:8], append(slices.Clone(want), want...)) {
+		t.Errorf("%q", seen)
+	}
+	b.eval(`$("[role=combobox]").focus()`, nil)
+	b.press(kb.Tab, input.ModifierShift)
+	b.press(kb.Tab, input.ModifierShift)
+	b.is(`focused().getAttribute("role")`, "tab")
+	b.press(kb.ArrowRight)
+	b.is(`focused().textContent + focused().getAttribute("aria-selected") + $("#panel-chat").hidden`, "Asktruefalse")
+	b.press(kb.ArrowRight)
+	b.is(`focused().textContent + $("#panel-chat").hidden`, "Searchtrue")
+	// What is typed in the dialog is none of the page's business.
+	b.is(`window.leaked`, "undefined")
+	// A press beside the frame closes it; the button that opened it has the focus again.
+	b.do(chromedp.MouseClickXY(20, 400))
+	b.until(`!$("dialog").open && focused() === $(".launch")`)
+	b.clean()
+}
+
+func TestAssistiveTechnologySeesACombobox(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(echo(nil), said("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-title", "Handbook")}))
+	b.until("window.MagpieWidget")
+	tree := b.accessible()
+	if !slices.ContainsFunc(tree["button"], func(n axNode) bool { return n.Name.Value == "Search" && n.property("hasPopup") == "dialog" }) {
+		t.Errorf("no button: %+v", tree["button"])
+	}
+	b.eval(`MagpieWidget.open({query: "keys"})`, nil)
+	b.until(`$("a.row")`)
+	tree = b.accessible()
+	one := func(role, name string, properties ...any) {
+		t.Helper()
+		for _, n := range tree[role] {
+			if n.Name.Value != name {
+				continue
+			}
+			for i := 0; i < len(properties); i += 2 {
+				if got := n.property(properties[i].(string)); got != properties[i+1] {
+					t.Errorf("%s %q: %v is %v", role, name, properties[i], got)
+				}
+			}
+			return
+		}
+		t.Errorf("no %s named %q: %+v", role, name, tree[role])
+	}
+	one("dialog", "Handbook", "modal", true)
+	one("combobox", "Search", "expanded", true, "focused", true, "autocomplete", "list")
+	one("listbox", "Results")
+	one("option", "Ask about “keys”", "selected", false)
+	one("option", "About keys keys (opens in a new tab)", "selected", true)
+	one("tab", "Search", "selected", true)
+	one("tab", "Ask", "selected", false)
+	one("tabpanel", "Search")
+	one("button", "Close")
+	one("status", "")
+	b.eval(`MagpieWidget.open({mode: "chat", query: "How often?"})`, nil)
+	b.until(`$(".sources li")`)
+	tree = b.accessible()
+	one("log", "Conversation")
+	one("textbox", "Ask a question", "focused", true)
+	one("article", "Answer")
+	one("button", "Source 1: Keys")
+	one("button", "Send", "disabled", true)
+	one("heading", "Sources")
+	// Nothing that can be used is without a name.
+	for _, role := range []string{"button", "link", "tab", "option", "textbox", "combobox"} {
+		for _, n := range tree[role] {
+			if name, _ := n.Name.Value.(string); strings.TrimSpace(name) == "" {
+				t.Errorf("a %s has no name", role)
+			}
+		}
+	}
+}
+
+func TestLanguageLabelsAndDirection(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(found(), nil)
+	s := newSite(t)
+	german := visit(t, s.put(home, "/de", page{attributes: attributes(d.url, "svc_pk_x", "data-lang", "de-AT", "data-labels", `{"close": "Zu", "x": 1}`)}))
+	german.until("window.MagpieWidget")
+	german.eval(`MagpieWidget.open({query: "Schlüssel"})`, nil)
+	german.until(`text(".message").startsWith("Zu „Schlüssel“ wurde nichts gefunden.")`)
+	german.is(`$$("[role=tab]").map((e) => e.textContent).join() + text(".ask .title")`, "Suchen,FragenNach „Schlüssel“ fragen")
+	german.is(`$("header .quiet").getAttribute("aria-label") + $(".root").lang`, "Zude-AT")
+	german.screenshot("german")
+	// The page's own language counts where the script names none; Arabic runs from the right, its labels are English.
+	arabic := visit(t, s.put(home, "/ar", page{attributes: attributes(d.url, "svc_pk_x", "data-placeholder", "ابحث في الوثائق", "data-title", "الدليل"), html: `lang="ar" dir="rtl"`}))
+	arabic.until("window.MagpieWidget")
+	d.answers(found(map[string]any{"id": "1", "title": "تدوير المفتاح", "url": "https://x.example.org/", "snippet": "يتم تدوير <mark>المفتاح</mark> مرة واحدة في السنة.", "heading_path": []string{"تدوير المفتاح", "الخطوات"}},
+		map[string]any{"id": "2", "title": "Rotate the key", "url": "https://x.example.org/", "snippet": "Once a year."}), nil)
+	arabic.eval(`MagpieWidget.open({query: "المفتاح"})`, nil)
+	arabic.until(`$$("a.row").length === 2`)
+	arabic.is(`$(".root").dir + getComputedStyle($(".launch")).left + $("[role=combobox]").placeholder`, "rtl20pxابحث في الوثائق")
+	arabic.is(`$("a.row .icon-page").getBoundingClientRect().x > $("a.row .title").getBoundingClientRect().x`, "true")
+	arabic.screenshot("arabic")
+}
+
+func TestWrongAttributesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	s := newSite(t)
+	b := visit(t, s.put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-theme", "pink", "data-accent", "red;}*{display:none", "data-mode", "x",
+		"data-labels", "{", "data-min-score", "7", "data-hotkey", "/", "data-button", "false")}))
+	b.until("window.MagpieWidget")
+	b.is(`$(".launch")`, "null")
+	b.is(`$(".root").className`, "root light")
+	// A key without Ctrl opens it, unless somebody is typing.
+	b.eval(`document.querySelector("#field").focus()`, nil)
+	b.typed("/")
+	b.is(`$("dialog").open + document.querySelector("#field").value`, "false/")
+	b.eval(`document.activeElement.blur()`, nil)
+	b.typed("/")
+	b.until(`$("dialog").open`)
+	b.is(`$("[role=combobox]").value`, "")
+	b.typed("/") // and does not close it
+	b.is(`$("dialog").open + $("[role=combobox]").value`, "true/")
+	// Loaded twice it is there once; removed from the page it comes back.
+	b.eval(`new Promise((done) => { const script = document.createElement("script"); script.src = "`+d.url+`/widget.js"; script.dataset.key = "svc_pk_x"; script.onload = done; document.head.append(script); })`, nil)
+	b.is(`document.querySelectorAll("magpie-widget").length`, "1")
+	b.eval(`(() => { MagpieWidget.close(); MagpieWidget.element.remove(); MagpieWidget.open(); })()`, nil)
+	b.is(`$("dialog").open`, "true")
+	// Without a key there is nothing.
+	without := visit(t, s.put(home, "/without", page{attributes: map[string]string{"src": d.url + "/widget.js"}}))
+	without.until(`document.readyState === "complete"`)
+	without.is(`window.MagpieWidget`, "undefined")
+	// A secret key is not used.
+	secret := visit(t, s.put(home, "/secret", page{attributes: attributes(d.url, "svc_sk_x")}))
+	secret.until(`document.readyState === "complete"`)
+	secret.is(`window.MagpieWidget`, "undefined")
+}
+
+// legible is WCAG's contrast of an element's text on the first ground below it that is not transparent.
+const legible = `((e) => {
+  const parse = (c) => c.match(/[\d.]+/g).map(Number), light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+  let ground = e; while (ground && (parse(getComputedStyle(ground).backgroundColor)[3] ?? 1) < 1) ground = ground.parentElement;
+  const [a, b] = [light(parse(getComputedStyle(e).color)), light(parse(getComputedStyle(ground).backgroundColor))].sort((x, y) => y - x);
+  return (a + 0.05) / (b + 0.05);
+})`
+
+func TestThemesAccentsAndSmallScreens(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(found(map[string]any{"id": "1", "title": "Rotate the signing key", "url": "https://x.example.org/", "version": "v2.0", "snippet": "The <mark>signing</mark> <mark>key</mark> is rotated once a year, by hand.", "heading_path": []string{"Rotate the signing key", "Steps"}},
+		map[string]any{"id": "2", "title": "Releases", "url": nil, "snippet": "A release is cut every second Tuesday. The <mark>signing</mark> <mark>key</mark> signs the archives."}),
+		said("The signing key is rotated **once a year** [1], by hand:\n\n1. Run `magpie keys rotate` on the primary server.\n2. Restart every replica [2].\n\n| Role | May rotate |\n|---|---|\n| Administrator | yes |\n| Member | no |\n",
+			map[string]any{"id": "1", "title": "Rotate the signing key", "url": "https://x.example.org/"}, map[string]any{"id": "2", "title": "Releases"}))
+	s := newSite(t)
+	dark := emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}, {Name: "prefers-reduced-motion", Value: "reduce"}})
+	for name, c := range map[string]struct {
+		more  []string
+		first []chromedp.Action
+		theme string
+	}{
+		"light": {nil, nil, "light"}, "dark": {nil, []chromedp.Action{dark}, "dark"}, "forced-light": {[]string{"data-theme", "light"}, []chromedp.Action{dark}, "light"},
+		"yellow": {[]string{"data-accent", "#ffe14d"}, nil, "light"}, "yellow-dark": {[]string{"data-accent", "#fe4", "data-theme", "dark"}, nil, "dark"},
+		"navy-dark": {[]string{"data-accent", "#0b1f4a", "data-theme", "dark"}, nil, "dark"},
+		"small":     {nil, []chromedp.Action{chromedp.EmulateViewport(390, 760, chromedp.EmulateMobile, chromedp.EmulateScale(2))}, "light"},
+		"contrast":  {nil, []chromedp.Action{emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}})}, "light"},
+	} {
+		b := visit(t, s.put(home, "/"+name, page{attributes: attributes(d.url, "svc_pk_x", c.more...)}), c.first...)
+		b.until("window.MagpieWidget")
+		b.screenshot("theme-" + name + "-page")
+		b.eval(`MagpieWidget.open({query: "signing key"})`, nil)
+		b.until(`$$(".row").length === 3`)
+		b.is(`$(".root").className`, "root "+c.theme)
+		b.screenshot("theme-" + name + "-search")
+		if name != "contrast" { // there the system chooses the colours
+			b.is(`$$(".title, .path, .snippet, mark, .tag, .tabs button, .count, .row.ask .title").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
+		}
+		b.eval(`MagpieWidget.open({mode: "chat", query: "How is the signing key rotated?"})`, nil)
+		b.until(`$(".next button")`)
+		b.eval(`($("textarea").value = "And who may?", $("textarea").dispatchEvent(new Event("input")))`, nil)
+		b.screenshot("theme-" + name + "-chat")
+		if name != "contrast" {
+			b.is(`$$(".text p, .text td, .text th, .text code, .cite, .question p, .sources a, .sources li, h3, .next button, .send:not([hidden]), .button.small").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
+		}
+		b.is(`document.documentElement.scrollWidth <= innerWidth && $(".frame").scrollWidth <= $(".frame").clientWidth`, "true")
+		if name == "small" {
+			b.is(`[$(".frame").getBoundingClientRect().width, $(".frame").getBoundingClientRect().height].join()`, "390,760")
+		}
+		if name == "dark" {
+			b.is(`parseFloat(getComputedStyle($(".frame")).animationDuration) < 0.001`, "true")
+		}
+		b.clean()
+	}
+}
