@@ -174,12 +174,8 @@ func readReferer(entry string) (refererRule, error) {
 	if err != nil {
 		return refererRule{}, err
 	}
-	switch {
-	case port != "":
-	case u.Scheme == "http":
-		port = "80"
-	default:
-		port = "443"
+	if port == "" {
+		port = usualPort(u.Scheme)
 	}
 	rule := refererRule{scheme: u.Scheme}
 	if rule.host, err = ruleOf(host, port); err != nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 
 	"magpie/internal/apierr"
@@ -116,14 +117,10 @@ func readPage(text string) (place, bool) {
 
 func placeOf(u *url.URL) (place, bool) {
 	port := u.Port()
-	switch {
-	case u.User != nil || u.Opaque != "":
-		return place{}, false
-	case u.Scheme == "http" && port == "":
-		port = "80"
-	case u.Scheme == "https" && port == "":
-		port = "443"
-	case u.Scheme != "http" && u.Scheme != "https":
+	if port == "" {
+		port = usualPort(u.Scheme)
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 || usualPort(u.Scheme) == "" || u.User != nil || u.Opaque != "" {
 		return place{}, false
 	}
 	host, ok := canonicalHost(u.Hostname())
@@ -132,6 +129,18 @@ func placeOf(u *url.URL) (place, bool) {
 		p.path = path.Clean(u.Path)
 	}
 	return p, ok
+}
+
+// usualPort is that of a scheme in which pages come; empty for all others.
+func usualPort(scheme string) string {
+	switch scheme {
+	case "http":
+		return "80"
+	case "https":
+		return "443"
+	default:
+		return ""
+	}
 }
 
 // refererRule is one entry of the allowed referers.
