@@ -78,7 +78,7 @@ func splitPort(text string) (host, port string, err error) {
 	if at, err := netip.ParseAddr(text); err == nil && at.Is6() {
 		return text, "", nil
 	}
-	host, rest := text, ""
+	var rest string
 	if strings.HasPrefix(text, "[") {
 		inside, after, found := strings.Cut(text[1:], "]")
 		at, err := netip.ParseAddr(inside)

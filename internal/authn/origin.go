@@ -28,7 +28,8 @@ func (k Key) CheckOrigin(h http.Header) error {
 		allowed = readOrigins(k.Hosts, k.Referers)
 	}
 	from, seen := h.Get("Origin"), h.Get("Referer")
-	page, ok := place{}, false
+	var page place
+	var ok bool
 	if from != "" {
 		page, ok = readOrigin(from)
 	} else {
