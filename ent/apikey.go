@@ -31,6 +31,10 @@ type APIKey struct {
 	PublishableHash []byte `json:"-"`
 	// SecretHash holds the value of the "secret_hash" field.
 	SecretHash []byte `json:"-"`
+	// PreviousPublishableHash holds the value of the "previous_publishable_hash" field.
+	PreviousPublishableHash []byte `json:"-"`
+	// PreviousSecretHash holds the value of the "previous_secret_hash" field.
+	PreviousSecretHash []byte `json:"-"`
 	// its first characters, to recognise it by
 	PublishableHint string `json:"publishable_hint,omitempty"`
 	// its first characters, to recognise it by
@@ -57,8 +61,16 @@ type APIKey struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	// LastUsedAt holds the value of the "last_used_at" field.
-	LastUsedAt   *time.Time `json:"last_used_at,omitempty"`
+	// exact to a minute
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	// when the pair was last replaced by a new one
+	RotatedAt *time.Time `json:"rotated_at,omitempty"`
+	// until when the pair before works, too; null when it ended at once
+	PreviousExpiresAt *time.Time `json:"previous_expires_at,omitempty"`
+	// when the secret key was first seen in a browser; a rotation clears it
+	LeakedAt *time.Time `json:"leaked_at,omitempty"`
+	// the page that it was seen on
+	LeakedOrigin *string `json:"leaked_origin,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -69,15 +81,15 @@ func (*APIKey) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case apikey.FieldDefaultCollection:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
-		case apikey.FieldPublishableHash, apikey.FieldSecretHash, apikey.FieldAllowedCollections, apikey.FieldAllowedHosts, apikey.FieldAllowedReferers:
+		case apikey.FieldPublishableHash, apikey.FieldSecretHash, apikey.FieldPreviousPublishableHash, apikey.FieldPreviousSecretHash, apikey.FieldAllowedCollections, apikey.FieldAllowedHosts, apikey.FieldAllowedReferers:
 			values[i] = new([]byte)
 		case apikey.FieldAllowAllCollections, apikey.FieldRequireSignature:
 			values[i] = new(sql.NullBool)
 		case apikey.FieldRateLimitPerMinute:
 			values[i] = new(sql.NullInt64)
-		case apikey.FieldName, apikey.FieldPublishableHint, apikey.FieldSecretHint, apikey.FieldWidgetModelID, apikey.FieldWidgetContext:
+		case apikey.FieldName, apikey.FieldPublishableHint, apikey.FieldSecretHint, apikey.FieldWidgetModelID, apikey.FieldWidgetContext, apikey.FieldLeakedOrigin:
 			values[i] = new(sql.NullString)
-		case apikey.FieldCreatedAt, apikey.FieldUpdatedAt, apikey.FieldExpiresAt, apikey.FieldRevokedAt, apikey.FieldLastUsedAt:
+		case apikey.FieldCreatedAt, apikey.FieldUpdatedAt, apikey.FieldExpiresAt, apikey.FieldRevokedAt, apikey.FieldLastUsedAt, apikey.FieldRotatedAt, apikey.FieldPreviousExpiresAt, apikey.FieldLeakedAt:
 			values[i] = new(sql.NullTime)
 		case apikey.FieldID, apikey.FieldWorkspaceID:
 			values[i] = new(uuid.UUID)
@@ -137,6 +149,18 @@ func (_m *APIKey) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field secret_hash", values[i])
 			} else if value != nil {
 				_m.SecretHash = *value
+			}
+		case apikey.FieldPreviousPublishableHash:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field previous_publishable_hash", values[i])
+			} else if value != nil {
+				_m.PreviousPublishableHash = *value
+			}
+		case apikey.FieldPreviousSecretHash:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field previous_secret_hash", values[i])
+			} else if value != nil {
+				_m.PreviousSecretHash = *value
 			}
 		case apikey.FieldPublishableHint:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -235,6 +259,34 @@ func (_m *APIKey) assignValues(columns []string, values []any) error {
 				_m.LastUsedAt = new(time.Time)
 				*_m.LastUsedAt = value.Time
 			}
+		case apikey.FieldRotatedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field rotated_at", values[i])
+			} else if value.Valid {
+				_m.RotatedAt = new(time.Time)
+				*_m.RotatedAt = value.Time
+			}
+		case apikey.FieldPreviousExpiresAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field previous_expires_at", values[i])
+			} else if value.Valid {
+				_m.PreviousExpiresAt = new(time.Time)
+				*_m.PreviousExpiresAt = value.Time
+			}
+		case apikey.FieldLeakedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field leaked_at", values[i])
+			} else if value.Valid {
+				_m.LeakedAt = new(time.Time)
+				*_m.LeakedAt = value.Time
+			}
+		case apikey.FieldLeakedOrigin:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field leaked_origin", values[i])
+			} else if value.Valid {
+				_m.LeakedOrigin = new(string)
+				*_m.LeakedOrigin = value.String
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -286,6 +338,10 @@ func (_m *APIKey) String() string {
 	builder.WriteString("publishable_hash=<sensitive>")
 	builder.WriteString(", ")
 	builder.WriteString("secret_hash=<sensitive>")
+	builder.WriteString(", ")
+	builder.WriteString("previous_publishable_hash=<sensitive>")
+	builder.WriteString(", ")
+	builder.WriteString("previous_secret_hash=<sensitive>")
 	builder.WriteString(", ")
 	builder.WriteString("publishable_hint=")
 	builder.WriteString(_m.PublishableHint)
@@ -341,6 +397,26 @@ func (_m *APIKey) String() string {
 	if v := _m.LastUsedAt; v != nil {
 		builder.WriteString("last_used_at=")
 		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.RotatedAt; v != nil {
+		builder.WriteString("rotated_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.PreviousExpiresAt; v != nil {
+		builder.WriteString("previous_expires_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.LeakedAt; v != nil {
+		builder.WriteString("leaked_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.LeakedOrigin; v != nil {
+		builder.WriteString("leaked_origin=")
+		builder.WriteString(*v)
 	}
 	builder.WriteByte(')')
 	return builder.String()

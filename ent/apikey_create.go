@@ -76,6 +76,18 @@ func (_c *APIKeyCreate) SetSecretHash(v []byte) *APIKeyCreate {
 	return _c
 }
 
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (_c *APIKeyCreate) SetPreviousPublishableHash(v []byte) *APIKeyCreate {
+	_c.mutation.SetPreviousPublishableHash(v)
+	return _c
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (_c *APIKeyCreate) SetPreviousSecretHash(v []byte) *APIKeyCreate {
+	_c.mutation.SetPreviousSecretHash(v)
+	return _c
+}
+
 // SetPublishableHint sets the "publishable_hint" field.
 func (_c *APIKeyCreate) SetPublishableHint(v string) *APIKeyCreate {
 	_c.mutation.SetPublishableHint(v)
@@ -228,6 +240,62 @@ func (_c *APIKeyCreate) SetLastUsedAt(v time.Time) *APIKeyCreate {
 func (_c *APIKeyCreate) SetNillableLastUsedAt(v *time.Time) *APIKeyCreate {
 	if v != nil {
 		_c.SetLastUsedAt(*v)
+	}
+	return _c
+}
+
+// SetRotatedAt sets the "rotated_at" field.
+func (_c *APIKeyCreate) SetRotatedAt(v time.Time) *APIKeyCreate {
+	_c.mutation.SetRotatedAt(v)
+	return _c
+}
+
+// SetNillableRotatedAt sets the "rotated_at" field if the given value is not nil.
+func (_c *APIKeyCreate) SetNillableRotatedAt(v *time.Time) *APIKeyCreate {
+	if v != nil {
+		_c.SetRotatedAt(*v)
+	}
+	return _c
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (_c *APIKeyCreate) SetPreviousExpiresAt(v time.Time) *APIKeyCreate {
+	_c.mutation.SetPreviousExpiresAt(v)
+	return _c
+}
+
+// SetNillablePreviousExpiresAt sets the "previous_expires_at" field if the given value is not nil.
+func (_c *APIKeyCreate) SetNillablePreviousExpiresAt(v *time.Time) *APIKeyCreate {
+	if v != nil {
+		_c.SetPreviousExpiresAt(*v)
+	}
+	return _c
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (_c *APIKeyCreate) SetLeakedAt(v time.Time) *APIKeyCreate {
+	_c.mutation.SetLeakedAt(v)
+	return _c
+}
+
+// SetNillableLeakedAt sets the "leaked_at" field if the given value is not nil.
+func (_c *APIKeyCreate) SetNillableLeakedAt(v *time.Time) *APIKeyCreate {
+	if v != nil {
+		_c.SetLeakedAt(*v)
+	}
+	return _c
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (_c *APIKeyCreate) SetLeakedOrigin(v string) *APIKeyCreate {
+	_c.mutation.SetLeakedOrigin(v)
+	return _c
+}
+
+// SetNillableLeakedOrigin sets the "leaked_origin" field if the given value is not nil.
+func (_c *APIKeyCreate) SetNillableLeakedOrigin(v *string) *APIKeyCreate {
+	if v != nil {
+		_c.SetLeakedOrigin(*v)
 	}
 	return _c
 }
@@ -398,6 +466,11 @@ func (_c *APIKeyCreate) check() error {
 			return &ValidationError{Name: "rate_limit_per_minute", err: fmt.Errorf(`ent: validator failed for field "APIKey.rate_limit_per_minute": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.LeakedOrigin(); ok {
+		if err := apikey.LeakedOriginValidator(v); err != nil {
+			return &ValidationError{Name: "leaked_origin", err: fmt.Errorf(`ent: validator failed for field "APIKey.leaked_origin": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -458,6 +531,14 @@ func (_c *APIKeyCreate) createSpec() (*APIKey, *sqlgraph.CreateSpec) {
 		_spec.SetField(apikey.FieldSecretHash, field.TypeBytes, value)
 		_node.SecretHash = value
 	}
+	if value, ok := _c.mutation.PreviousPublishableHash(); ok {
+		_spec.SetField(apikey.FieldPreviousPublishableHash, field.TypeBytes, value)
+		_node.PreviousPublishableHash = value
+	}
+	if value, ok := _c.mutation.PreviousSecretHash(); ok {
+		_spec.SetField(apikey.FieldPreviousSecretHash, field.TypeBytes, value)
+		_node.PreviousSecretHash = value
+	}
 	if value, ok := _c.mutation.PublishableHint(); ok {
 		_spec.SetField(apikey.FieldPublishableHint, field.TypeString, value)
 		_node.PublishableHint = value
@@ -513,6 +594,22 @@ func (_c *APIKeyCreate) createSpec() (*APIKey, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LastUsedAt(); ok {
 		_spec.SetField(apikey.FieldLastUsedAt, field.TypeTime, value)
 		_node.LastUsedAt = &value
+	}
+	if value, ok := _c.mutation.RotatedAt(); ok {
+		_spec.SetField(apikey.FieldRotatedAt, field.TypeTime, value)
+		_node.RotatedAt = &value
+	}
+	if value, ok := _c.mutation.PreviousExpiresAt(); ok {
+		_spec.SetField(apikey.FieldPreviousExpiresAt, field.TypeTime, value)
+		_node.PreviousExpiresAt = &value
+	}
+	if value, ok := _c.mutation.LeakedAt(); ok {
+		_spec.SetField(apikey.FieldLeakedAt, field.TypeTime, value)
+		_node.LeakedAt = &value
+	}
+	if value, ok := _c.mutation.LeakedOrigin(); ok {
+		_spec.SetField(apikey.FieldLeakedOrigin, field.TypeString, value)
+		_node.LeakedOrigin = &value
 	}
 	return _node, _spec
 }
@@ -587,6 +684,90 @@ func (u *APIKeyUpsert) SetName(v string) *APIKeyUpsert {
 // UpdateName sets the "name" field to the value that was provided on create.
 func (u *APIKeyUpsert) UpdateName() *APIKeyUpsert {
 	u.SetExcluded(apikey.FieldName)
+	return u
+}
+
+// SetPublishableHash sets the "publishable_hash" field.
+func (u *APIKeyUpsert) SetPublishableHash(v []byte) *APIKeyUpsert {
+	u.Set(apikey.FieldPublishableHash, v)
+	return u
+}
+
+// UpdatePublishableHash sets the "publishable_hash" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdatePublishableHash() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldPublishableHash)
+	return u
+}
+
+// SetSecretHash sets the "secret_hash" field.
+func (u *APIKeyUpsert) SetSecretHash(v []byte) *APIKeyUpsert {
+	u.Set(apikey.FieldSecretHash, v)
+	return u
+}
+
+// UpdateSecretHash sets the "secret_hash" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdateSecretHash() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldSecretHash)
+	return u
+}
+
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (u *APIKeyUpsert) SetPreviousPublishableHash(v []byte) *APIKeyUpsert {
+	u.Set(apikey.FieldPreviousPublishableHash, v)
+	return u
+}
+
+// UpdatePreviousPublishableHash sets the "previous_publishable_hash" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdatePreviousPublishableHash() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldPreviousPublishableHash)
+	return u
+}
+
+// ClearPreviousPublishableHash clears the value of the "previous_publishable_hash" field.
+func (u *APIKeyUpsert) ClearPreviousPublishableHash() *APIKeyUpsert {
+	u.SetNull(apikey.FieldPreviousPublishableHash)
+	return u
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (u *APIKeyUpsert) SetPreviousSecretHash(v []byte) *APIKeyUpsert {
+	u.Set(apikey.FieldPreviousSecretHash, v)
+	return u
+}
+
+// UpdatePreviousSecretHash sets the "previous_secret_hash" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdatePreviousSecretHash() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldPreviousSecretHash)
+	return u
+}
+
+// ClearPreviousSecretHash clears the value of the "previous_secret_hash" field.
+func (u *APIKeyUpsert) ClearPreviousSecretHash() *APIKeyUpsert {
+	u.SetNull(apikey.FieldPreviousSecretHash)
+	return u
+}
+
+// SetPublishableHint sets the "publishable_hint" field.
+func (u *APIKeyUpsert) SetPublishableHint(v string) *APIKeyUpsert {
+	u.Set(apikey.FieldPublishableHint, v)
+	return u
+}
+
+// UpdatePublishableHint sets the "publishable_hint" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdatePublishableHint() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldPublishableHint)
+	return u
+}
+
+// SetSecretHint sets the "secret_hint" field.
+func (u *APIKeyUpsert) SetSecretHint(v string) *APIKeyUpsert {
+	u.Set(apikey.FieldSecretHint, v)
+	return u
+}
+
+// UpdateSecretHint sets the "secret_hint" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdateSecretHint() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldSecretHint)
 	return u
 }
 
@@ -782,6 +963,78 @@ func (u *APIKeyUpsert) ClearLastUsedAt() *APIKeyUpsert {
 	return u
 }
 
+// SetRotatedAt sets the "rotated_at" field.
+func (u *APIKeyUpsert) SetRotatedAt(v time.Time) *APIKeyUpsert {
+	u.Set(apikey.FieldRotatedAt, v)
+	return u
+}
+
+// UpdateRotatedAt sets the "rotated_at" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdateRotatedAt() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldRotatedAt)
+	return u
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (u *APIKeyUpsert) ClearRotatedAt() *APIKeyUpsert {
+	u.SetNull(apikey.FieldRotatedAt)
+	return u
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (u *APIKeyUpsert) SetPreviousExpiresAt(v time.Time) *APIKeyUpsert {
+	u.Set(apikey.FieldPreviousExpiresAt, v)
+	return u
+}
+
+// UpdatePreviousExpiresAt sets the "previous_expires_at" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdatePreviousExpiresAt() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldPreviousExpiresAt)
+	return u
+}
+
+// ClearPreviousExpiresAt clears the value of the "previous_expires_at" field.
+func (u *APIKeyUpsert) ClearPreviousExpiresAt() *APIKeyUpsert {
+	u.SetNull(apikey.FieldPreviousExpiresAt)
+	return u
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (u *APIKeyUpsert) SetLeakedAt(v time.Time) *APIKeyUpsert {
+	u.Set(apikey.FieldLeakedAt, v)
+	return u
+}
+
+// UpdateLeakedAt sets the "leaked_at" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdateLeakedAt() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldLeakedAt)
+	return u
+}
+
+// ClearLeakedAt clears the value of the "leaked_at" field.
+func (u *APIKeyUpsert) ClearLeakedAt() *APIKeyUpsert {
+	u.SetNull(apikey.FieldLeakedAt)
+	return u
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (u *APIKeyUpsert) SetLeakedOrigin(v string) *APIKeyUpsert {
+	u.Set(apikey.FieldLeakedOrigin, v)
+	return u
+}
+
+// UpdateLeakedOrigin sets the "leaked_origin" field to the value that was provided on create.
+func (u *APIKeyUpsert) UpdateLeakedOrigin() *APIKeyUpsert {
+	u.SetExcluded(apikey.FieldLeakedOrigin)
+	return u
+}
+
+// ClearLeakedOrigin clears the value of the "leaked_origin" field.
+func (u *APIKeyUpsert) ClearLeakedOrigin() *APIKeyUpsert {
+	u.SetNull(apikey.FieldLeakedOrigin)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -804,18 +1057,6 @@ func (u *APIKeyUpsertOne) UpdateNewValues() *APIKeyUpsertOne {
 		}
 		if _, exists := u.create.mutation.WorkspaceID(); exists {
 			s.SetIgnore(apikey.FieldWorkspaceID)
-		}
-		if _, exists := u.create.mutation.PublishableHash(); exists {
-			s.SetIgnore(apikey.FieldPublishableHash)
-		}
-		if _, exists := u.create.mutation.SecretHash(); exists {
-			s.SetIgnore(apikey.FieldSecretHash)
-		}
-		if _, exists := u.create.mutation.PublishableHint(); exists {
-			s.SetIgnore(apikey.FieldPublishableHint)
-		}
-		if _, exists := u.create.mutation.SecretHint(); exists {
-			s.SetIgnore(apikey.FieldSecretHint)
 		}
 	}))
 	return u
@@ -873,6 +1114,104 @@ func (u *APIKeyUpsertOne) SetName(v string) *APIKeyUpsertOne {
 func (u *APIKeyUpsertOne) UpdateName() *APIKeyUpsertOne {
 	return u.Update(func(s *APIKeyUpsert) {
 		s.UpdateName()
+	})
+}
+
+// SetPublishableHash sets the "publishable_hash" field.
+func (u *APIKeyUpsertOne) SetPublishableHash(v []byte) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPublishableHash(v)
+	})
+}
+
+// UpdatePublishableHash sets the "publishable_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdatePublishableHash() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePublishableHash()
+	})
+}
+
+// SetSecretHash sets the "secret_hash" field.
+func (u *APIKeyUpsertOne) SetSecretHash(v []byte) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetSecretHash(v)
+	})
+}
+
+// UpdateSecretHash sets the "secret_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdateSecretHash() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateSecretHash()
+	})
+}
+
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (u *APIKeyUpsertOne) SetPreviousPublishableHash(v []byte) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPreviousPublishableHash(v)
+	})
+}
+
+// UpdatePreviousPublishableHash sets the "previous_publishable_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdatePreviousPublishableHash() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePreviousPublishableHash()
+	})
+}
+
+// ClearPreviousPublishableHash clears the value of the "previous_publishable_hash" field.
+func (u *APIKeyUpsertOne) ClearPreviousPublishableHash() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearPreviousPublishableHash()
+	})
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (u *APIKeyUpsertOne) SetPreviousSecretHash(v []byte) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPreviousSecretHash(v)
+	})
+}
+
+// UpdatePreviousSecretHash sets the "previous_secret_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdatePreviousSecretHash() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePreviousSecretHash()
+	})
+}
+
+// ClearPreviousSecretHash clears the value of the "previous_secret_hash" field.
+func (u *APIKeyUpsertOne) ClearPreviousSecretHash() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearPreviousSecretHash()
+	})
+}
+
+// SetPublishableHint sets the "publishable_hint" field.
+func (u *APIKeyUpsertOne) SetPublishableHint(v string) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPublishableHint(v)
+	})
+}
+
+// UpdatePublishableHint sets the "publishable_hint" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdatePublishableHint() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePublishableHint()
+	})
+}
+
+// SetSecretHint sets the "secret_hint" field.
+func (u *APIKeyUpsertOne) SetSecretHint(v string) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetSecretHint(v)
+	})
+}
+
+// UpdateSecretHint sets the "secret_hint" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdateSecretHint() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateSecretHint()
 	})
 }
 
@@ -1100,6 +1439,90 @@ func (u *APIKeyUpsertOne) ClearLastUsedAt() *APIKeyUpsertOne {
 	})
 }
 
+// SetRotatedAt sets the "rotated_at" field.
+func (u *APIKeyUpsertOne) SetRotatedAt(v time.Time) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetRotatedAt(v)
+	})
+}
+
+// UpdateRotatedAt sets the "rotated_at" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdateRotatedAt() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateRotatedAt()
+	})
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (u *APIKeyUpsertOne) ClearRotatedAt() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearRotatedAt()
+	})
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (u *APIKeyUpsertOne) SetPreviousExpiresAt(v time.Time) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPreviousExpiresAt(v)
+	})
+}
+
+// UpdatePreviousExpiresAt sets the "previous_expires_at" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdatePreviousExpiresAt() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePreviousExpiresAt()
+	})
+}
+
+// ClearPreviousExpiresAt clears the value of the "previous_expires_at" field.
+func (u *APIKeyUpsertOne) ClearPreviousExpiresAt() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearPreviousExpiresAt()
+	})
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (u *APIKeyUpsertOne) SetLeakedAt(v time.Time) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetLeakedAt(v)
+	})
+}
+
+// UpdateLeakedAt sets the "leaked_at" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdateLeakedAt() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateLeakedAt()
+	})
+}
+
+// ClearLeakedAt clears the value of the "leaked_at" field.
+func (u *APIKeyUpsertOne) ClearLeakedAt() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearLeakedAt()
+	})
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (u *APIKeyUpsertOne) SetLeakedOrigin(v string) *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetLeakedOrigin(v)
+	})
+}
+
+// UpdateLeakedOrigin sets the "leaked_origin" field to the value that was provided on create.
+func (u *APIKeyUpsertOne) UpdateLeakedOrigin() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateLeakedOrigin()
+	})
+}
+
+// ClearLeakedOrigin clears the value of the "leaked_origin" field.
+func (u *APIKeyUpsertOne) ClearLeakedOrigin() *APIKeyUpsertOne {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearLeakedOrigin()
+	})
+}
+
 // Exec executes the query.
 func (u *APIKeyUpsertOne) Exec(ctx context.Context) error {
 	if len(u.create.conflict) == 0 {
@@ -1289,18 +1712,6 @@ func (u *APIKeyUpsertBulk) UpdateNewValues() *APIKeyUpsertBulk {
 			if _, exists := b.mutation.WorkspaceID(); exists {
 				s.SetIgnore(apikey.FieldWorkspaceID)
 			}
-			if _, exists := b.mutation.PublishableHash(); exists {
-				s.SetIgnore(apikey.FieldPublishableHash)
-			}
-			if _, exists := b.mutation.SecretHash(); exists {
-				s.SetIgnore(apikey.FieldSecretHash)
-			}
-			if _, exists := b.mutation.PublishableHint(); exists {
-				s.SetIgnore(apikey.FieldPublishableHint)
-			}
-			if _, exists := b.mutation.SecretHint(); exists {
-				s.SetIgnore(apikey.FieldSecretHint)
-			}
 		}
 	}))
 	return u
@@ -1358,6 +1769,104 @@ func (u *APIKeyUpsertBulk) SetName(v string) *APIKeyUpsertBulk {
 func (u *APIKeyUpsertBulk) UpdateName() *APIKeyUpsertBulk {
 	return u.Update(func(s *APIKeyUpsert) {
 		s.UpdateName()
+	})
+}
+
+// SetPublishableHash sets the "publishable_hash" field.
+func (u *APIKeyUpsertBulk) SetPublishableHash(v []byte) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPublishableHash(v)
+	})
+}
+
+// UpdatePublishableHash sets the "publishable_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdatePublishableHash() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePublishableHash()
+	})
+}
+
+// SetSecretHash sets the "secret_hash" field.
+func (u *APIKeyUpsertBulk) SetSecretHash(v []byte) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetSecretHash(v)
+	})
+}
+
+// UpdateSecretHash sets the "secret_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdateSecretHash() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateSecretHash()
+	})
+}
+
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (u *APIKeyUpsertBulk) SetPreviousPublishableHash(v []byte) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPreviousPublishableHash(v)
+	})
+}
+
+// UpdatePreviousPublishableHash sets the "previous_publishable_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdatePreviousPublishableHash() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePreviousPublishableHash()
+	})
+}
+
+// ClearPreviousPublishableHash clears the value of the "previous_publishable_hash" field.
+func (u *APIKeyUpsertBulk) ClearPreviousPublishableHash() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearPreviousPublishableHash()
+	})
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (u *APIKeyUpsertBulk) SetPreviousSecretHash(v []byte) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPreviousSecretHash(v)
+	})
+}
+
+// UpdatePreviousSecretHash sets the "previous_secret_hash" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdatePreviousSecretHash() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePreviousSecretHash()
+	})
+}
+
+// ClearPreviousSecretHash clears the value of the "previous_secret_hash" field.
+func (u *APIKeyUpsertBulk) ClearPreviousSecretHash() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearPreviousSecretHash()
+	})
+}
+
+// SetPublishableHint sets the "publishable_hint" field.
+func (u *APIKeyUpsertBulk) SetPublishableHint(v string) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPublishableHint(v)
+	})
+}
+
+// UpdatePublishableHint sets the "publishable_hint" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdatePublishableHint() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePublishableHint()
+	})
+}
+
+// SetSecretHint sets the "secret_hint" field.
+func (u *APIKeyUpsertBulk) SetSecretHint(v string) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetSecretHint(v)
+	})
+}
+
+// UpdateSecretHint sets the "secret_hint" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdateSecretHint() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateSecretHint()
 	})
 }
 
@@ -1582,6 +2091,90 @@ func (u *APIKeyUpsertBulk) UpdateLastUsedAt() *APIKeyUpsertBulk {
 func (u *APIKeyUpsertBulk) ClearLastUsedAt() *APIKeyUpsertBulk {
 	return u.Update(func(s *APIKeyUpsert) {
 		s.ClearLastUsedAt()
+	})
+}
+
+// SetRotatedAt sets the "rotated_at" field.
+func (u *APIKeyUpsertBulk) SetRotatedAt(v time.Time) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetRotatedAt(v)
+	})
+}
+
+// UpdateRotatedAt sets the "rotated_at" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdateRotatedAt() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateRotatedAt()
+	})
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (u *APIKeyUpsertBulk) ClearRotatedAt() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearRotatedAt()
+	})
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (u *APIKeyUpsertBulk) SetPreviousExpiresAt(v time.Time) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetPreviousExpiresAt(v)
+	})
+}
+
+// UpdatePreviousExpiresAt sets the "previous_expires_at" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdatePreviousExpiresAt() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdatePreviousExpiresAt()
+	})
+}
+
+// ClearPreviousExpiresAt clears the value of the "previous_expires_at" field.
+func (u *APIKeyUpsertBulk) ClearPreviousExpiresAt() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearPreviousExpiresAt()
+	})
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (u *APIKeyUpsertBulk) SetLeakedAt(v time.Time) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetLeakedAt(v)
+	})
+}
+
+// UpdateLeakedAt sets the "leaked_at" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdateLeakedAt() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateLeakedAt()
+	})
+}
+
+// ClearLeakedAt clears the value of the "leaked_at" field.
+func (u *APIKeyUpsertBulk) ClearLeakedAt() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearLeakedAt()
+	})
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (u *APIKeyUpsertBulk) SetLeakedOrigin(v string) *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.SetLeakedOrigin(v)
+	})
+}
+
+// UpdateLeakedOrigin sets the "leaked_origin" field to the value that was provided on create.
+func (u *APIKeyUpsertBulk) UpdateLeakedOrigin() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.UpdateLeakedOrigin()
+	})
+}
+
+// ClearLeakedOrigin clears the value of the "leaked_origin" field.
+func (u *APIKeyUpsertBulk) ClearLeakedOrigin() *APIKeyUpsertBulk {
+	return u.Update(func(s *APIKeyUpsert) {
+		s.ClearLeakedOrigin()
 	})
 }
 

@@ -51,6 +51,70 @@ func (_u *APIKeyUpdate) SetNillableName(v *string) *APIKeyUpdate {
 	return _u
 }
 
+// SetPublishableHash sets the "publishable_hash" field.
+func (_u *APIKeyUpdate) SetPublishableHash(v []byte) *APIKeyUpdate {
+	_u.mutation.SetPublishableHash(v)
+	return _u
+}
+
+// SetSecretHash sets the "secret_hash" field.
+func (_u *APIKeyUpdate) SetSecretHash(v []byte) *APIKeyUpdate {
+	_u.mutation.SetSecretHash(v)
+	return _u
+}
+
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (_u *APIKeyUpdate) SetPreviousPublishableHash(v []byte) *APIKeyUpdate {
+	_u.mutation.SetPreviousPublishableHash(v)
+	return _u
+}
+
+// ClearPreviousPublishableHash clears the value of the "previous_publishable_hash" field.
+func (_u *APIKeyUpdate) ClearPreviousPublishableHash() *APIKeyUpdate {
+	_u.mutation.ClearPreviousPublishableHash()
+	return _u
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (_u *APIKeyUpdate) SetPreviousSecretHash(v []byte) *APIKeyUpdate {
+	_u.mutation.SetPreviousSecretHash(v)
+	return _u
+}
+
+// ClearPreviousSecretHash clears the value of the "previous_secret_hash" field.
+func (_u *APIKeyUpdate) ClearPreviousSecretHash() *APIKeyUpdate {
+	_u.mutation.ClearPreviousSecretHash()
+	return _u
+}
+
+// SetPublishableHint sets the "publishable_hint" field.
+func (_u *APIKeyUpdate) SetPublishableHint(v string) *APIKeyUpdate {
+	_u.mutation.SetPublishableHint(v)
+	return _u
+}
+
+// SetNillablePublishableHint sets the "publishable_hint" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillablePublishableHint(v *string) *APIKeyUpdate {
+	if v != nil {
+		_u.SetPublishableHint(*v)
+	}
+	return _u
+}
+
+// SetSecretHint sets the "secret_hint" field.
+func (_u *APIKeyUpdate) SetSecretHint(v string) *APIKeyUpdate {
+	_u.mutation.SetSecretHint(v)
+	return _u
+}
+
+// SetNillableSecretHint sets the "secret_hint" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillableSecretHint(v *string) *APIKeyUpdate {
+	if v != nil {
+		_u.SetSecretHint(*v)
+	}
+	return _u
+}
+
 // SetAllowAllCollections sets the "allow_all_collections" field.
 func (_u *APIKeyUpdate) SetAllowAllCollections(v bool) *APIKeyUpdate {
 	_u.mutation.SetAllowAllCollections(v)
@@ -262,6 +326,86 @@ func (_u *APIKeyUpdate) ClearLastUsedAt() *APIKeyUpdate {
 	return _u
 }
 
+// SetRotatedAt sets the "rotated_at" field.
+func (_u *APIKeyUpdate) SetRotatedAt(v time.Time) *APIKeyUpdate {
+	_u.mutation.SetRotatedAt(v)
+	return _u
+}
+
+// SetNillableRotatedAt sets the "rotated_at" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillableRotatedAt(v *time.Time) *APIKeyUpdate {
+	if v != nil {
+		_u.SetRotatedAt(*v)
+	}
+	return _u
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (_u *APIKeyUpdate) ClearRotatedAt() *APIKeyUpdate {
+	_u.mutation.ClearRotatedAt()
+	return _u
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (_u *APIKeyUpdate) SetPreviousExpiresAt(v time.Time) *APIKeyUpdate {
+	_u.mutation.SetPreviousExpiresAt(v)
+	return _u
+}
+
+// SetNillablePreviousExpiresAt sets the "previous_expires_at" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillablePreviousExpiresAt(v *time.Time) *APIKeyUpdate {
+	if v != nil {
+		_u.SetPreviousExpiresAt(*v)
+	}
+	return _u
+}
+
+// ClearPreviousExpiresAt clears the value of the "previous_expires_at" field.
+func (_u *APIKeyUpdate) ClearPreviousExpiresAt() *APIKeyUpdate {
+	_u.mutation.ClearPreviousExpiresAt()
+	return _u
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (_u *APIKeyUpdate) SetLeakedAt(v time.Time) *APIKeyUpdate {
+	_u.mutation.SetLeakedAt(v)
+	return _u
+}
+
+// SetNillableLeakedAt sets the "leaked_at" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillableLeakedAt(v *time.Time) *APIKeyUpdate {
+	if v != nil {
+		_u.SetLeakedAt(*v)
+	}
+	return _u
+}
+
+// ClearLeakedAt clears the value of the "leaked_at" field.
+func (_u *APIKeyUpdate) ClearLeakedAt() *APIKeyUpdate {
+	_u.mutation.ClearLeakedAt()
+	return _u
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (_u *APIKeyUpdate) SetLeakedOrigin(v string) *APIKeyUpdate {
+	_u.mutation.SetLeakedOrigin(v)
+	return _u
+}
+
+// SetNillableLeakedOrigin sets the "leaked_origin" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillableLeakedOrigin(v *string) *APIKeyUpdate {
+	if v != nil {
+		_u.SetLeakedOrigin(*v)
+	}
+	return _u
+}
+
+// ClearLeakedOrigin clears the value of the "leaked_origin" field.
+func (_u *APIKeyUpdate) ClearLeakedOrigin() *APIKeyUpdate {
+	_u.mutation.ClearLeakedOrigin()
+	return _u
+}
+
 // Mutation returns the APIKeyMutation object of the builder.
 func (_u *APIKeyUpdate) Mutation() *APIKeyMutation {
 	return _u.mutation
@@ -316,6 +460,16 @@ func (_u *APIKeyUpdate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "APIKey.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.PublishableHint(); ok {
+		if err := apikey.PublishableHintValidator(v); err != nil {
+			return &ValidationError{Name: "publishable_hint", err: fmt.Errorf(`ent: validator failed for field "APIKey.publishable_hint": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.SecretHint(); ok {
+		if err := apikey.SecretHintValidator(v); err != nil {
+			return &ValidationError{Name: "secret_hint", err: fmt.Errorf(`ent: validator failed for field "APIKey.secret_hint": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.WidgetModelID(); ok {
 		if err := apikey.WidgetModelIDValidator(v); err != nil {
 			return &ValidationError{Name: "widget_model_id", err: fmt.Errorf(`ent: validator failed for field "APIKey.widget_model_id": %w`, err)}
@@ -329,6 +483,11 @@ func (_u *APIKeyUpdate) check() error {
 	if v, ok := _u.mutation.RateLimitPerMinute(); ok {
 		if err := apikey.RateLimitPerMinuteValidator(v); err != nil {
 			return &ValidationError{Name: "rate_limit_per_minute", err: fmt.Errorf(`ent: validator failed for field "APIKey.rate_limit_per_minute": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.LeakedOrigin(); ok {
+		if err := apikey.LeakedOriginValidator(v); err != nil {
+			return &ValidationError{Name: "leaked_origin", err: fmt.Errorf(`ent: validator failed for field "APIKey.leaked_origin": %w`, err)}
 		}
 	}
 	return nil
@@ -357,6 +516,30 @@ func (_u *APIKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(apikey.FieldName, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.PublishableHash(); ok {
+		_spec.SetField(apikey.FieldPublishableHash, field.TypeBytes, value)
+	}
+	if value, ok := _u.mutation.SecretHash(); ok {
+		_spec.SetField(apikey.FieldSecretHash, field.TypeBytes, value)
+	}
+	if value, ok := _u.mutation.PreviousPublishableHash(); ok {
+		_spec.SetField(apikey.FieldPreviousPublishableHash, field.TypeBytes, value)
+	}
+	if _u.mutation.PreviousPublishableHashCleared() {
+		_spec.ClearField(apikey.FieldPreviousPublishableHash, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.PreviousSecretHash(); ok {
+		_spec.SetField(apikey.FieldPreviousSecretHash, field.TypeBytes, value)
+	}
+	if _u.mutation.PreviousSecretHashCleared() {
+		_spec.ClearField(apikey.FieldPreviousSecretHash, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.PublishableHint(); ok {
+		_spec.SetField(apikey.FieldPublishableHint, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.SecretHint(); ok {
+		_spec.SetField(apikey.FieldSecretHint, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.AllowAllCollections(); ok {
 		_spec.SetField(apikey.FieldAllowAllCollections, field.TypeBool, value)
@@ -433,6 +616,30 @@ func (_u *APIKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.LastUsedAtCleared() {
 		_spec.ClearField(apikey.FieldLastUsedAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.RotatedAt(); ok {
+		_spec.SetField(apikey.FieldRotatedAt, field.TypeTime, value)
+	}
+	if _u.mutation.RotatedAtCleared() {
+		_spec.ClearField(apikey.FieldRotatedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.PreviousExpiresAt(); ok {
+		_spec.SetField(apikey.FieldPreviousExpiresAt, field.TypeTime, value)
+	}
+	if _u.mutation.PreviousExpiresAtCleared() {
+		_spec.ClearField(apikey.FieldPreviousExpiresAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.LeakedAt(); ok {
+		_spec.SetField(apikey.FieldLeakedAt, field.TypeTime, value)
+	}
+	if _u.mutation.LeakedAtCleared() {
+		_spec.ClearField(apikey.FieldLeakedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.LeakedOrigin(); ok {
+		_spec.SetField(apikey.FieldLeakedOrigin, field.TypeString, value)
+	}
+	if _u.mutation.LeakedOriginCleared() {
+		_spec.ClearField(apikey.FieldLeakedOrigin, field.TypeString)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -471,6 +678,70 @@ func (_u *APIKeyUpdateOne) SetName(v string) *APIKeyUpdateOne {
 func (_u *APIKeyUpdateOne) SetNillableName(v *string) *APIKeyUpdateOne {
 	if v != nil {
 		_u.SetName(*v)
+	}
+	return _u
+}
+
+// SetPublishableHash sets the "publishable_hash" field.
+func (_u *APIKeyUpdateOne) SetPublishableHash(v []byte) *APIKeyUpdateOne {
+	_u.mutation.SetPublishableHash(v)
+	return _u
+}
+
+// SetSecretHash sets the "secret_hash" field.
+func (_u *APIKeyUpdateOne) SetSecretHash(v []byte) *APIKeyUpdateOne {
+	_u.mutation.SetSecretHash(v)
+	return _u
+}
+
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (_u *APIKeyUpdateOne) SetPreviousPublishableHash(v []byte) *APIKeyUpdateOne {
+	_u.mutation.SetPreviousPublishableHash(v)
+	return _u
+}
+
+// ClearPreviousPublishableHash clears the value of the "previous_publishable_hash" field.
+func (_u *APIKeyUpdateOne) ClearPreviousPublishableHash() *APIKeyUpdateOne {
+	_u.mutation.ClearPreviousPublishableHash()
+	return _u
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (_u *APIKeyUpdateOne) SetPreviousSecretHash(v []byte) *APIKeyUpdateOne {
+	_u.mutation.SetPreviousSecretHash(v)
+	return _u
+}
+
+// ClearPreviousSecretHash clears the value of the "previous_secret_hash" field.
+func (_u *APIKeyUpdateOne) ClearPreviousSecretHash() *APIKeyUpdateOne {
+	_u.mutation.ClearPreviousSecretHash()
+	return _u
+}
+
+// SetPublishableHint sets the "publishable_hint" field.
+func (_u *APIKeyUpdateOne) SetPublishableHint(v string) *APIKeyUpdateOne {
+	_u.mutation.SetPublishableHint(v)
+	return _u
+}
+
+// SetNillablePublishableHint sets the "publishable_hint" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillablePublishableHint(v *string) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetPublishableHint(*v)
+	}
+	return _u
+}
+
+// SetSecretHint sets the "secret_hint" field.
+func (_u *APIKeyUpdateOne) SetSecretHint(v string) *APIKeyUpdateOne {
+	_u.mutation.SetSecretHint(v)
+	return _u
+}
+
+// SetNillableSecretHint sets the "secret_hint" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillableSecretHint(v *string) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetSecretHint(*v)
 	}
 	return _u
 }
@@ -686,6 +957,86 @@ func (_u *APIKeyUpdateOne) ClearLastUsedAt() *APIKeyUpdateOne {
 	return _u
 }
 
+// SetRotatedAt sets the "rotated_at" field.
+func (_u *APIKeyUpdateOne) SetRotatedAt(v time.Time) *APIKeyUpdateOne {
+	_u.mutation.SetRotatedAt(v)
+	return _u
+}
+
+// SetNillableRotatedAt sets the "rotated_at" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillableRotatedAt(v *time.Time) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetRotatedAt(*v)
+	}
+	return _u
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (_u *APIKeyUpdateOne) ClearRotatedAt() *APIKeyUpdateOne {
+	_u.mutation.ClearRotatedAt()
+	return _u
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (_u *APIKeyUpdateOne) SetPreviousExpiresAt(v time.Time) *APIKeyUpdateOne {
+	_u.mutation.SetPreviousExpiresAt(v)
+	return _u
+}
+
+// SetNillablePreviousExpiresAt sets the "previous_expires_at" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillablePreviousExpiresAt(v *time.Time) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetPreviousExpiresAt(*v)
+	}
+	return _u
+}
+
+// ClearPreviousExpiresAt clears the value of the "previous_expires_at" field.
+func (_u *APIKeyUpdateOne) ClearPreviousExpiresAt() *APIKeyUpdateOne {
+	_u.mutation.ClearPreviousExpiresAt()
+	return _u
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (_u *APIKeyUpdateOne) SetLeakedAt(v time.Time) *APIKeyUpdateOne {
+	_u.mutation.SetLeakedAt(v)
+	return _u
+}
+
+// SetNillableLeakedAt sets the "leaked_at" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillableLeakedAt(v *time.Time) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetLeakedAt(*v)
+	}
+	return _u
+}
+
+// ClearLeakedAt clears the value of the "leaked_at" field.
+func (_u *APIKeyUpdateOne) ClearLeakedAt() *APIKeyUpdateOne {
+	_u.mutation.ClearLeakedAt()
+	return _u
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (_u *APIKeyUpdateOne) SetLeakedOrigin(v string) *APIKeyUpdateOne {
+	_u.mutation.SetLeakedOrigin(v)
+	return _u
+}
+
+// SetNillableLeakedOrigin sets the "leaked_origin" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillableLeakedOrigin(v *string) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetLeakedOrigin(*v)
+	}
+	return _u
+}
+
+// ClearLeakedOrigin clears the value of the "leaked_origin" field.
+func (_u *APIKeyUpdateOne) ClearLeakedOrigin() *APIKeyUpdateOne {
+	_u.mutation.ClearLeakedOrigin()
+	return _u
+}
+
 // Mutation returns the APIKeyMutation object of the builder.
 func (_u *APIKeyUpdateOne) Mutation() *APIKeyMutation {
 	return _u.mutation
@@ -753,6 +1104,16 @@ func (_u *APIKeyUpdateOne) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "APIKey.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.PublishableHint(); ok {
+		if err := apikey.PublishableHintValidator(v); err != nil {
+			return &ValidationError{Name: "publishable_hint", err: fmt.Errorf(`ent: validator failed for field "APIKey.publishable_hint": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.SecretHint(); ok {
+		if err := apikey.SecretHintValidator(v); err != nil {
+			return &ValidationError{Name: "secret_hint", err: fmt.Errorf(`ent: validator failed for field "APIKey.secret_hint": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.WidgetModelID(); ok {
 		if err := apikey.WidgetModelIDValidator(v); err != nil {
 			return &ValidationError{Name: "widget_model_id", err: fmt.Errorf(`ent: validator failed for field "APIKey.widget_model_id": %w`, err)}
@@ -766,6 +1127,11 @@ func (_u *APIKeyUpdateOne) check() error {
 	if v, ok := _u.mutation.RateLimitPerMinute(); ok {
 		if err := apikey.RateLimitPerMinuteValidator(v); err != nil {
 			return &ValidationError{Name: "rate_limit_per_minute", err: fmt.Errorf(`ent: validator failed for field "APIKey.rate_limit_per_minute": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.LeakedOrigin(); ok {
+		if err := apikey.LeakedOriginValidator(v); err != nil {
+			return &ValidationError{Name: "leaked_origin", err: fmt.Errorf(`ent: validator failed for field "APIKey.leaked_origin": %w`, err)}
 		}
 	}
 	return nil
@@ -811,6 +1177,30 @@ func (_u *APIKeyUpdateOne) sqlSave(ctx context.Context) (_node *APIKey, err erro
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(apikey.FieldName, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.PublishableHash(); ok {
+		_spec.SetField(apikey.FieldPublishableHash, field.TypeBytes, value)
+	}
+	if value, ok := _u.mutation.SecretHash(); ok {
+		_spec.SetField(apikey.FieldSecretHash, field.TypeBytes, value)
+	}
+	if value, ok := _u.mutation.PreviousPublishableHash(); ok {
+		_spec.SetField(apikey.FieldPreviousPublishableHash, field.TypeBytes, value)
+	}
+	if _u.mutation.PreviousPublishableHashCleared() {
+		_spec.ClearField(apikey.FieldPreviousPublishableHash, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.PreviousSecretHash(); ok {
+		_spec.SetField(apikey.FieldPreviousSecretHash, field.TypeBytes, value)
+	}
+	if _u.mutation.PreviousSecretHashCleared() {
+		_spec.ClearField(apikey.FieldPreviousSecretHash, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.PublishableHint(); ok {
+		_spec.SetField(apikey.FieldPublishableHint, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.SecretHint(); ok {
+		_spec.SetField(apikey.FieldSecretHint, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.AllowAllCollections(); ok {
 		_spec.SetField(apikey.FieldAllowAllCollections, field.TypeBool, value)
@@ -886,6 +1276,30 @@ func (_u *APIKeyUpdateOne) sqlSave(ctx context.Context) (_node *APIKey, err erro
 	}
 	if _u.mutation.LastUsedAtCleared() {
 		_spec.ClearField(apikey.FieldLastUsedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.RotatedAt(); ok {
+		_spec.SetField(apikey.FieldRotatedAt, field.TypeTime, value)
+	}
+	if _u.mutation.RotatedAtCleared() {
+		_spec.ClearField(apikey.FieldRotatedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.PreviousExpiresAt(); ok {
+		_spec.SetField(apikey.FieldPreviousExpiresAt, field.TypeTime, value)
+	}
+	if _u.mutation.PreviousExpiresAtCleared() {
+		_spec.ClearField(apikey.FieldPreviousExpiresAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.LeakedAt(); ok {
+		_spec.SetField(apikey.FieldLeakedAt, field.TypeTime, value)
+	}
+	if _u.mutation.LeakedAtCleared() {
+		_spec.ClearField(apikey.FieldLeakedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.LeakedOrigin(); ok {
+		_spec.SetField(apikey.FieldLeakedOrigin, field.TypeString, value)
+	}
+	if _u.mutation.LeakedOriginCleared() {
+		_spec.ClearField(apikey.FieldLeakedOrigin, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &APIKey{config: _u.config}

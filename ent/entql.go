@@ -38,26 +38,32 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "APIKey",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			apikey.FieldCreatedAt:           {Type: field.TypeTime, Column: apikey.FieldCreatedAt},
-			apikey.FieldUpdatedAt:           {Type: field.TypeTime, Column: apikey.FieldUpdatedAt},
-			apikey.FieldWorkspaceID:         {Type: field.TypeUUID, Column: apikey.FieldWorkspaceID},
-			apikey.FieldName:                {Type: field.TypeString, Column: apikey.FieldName},
-			apikey.FieldPublishableHash:     {Type: field.TypeBytes, Column: apikey.FieldPublishableHash},
-			apikey.FieldSecretHash:          {Type: field.TypeBytes, Column: apikey.FieldSecretHash},
-			apikey.FieldPublishableHint:     {Type: field.TypeString, Column: apikey.FieldPublishableHint},
-			apikey.FieldSecretHint:          {Type: field.TypeString, Column: apikey.FieldSecretHint},
-			apikey.FieldAllowAllCollections: {Type: field.TypeBool, Column: apikey.FieldAllowAllCollections},
-			apikey.FieldAllowedCollections:  {Type: field.TypeJSON, Column: apikey.FieldAllowedCollections},
-			apikey.FieldDefaultCollection:   {Type: field.TypeUUID, Column: apikey.FieldDefaultCollection},
-			apikey.FieldAllowedHosts:        {Type: field.TypeJSON, Column: apikey.FieldAllowedHosts},
-			apikey.FieldAllowedReferers:     {Type: field.TypeJSON, Column: apikey.FieldAllowedReferers},
-			apikey.FieldWidgetModelID:       {Type: field.TypeString, Column: apikey.FieldWidgetModelID},
-			apikey.FieldWidgetContext:       {Type: field.TypeString, Column: apikey.FieldWidgetContext},
-			apikey.FieldRequireSignature:    {Type: field.TypeBool, Column: apikey.FieldRequireSignature},
-			apikey.FieldRateLimitPerMinute:  {Type: field.TypeInt, Column: apikey.FieldRateLimitPerMinute},
-			apikey.FieldExpiresAt:           {Type: field.TypeTime, Column: apikey.FieldExpiresAt},
-			apikey.FieldRevokedAt:           {Type: field.TypeTime, Column: apikey.FieldRevokedAt},
-			apikey.FieldLastUsedAt:          {Type: field.TypeTime, Column: apikey.FieldLastUsedAt},
+			apikey.FieldCreatedAt:               {Type: field.TypeTime, Column: apikey.FieldCreatedAt},
+			apikey.FieldUpdatedAt:               {Type: field.TypeTime, Column: apikey.FieldUpdatedAt},
+			apikey.FieldWorkspaceID:             {Type: field.TypeUUID, Column: apikey.FieldWorkspaceID},
+			apikey.FieldName:                    {Type: field.TypeString, Column: apikey.FieldName},
+			apikey.FieldPublishableHash:         {Type: field.TypeBytes, Column: apikey.FieldPublishableHash},
+			apikey.FieldSecretHash:              {Type: field.TypeBytes, Column: apikey.FieldSecretHash},
+			apikey.FieldPreviousPublishableHash: {Type: field.TypeBytes, Column: apikey.FieldPreviousPublishableHash},
+			apikey.FieldPreviousSecretHash:      {Type: field.TypeBytes, Column: apikey.FieldPreviousSecretHash},
+			apikey.FieldPublishableHint:         {Type: field.TypeString, Column: apikey.FieldPublishableHint},
+			apikey.FieldSecretHint:              {Type: field.TypeString, Column: apikey.FieldSecretHint},
+			apikey.FieldAllowAllCollections:     {Type: field.TypeBool, Column: apikey.FieldAllowAllCollections},
+			apikey.FieldAllowedCollections:      {Type: field.TypeJSON, Column: apikey.FieldAllowedCollections},
+			apikey.FieldDefaultCollection:       {Type: field.TypeUUID, Column: apikey.FieldDefaultCollection},
+			apikey.FieldAllowedHosts:            {Type: field.TypeJSON, Column: apikey.FieldAllowedHosts},
+			apikey.FieldAllowedReferers:         {Type: field.TypeJSON, Column: apikey.FieldAllowedReferers},
+			apikey.FieldWidgetModelID:           {Type: field.TypeString, Column: apikey.FieldWidgetModelID},
+			apikey.FieldWidgetContext:           {Type: field.TypeString, Column: apikey.FieldWidgetContext},
+			apikey.FieldRequireSignature:        {Type: field.TypeBool, Column: apikey.FieldRequireSignature},
+			apikey.FieldRateLimitPerMinute:      {Type: field.TypeInt, Column: apikey.FieldRateLimitPerMinute},
+			apikey.FieldExpiresAt:               {Type: field.TypeTime, Column: apikey.FieldExpiresAt},
+			apikey.FieldRevokedAt:               {Type: field.TypeTime, Column: apikey.FieldRevokedAt},
+			apikey.FieldLastUsedAt:              {Type: field.TypeTime, Column: apikey.FieldLastUsedAt},
+			apikey.FieldRotatedAt:               {Type: field.TypeTime, Column: apikey.FieldRotatedAt},
+			apikey.FieldPreviousExpiresAt:       {Type: field.TypeTime, Column: apikey.FieldPreviousExpiresAt},
+			apikey.FieldLeakedAt:                {Type: field.TypeTime, Column: apikey.FieldLeakedAt},
+			apikey.FieldLeakedOrigin:            {Type: field.TypeString, Column: apikey.FieldLeakedOrigin},
 		},
 	}
 	graph.Nodes[1] = &sqlgraph.Node{
@@ -351,9 +357,10 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Workspace",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			workspace.FieldCreatedAt: {Type: field.TypeTime, Column: workspace.FieldCreatedAt},
-			workspace.FieldUpdatedAt: {Type: field.TypeTime, Column: workspace.FieldUpdatedAt},
-			workspace.FieldName:      {Type: field.TypeString, Column: workspace.FieldName},
+			workspace.FieldCreatedAt:  {Type: field.TypeTime, Column: workspace.FieldCreatedAt},
+			workspace.FieldUpdatedAt:  {Type: field.TypeTime, Column: workspace.FieldUpdatedAt},
+			workspace.FieldName:       {Type: field.TypeString, Column: workspace.FieldName},
+			workspace.FieldQueryLimit: {Type: field.TypeInt64, Column: workspace.FieldQueryLimit},
 		},
 	}
 	graph.MustAddE(
@@ -675,6 +682,16 @@ func (f *APIKeyFilter) WhereSecretHash(p entql.BytesP) {
 	f.Where(p.Field(apikey.FieldSecretHash))
 }
 
+// WherePreviousPublishableHash applies the entql []byte predicate on the previous_publishable_hash field.
+func (f *APIKeyFilter) WherePreviousPublishableHash(p entql.BytesP) {
+	f.Where(p.Field(apikey.FieldPreviousPublishableHash))
+}
+
+// WherePreviousSecretHash applies the entql []byte predicate on the previous_secret_hash field.
+func (f *APIKeyFilter) WherePreviousSecretHash(p entql.BytesP) {
+	f.Where(p.Field(apikey.FieldPreviousSecretHash))
+}
+
 // WherePublishableHint applies the entql string predicate on the publishable_hint field.
 func (f *APIKeyFilter) WherePublishableHint(p entql.StringP) {
 	f.Where(p.Field(apikey.FieldPublishableHint))
@@ -743,6 +760,26 @@ func (f *APIKeyFilter) WhereRevokedAt(p entql.TimeP) {
 // WhereLastUsedAt applies the entql time.Time predicate on the last_used_at field.
 func (f *APIKeyFilter) WhereLastUsedAt(p entql.TimeP) {
 	f.Where(p.Field(apikey.FieldLastUsedAt))
+}
+
+// WhereRotatedAt applies the entql time.Time predicate on the rotated_at field.
+func (f *APIKeyFilter) WhereRotatedAt(p entql.TimeP) {
+	f.Where(p.Field(apikey.FieldRotatedAt))
+}
+
+// WherePreviousExpiresAt applies the entql time.Time predicate on the previous_expires_at field.
+func (f *APIKeyFilter) WherePreviousExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(apikey.FieldPreviousExpiresAt))
+}
+
+// WhereLeakedAt applies the entql time.Time predicate on the leaked_at field.
+func (f *APIKeyFilter) WhereLeakedAt(p entql.TimeP) {
+	f.Where(p.Field(apikey.FieldLeakedAt))
+}
+
+// WhereLeakedOrigin applies the entql string predicate on the leaked_origin field.
+func (f *APIKeyFilter) WhereLeakedOrigin(p entql.StringP) {
+	f.Where(p.Field(apikey.FieldLeakedOrigin))
 }
 
 // addPredicate implements the predicateAdder interface.
@@ -2189,6 +2226,11 @@ func (f *WorkspaceFilter) WhereUpdatedAt(p entql.TimeP) {
 // WhereName applies the entql string predicate on the name field.
 func (f *WorkspaceFilter) WhereName(p entql.StringP) {
 	f.Where(p.Field(workspace.FieldName))
+}
+
+// WhereQueryLimit applies the entql int64 predicate on the query_limit field.
+func (f *WorkspaceFilter) WhereQueryLimit(p entql.Int64P) {
+	f.Where(p.Field(workspace.FieldQueryLimit))
 }
 
 // WhereHasMemberships applies a predicate to check if query has an edge memberships.

@@ -130,6 +130,26 @@ func (_q *APIKeyQuery) collectField(ctx context.Context, oneNode bool, opCtx *gr
 				selectedFields = append(selectedFields, apikey.FieldLastUsedAt)
 				fieldSeen[apikey.FieldLastUsedAt] = struct{}{}
 			}
+		case "rotatedAt":
+			if _, ok := fieldSeen[apikey.FieldRotatedAt]; !ok {
+				selectedFields = append(selectedFields, apikey.FieldRotatedAt)
+				fieldSeen[apikey.FieldRotatedAt] = struct{}{}
+			}
+		case "previousExpiresAt":
+			if _, ok := fieldSeen[apikey.FieldPreviousExpiresAt]; !ok {
+				selectedFields = append(selectedFields, apikey.FieldPreviousExpiresAt)
+				fieldSeen[apikey.FieldPreviousExpiresAt] = struct{}{}
+			}
+		case "leakedAt":
+			if _, ok := fieldSeen[apikey.FieldLeakedAt]; !ok {
+				selectedFields = append(selectedFields, apikey.FieldLeakedAt)
+				fieldSeen[apikey.FieldLeakedAt] = struct{}{}
+			}
+		case "leakedOrigin":
+			if _, ok := fieldSeen[apikey.FieldLeakedOrigin]; !ok {
+				selectedFields = append(selectedFields, apikey.FieldLeakedOrigin)
+				fieldSeen[apikey.FieldLeakedOrigin] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:

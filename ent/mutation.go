@@ -64,6 +64,8 @@ type APIKeyMutation struct {
 	name                      *string
 	publishable_hash          *[]byte
 	secret_hash               *[]byte
+	previous_publishable_hash *[]byte
+	previous_secret_hash      *[]byte
 	publishable_hint          *string
 	secret_hint               *string
 	allow_all_collections     *bool
@@ -82,6 +84,10 @@ type APIKeyMutation struct {
 	expires_at                *time.Time
 	revoked_at                *time.Time
 	last_used_at              *time.Time
+	rotated_at                *time.Time
+	previous_expires_at       *time.Time
+	leaked_at                 *time.Time
+	leaked_origin             *string
 	clearedFields             map[string]struct{}
 	done                      bool
 	oldValue                  func(context.Context) (*APIKey, error)
@@ -406,6 +412,104 @@ func (m *APIKeyMutation) OldSecretHash(ctx context.Context) (v []byte, err error
 // ResetSecretHash resets all changes to the "secret_hash" field.
 func (m *APIKeyMutation) ResetSecretHash() {
 	m.secret_hash = nil
+}
+
+// SetPreviousPublishableHash sets the "previous_publishable_hash" field.
+func (m *APIKeyMutation) SetPreviousPublishableHash(b []byte) {
+	m.previous_publishable_hash = &b
+}
+
+// PreviousPublishableHash returns the value of the "previous_publishable_hash" field in the mutation.
+func (m *APIKeyMutation) PreviousPublishableHash() (r []byte, exists bool) {
+	v := m.previous_publishable_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousPublishableHash returns the old "previous_publishable_hash" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldPreviousPublishableHash(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousPublishableHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousPublishableHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousPublishableHash: %w", err)
+	}
+	return oldValue.PreviousPublishableHash, nil
+}
+
+// ClearPreviousPublishableHash clears the value of the "previous_publishable_hash" field.
+func (m *APIKeyMutation) ClearPreviousPublishableHash() {
+	m.previous_publishable_hash = nil
+	m.clearedFields[apikey.FieldPreviousPublishableHash] = struct{}{}
+}
+
+// PreviousPublishableHashCleared returns if the "previous_publishable_hash" field was cleared in this mutation.
+func (m *APIKeyMutation) PreviousPublishableHashCleared() bool {
+	_, ok := m.clearedFields[apikey.FieldPreviousPublishableHash]
+	return ok
+}
+
+// ResetPreviousPublishableHash resets all changes to the "previous_publishable_hash" field.
+func (m *APIKeyMutation) ResetPreviousPublishableHash() {
+	m.previous_publishable_hash = nil
+	delete(m.clearedFields, apikey.FieldPreviousPublishableHash)
+}
+
+// SetPreviousSecretHash sets the "previous_secret_hash" field.
+func (m *APIKeyMutation) SetPreviousSecretHash(b []byte) {
+	m.previous_secret_hash = &b
+}
+
+// PreviousSecretHash returns the value of the "previous_secret_hash" field in the mutation.
+func (m *APIKeyMutation) PreviousSecretHash() (r []byte, exists bool) {
+	v := m.previous_secret_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousSecretHash returns the old "previous_secret_hash" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldPreviousSecretHash(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousSecretHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousSecretHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousSecretHash: %w", err)
+	}
+	return oldValue.PreviousSecretHash, nil
+}
+
+// ClearPreviousSecretHash clears the value of the "previous_secret_hash" field.
+func (m *APIKeyMutation) ClearPreviousSecretHash() {
+	m.previous_secret_hash = nil
+	m.clearedFields[apikey.FieldPreviousSecretHash] = struct{}{}
+}
+
+// PreviousSecretHashCleared returns if the "previous_secret_hash" field was cleared in this mutation.
+func (m *APIKeyMutation) PreviousSecretHashCleared() bool {
+	_, ok := m.clearedFields[apikey.FieldPreviousSecretHash]
+	return ok
+}
+
+// ResetPreviousSecretHash resets all changes to the "previous_secret_hash" field.
+func (m *APIKeyMutation) ResetPreviousSecretHash() {
+	m.previous_secret_hash = nil
+	delete(m.clearedFields, apikey.FieldPreviousSecretHash)
 }
 
 // SetPublishableHint sets the "publishable_hint" field.
@@ -1069,6 +1173,202 @@ func (m *APIKeyMutation) ResetLastUsedAt() {
 	delete(m.clearedFields, apikey.FieldLastUsedAt)
 }
 
+// SetRotatedAt sets the "rotated_at" field.
+func (m *APIKeyMutation) SetRotatedAt(t time.Time) {
+	m.rotated_at = &t
+}
+
+// RotatedAt returns the value of the "rotated_at" field in the mutation.
+func (m *APIKeyMutation) RotatedAt() (r time.Time, exists bool) {
+	v := m.rotated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRotatedAt returns the old "rotated_at" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldRotatedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRotatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRotatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRotatedAt: %w", err)
+	}
+	return oldValue.RotatedAt, nil
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (m *APIKeyMutation) ClearRotatedAt() {
+	m.rotated_at = nil
+	m.clearedFields[apikey.FieldRotatedAt] = struct{}{}
+}
+
+// RotatedAtCleared returns if the "rotated_at" field was cleared in this mutation.
+func (m *APIKeyMutation) RotatedAtCleared() bool {
+	_, ok := m.clearedFields[apikey.FieldRotatedAt]
+	return ok
+}
+
+// ResetRotatedAt resets all changes to the "rotated_at" field.
+func (m *APIKeyMutation) ResetRotatedAt() {
+	m.rotated_at = nil
+	delete(m.clearedFields, apikey.FieldRotatedAt)
+}
+
+// SetPreviousExpiresAt sets the "previous_expires_at" field.
+func (m *APIKeyMutation) SetPreviousExpiresAt(t time.Time) {
+	m.previous_expires_at = &t
+}
+
+// PreviousExpiresAt returns the value of the "previous_expires_at" field in the mutation.
+func (m *APIKeyMutation) PreviousExpiresAt() (r time.Time, exists bool) {
+	v := m.previous_expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousExpiresAt returns the old "previous_expires_at" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldPreviousExpiresAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousExpiresAt: %w", err)
+	}
+	return oldValue.PreviousExpiresAt, nil
+}
+
+// ClearPreviousExpiresAt clears the value of the "previous_expires_at" field.
+func (m *APIKeyMutation) ClearPreviousExpiresAt() {
+	m.previous_expires_at = nil
+	m.clearedFields[apikey.FieldPreviousExpiresAt] = struct{}{}
+}
+
+// PreviousExpiresAtCleared returns if the "previous_expires_at" field was cleared in this mutation.
+func (m *APIKeyMutation) PreviousExpiresAtCleared() bool {
+	_, ok := m.clearedFields[apikey.FieldPreviousExpiresAt]
+	return ok
+}
+
+// ResetPreviousExpiresAt resets all changes to the "previous_expires_at" field.
+func (m *APIKeyMutation) ResetPreviousExpiresAt() {
+	m.previous_expires_at = nil
+	delete(m.clearedFields, apikey.FieldPreviousExpiresAt)
+}
+
+// SetLeakedAt sets the "leaked_at" field.
+func (m *APIKeyMutation) SetLeakedAt(t time.Time) {
+	m.leaked_at = &t
+}
+
+// LeakedAt returns the value of the "leaked_at" field in the mutation.
+func (m *APIKeyMutation) LeakedAt() (r time.Time, exists bool) {
+	v := m.leaked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeakedAt returns the old "leaked_at" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldLeakedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeakedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeakedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeakedAt: %w", err)
+	}
+	return oldValue.LeakedAt, nil
+}
+
+// ClearLeakedAt clears the value of the "leaked_at" field.
+func (m *APIKeyMutation) ClearLeakedAt() {
+	m.leaked_at = nil
+	m.clearedFields[apikey.FieldLeakedAt] = struct{}{}
+}
+
+// LeakedAtCleared returns if the "leaked_at" field was cleared in this mutation.
+func (m *APIKeyMutation) LeakedAtCleared() bool {
+	_, ok := m.clearedFields[apikey.FieldLeakedAt]
+	return ok
+}
+
+// ResetLeakedAt resets all changes to the "leaked_at" field.
+func (m *APIKeyMutation) ResetLeakedAt() {
+	m.leaked_at = nil
+	delete(m.clearedFields, apikey.FieldLeakedAt)
+}
+
+// SetLeakedOrigin sets the "leaked_origin" field.
+func (m *APIKeyMutation) SetLeakedOrigin(s string) {
+	m.leaked_origin = &s
+}
+
+// LeakedOrigin returns the value of the "leaked_origin" field in the mutation.
+func (m *APIKeyMutation) LeakedOrigin() (r string, exists bool) {
+	v := m.leaked_origin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeakedOrigin returns the old "leaked_origin" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldLeakedOrigin(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeakedOrigin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeakedOrigin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeakedOrigin: %w", err)
+	}
+	return oldValue.LeakedOrigin, nil
+}
+
+// ClearLeakedOrigin clears the value of the "leaked_origin" field.
+func (m *APIKeyMutation) ClearLeakedOrigin() {
+	m.leaked_origin = nil
+	m.clearedFields[apikey.FieldLeakedOrigin] = struct{}{}
+}
+
+// LeakedOriginCleared returns if the "leaked_origin" field was cleared in this mutation.
+func (m *APIKeyMutation) LeakedOriginCleared() bool {
+	_, ok := m.clearedFields[apikey.FieldLeakedOrigin]
+	return ok
+}
+
+// ResetLeakedOrigin resets all changes to the "leaked_origin" field.
+func (m *APIKeyMutation) ResetLeakedOrigin() {
+	m.leaked_origin = nil
+	delete(m.clearedFields, apikey.FieldLeakedOrigin)
+}
+
 // Where appends a list predicates to the APIKeyMutation builder.
 func (m *APIKeyMutation) Where(ps ...predicate.APIKey) {
 	m.predicates = append(m.predicates, ps...)
@@ -1103,7 +1403,7 @@ func (m *APIKeyMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *APIKeyMutation) Fields() []string {
-	fields := make([]string, 0, 20)
+	fields := make([]string, 0, 26)
 	if m.created_at != nil {
 		fields = append(fields, apikey.FieldCreatedAt)
 	}
@@ -1121,6 +1421,12 @@ func (m *APIKeyMutation) Fields() []string {
 	}
 	if m.secret_hash != nil {
 		fields = append(fields, apikey.FieldSecretHash)
+	}
+	if m.previous_publishable_hash != nil {
+		fields = append(fields, apikey.FieldPreviousPublishableHash)
+	}
+	if m.previous_secret_hash != nil {
+		fields = append(fields, apikey.FieldPreviousSecretHash)
 	}
 	if m.publishable_hint != nil {
 		fields = append(fields, apikey.FieldPublishableHint)
@@ -1164,6 +1470,18 @@ func (m *APIKeyMutation) Fields() []string {
 	if m.last_used_at != nil {
 		fields = append(fields, apikey.FieldLastUsedAt)
 	}
+	if m.rotated_at != nil {
+		fields = append(fields, apikey.FieldRotatedAt)
+	}
+	if m.previous_expires_at != nil {
+		fields = append(fields, apikey.FieldPreviousExpiresAt)
+	}
+	if m.leaked_at != nil {
+		fields = append(fields, apikey.FieldLeakedAt)
+	}
+	if m.leaked_origin != nil {
+		fields = append(fields, apikey.FieldLeakedOrigin)
+	}
 	return fields
 }
 
@@ -1184,6 +1502,10 @@ func (m *APIKeyMutation) Field(name string) (ent.Value, bool) {
 		return m.PublishableHash()
 	case apikey.FieldSecretHash:
 		return m.SecretHash()
+	case apikey.FieldPreviousPublishableHash:
+		return m.PreviousPublishableHash()
+	case apikey.FieldPreviousSecretHash:
+		return m.PreviousSecretHash()
 	case apikey.FieldPublishableHint:
 		return m.PublishableHint()
 	case apikey.FieldSecretHint:
@@ -1212,6 +1534,14 @@ func (m *APIKeyMutation) Field(name string) (ent.Value, bool) {
 		return m.RevokedAt()
 	case apikey.FieldLastUsedAt:
 		return m.LastUsedAt()
+	case apikey.FieldRotatedAt:
+		return m.RotatedAt()
+	case apikey.FieldPreviousExpiresAt:
+		return m.PreviousExpiresAt()
+	case apikey.FieldLeakedAt:
+		return m.LeakedAt()
+	case apikey.FieldLeakedOrigin:
+		return m.LeakedOrigin()
 	}
 	return nil, false
 }
@@ -1233,6 +1563,10 @@ func (m *APIKeyMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldPublishableHash(ctx)
 	case apikey.FieldSecretHash:
 		return m.OldSecretHash(ctx)
+	case apikey.FieldPreviousPublishableHash:
+		return m.OldPreviousPublishableHash(ctx)
+	case apikey.FieldPreviousSecretHash:
+		return m.OldPreviousSecretHash(ctx)
 	case apikey.FieldPublishableHint:
 		return m.OldPublishableHint(ctx)
 	case apikey.FieldSecretHint:
@@ -1261,6 +1595,14 @@ func (m *APIKeyMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldRevokedAt(ctx)
 	case apikey.FieldLastUsedAt:
 		return m.OldLastUsedAt(ctx)
+	case apikey.FieldRotatedAt:
+		return m.OldRotatedAt(ctx)
+	case apikey.FieldPreviousExpiresAt:
+		return m.OldPreviousExpiresAt(ctx)
+	case apikey.FieldLeakedAt:
+		return m.OldLeakedAt(ctx)
+	case apikey.FieldLeakedOrigin:
+		return m.OldLeakedOrigin(ctx)
 	}
 	return nil, fmt.Errorf("unknown APIKey field %s", name)
 }
@@ -1311,6 +1653,20 @@ func (m *APIKeyMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSecretHash(v)
+		return nil
+	case apikey.FieldPreviousPublishableHash:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousPublishableHash(v)
+		return nil
+	case apikey.FieldPreviousSecretHash:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousSecretHash(v)
 		return nil
 	case apikey.FieldPublishableHint:
 		v, ok := value.(string)
@@ -1410,6 +1766,34 @@ func (m *APIKeyMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLastUsedAt(v)
 		return nil
+	case apikey.FieldRotatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRotatedAt(v)
+		return nil
+	case apikey.FieldPreviousExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousExpiresAt(v)
+		return nil
+	case apikey.FieldLeakedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeakedAt(v)
+		return nil
+	case apikey.FieldLeakedOrigin:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeakedOrigin(v)
+		return nil
 	}
 	return fmt.Errorf("unknown APIKey field %s", name)
 }
@@ -1455,6 +1839,12 @@ func (m *APIKeyMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *APIKeyMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(apikey.FieldPreviousPublishableHash) {
+		fields = append(fields, apikey.FieldPreviousPublishableHash)
+	}
+	if m.FieldCleared(apikey.FieldPreviousSecretHash) {
+		fields = append(fields, apikey.FieldPreviousSecretHash)
+	}
 	if m.FieldCleared(apikey.FieldDefaultCollection) {
 		fields = append(fields, apikey.FieldDefaultCollection)
 	}
@@ -1476,6 +1866,18 @@ func (m *APIKeyMutation) ClearedFields() []string {
 	if m.FieldCleared(apikey.FieldLastUsedAt) {
 		fields = append(fields, apikey.FieldLastUsedAt)
 	}
+	if m.FieldCleared(apikey.FieldRotatedAt) {
+		fields = append(fields, apikey.FieldRotatedAt)
+	}
+	if m.FieldCleared(apikey.FieldPreviousExpiresAt) {
+		fields = append(fields, apikey.FieldPreviousExpiresAt)
+	}
+	if m.FieldCleared(apikey.FieldLeakedAt) {
+		fields = append(fields, apikey.FieldLeakedAt)
+	}
+	if m.FieldCleared(apikey.FieldLeakedOrigin) {
+		fields = append(fields, apikey.FieldLeakedOrigin)
+	}
 	return fields
 }
 
@@ -1490,6 +1892,12 @@ func (m *APIKeyMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *APIKeyMutation) ClearField(name string) error {
 	switch name {
+	case apikey.FieldPreviousPublishableHash:
+		m.ClearPreviousPublishableHash()
+		return nil
+	case apikey.FieldPreviousSecretHash:
+		m.ClearPreviousSecretHash()
+		return nil
 	case apikey.FieldDefaultCollection:
 		m.ClearDefaultCollection()
 		return nil
@@ -1510,6 +1918,18 @@ func (m *APIKeyMutation) ClearField(name string) error {
 		return nil
 	case apikey.FieldLastUsedAt:
 		m.ClearLastUsedAt()
+		return nil
+	case apikey.FieldRotatedAt:
+		m.ClearRotatedAt()
+		return nil
+	case apikey.FieldPreviousExpiresAt:
+		m.ClearPreviousExpiresAt()
+		return nil
+	case apikey.FieldLeakedAt:
+		m.ClearLeakedAt()
+		return nil
+	case apikey.FieldLeakedOrigin:
+		m.ClearLeakedOrigin()
 		return nil
 	}
 	return fmt.Errorf("unknown APIKey nullable field %s", name)
@@ -1536,6 +1956,12 @@ func (m *APIKeyMutation) ResetField(name string) error {
 		return nil
 	case apikey.FieldSecretHash:
 		m.ResetSecretHash()
+		return nil
+	case apikey.FieldPreviousPublishableHash:
+		m.ResetPreviousPublishableHash()
+		return nil
+	case apikey.FieldPreviousSecretHash:
+		m.ResetPreviousSecretHash()
 		return nil
 	case apikey.FieldPublishableHint:
 		m.ResetPublishableHint()
@@ -1578,6 +2004,18 @@ func (m *APIKeyMutation) ResetField(name string) error {
 		return nil
 	case apikey.FieldLastUsedAt:
 		m.ResetLastUsedAt()
+		return nil
+	case apikey.FieldRotatedAt:
+		m.ResetRotatedAt()
+		return nil
+	case apikey.FieldPreviousExpiresAt:
+		m.ResetPreviousExpiresAt()
+		return nil
+	case apikey.FieldLeakedAt:
+		m.ResetLeakedAt()
+		return nil
+	case apikey.FieldLeakedOrigin:
+		m.ResetLeakedOrigin()
 		return nil
 	}
 	return fmt.Errorf("unknown APIKey field %s", name)
@@ -14763,6 +15201,8 @@ type WorkspaceMutation struct {
 	created_at         *time.Time
 	updated_at         *time.Time
 	name               *string
+	query_limit        *int64
+	addquery_limit     *int64
 	clearedFields      map[string]struct{}
 	memberships        map[uuid.UUID]struct{}
 	removedmemberships map[uuid.UUID]struct{}
@@ -14984,6 +15424,76 @@ func (m *WorkspaceMutation) ResetName() {
 	m.name = nil
 }
 
+// SetQueryLimit sets the "query_limit" field.
+func (m *WorkspaceMutation) SetQueryLimit(i int64) {
+	m.query_limit = &i
+	m.addquery_limit = nil
+}
+
+// QueryLimit returns the value of the "query_limit" field in the mutation.
+func (m *WorkspaceMutation) QueryLimit() (r int64, exists bool) {
+	v := m.query_limit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldQueryLimit returns the old "query_limit" field's value of the Workspace entity.
+// If the Workspace object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkspaceMutation) OldQueryLimit(ctx context.Context) (v *int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldQueryLimit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldQueryLimit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldQueryLimit: %w", err)
+	}
+	return oldValue.QueryLimit, nil
+}
+
+// AddQueryLimit adds i to the "query_limit" field.
+func (m *WorkspaceMutation) AddQueryLimit(i int64) {
+	if m.addquery_limit != nil {
+		*m.addquery_limit += i
+	} else {
+		m.addquery_limit = &i
+	}
+}
+
+// AddedQueryLimit returns the value that was added to the "query_limit" field in this mutation.
+func (m *WorkspaceMutation) AddedQueryLimit() (r int64, exists bool) {
+	v := m.addquery_limit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearQueryLimit clears the value of the "query_limit" field.
+func (m *WorkspaceMutation) ClearQueryLimit() {
+	m.query_limit = nil
+	m.addquery_limit = nil
+	m.clearedFields[workspace.FieldQueryLimit] = struct{}{}
+}
+
+// QueryLimitCleared returns if the "query_limit" field was cleared in this mutation.
+func (m *WorkspaceMutation) QueryLimitCleared() bool {
+	_, ok := m.clearedFields[workspace.FieldQueryLimit]
+	return ok
+}
+
+// ResetQueryLimit resets all changes to the "query_limit" field.
+func (m *WorkspaceMutation) ResetQueryLimit() {
+	m.query_limit = nil
+	m.addquery_limit = nil
+	delete(m.clearedFields, workspace.FieldQueryLimit)
+}
+
 // AddMembershipIDs adds the "memberships" edge to the Membership entity by ids.
 func (m *WorkspaceMutation) AddMembershipIDs(ids ...uuid.UUID) {
 	if m.memberships == nil {
@@ -15072,7 +15582,7 @@ func (m *WorkspaceMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *WorkspaceMutation) Fields() []string {
-	fields := make([]string, 0, 3)
+	fields := make([]string, 0, 4)
 	if m.created_at != nil {
 		fields = append(fields, workspace.FieldCreatedAt)
 	}
@@ -15081,6 +15591,9 @@ func (m *WorkspaceMutation) Fields() []string {
 	}
 	if m.name != nil {
 		fields = append(fields, workspace.FieldName)
+	}
+	if m.query_limit != nil {
+		fields = append(fields, workspace.FieldQueryLimit)
 	}
 	return fields
 }
@@ -15096,6 +15609,8 @@ func (m *WorkspaceMutation) Field(name string) (ent.Value, bool) {
 		return m.UpdatedAt()
 	case workspace.FieldName:
 		return m.Name()
+	case workspace.FieldQueryLimit:
+		return m.QueryLimit()
 	}
 	return nil, false
 }
@@ -15111,6 +15626,8 @@ func (m *WorkspaceMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldUpdatedAt(ctx)
 	case workspace.FieldName:
 		return m.OldName(ctx)
+	case workspace.FieldQueryLimit:
+		return m.OldQueryLimit(ctx)
 	}
 	return nil, fmt.Errorf("unknown Workspace field %s", name)
 }
@@ -15141,6 +15658,13 @@ func (m *WorkspaceMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetName(v)
 		return nil
+	case workspace.FieldQueryLimit:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetQueryLimit(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Workspace field %s", name)
 }
@@ -15148,13 +15672,21 @@ func (m *WorkspaceMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *WorkspaceMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addquery_limit != nil {
+		fields = append(fields, workspace.FieldQueryLimit)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *WorkspaceMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case workspace.FieldQueryLimit:
+		return m.AddedQueryLimit()
+	}
 	return nil, false
 }
 
@@ -15163,6 +15695,13 @@ func (m *WorkspaceMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *WorkspaceMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case workspace.FieldQueryLimit:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddQueryLimit(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Workspace numeric field %s", name)
 }
@@ -15170,7 +15709,11 @@ func (m *WorkspaceMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *WorkspaceMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(workspace.FieldQueryLimit) {
+		fields = append(fields, workspace.FieldQueryLimit)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -15183,6 +15726,11 @@ func (m *WorkspaceMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *WorkspaceMutation) ClearField(name string) error {
+	switch name {
+	case workspace.FieldQueryLimit:
+		m.ClearQueryLimit()
+		return nil
+	}
 	return fmt.Errorf("unknown Workspace nullable field %s", name)
 }
 
@@ -15198,6 +15746,9 @@ func (m *WorkspaceMutation) ResetField(name string) error {
 		return nil
 	case workspace.FieldName:
 		m.ResetName()
+		return nil
+	case workspace.FieldQueryLimit:
+		m.ResetQueryLimit()
 		return nil
 	}
 	return fmt.Errorf("unknown Workspace field %s", name)

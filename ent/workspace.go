@@ -24,6 +24,8 @@ type Workspace struct {
 	UpdatedAt time.Time `json:"updated_at,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
+	// searches and chat messages a month, set by the operator; 0 is no limit, null the server's default
+	QueryLimit *int64 `json:"query_limit,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the WorkspaceQuery when eager-loading is set.
 	Edges        WorkspaceEdges `json:"edges"`
@@ -55,6 +57,8 @@ func (*Workspace) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case workspace.FieldQueryLimit:
+			values[i] = new(sql.NullInt64)
 		case workspace.FieldName:
 			values[i] = new(sql.NullString)
 		case workspace.FieldCreatedAt, workspace.FieldUpdatedAt:
@@ -99,6 +103,13 @@ func (_m *Workspace) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
 				_m.Name = value.String
+			}
+		case workspace.FieldQueryLimit:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field query_limit", values[i])
+			} else if value.Valid {
+				_m.QueryLimit = new(int64)
+				*_m.QueryLimit = value.Int64
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -149,6 +160,11 @@ func (_m *Workspace) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)
+	builder.WriteString(", ")
+	if v := _m.QueryLimit; v != nil {
+		builder.WriteString("query_limit=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -59,6 +59,20 @@ func (_c *WorkspaceCreate) SetName(v string) *WorkspaceCreate {
 	return _c
 }
 
+// SetQueryLimit sets the "query_limit" field.
+func (_c *WorkspaceCreate) SetQueryLimit(v int64) *WorkspaceCreate {
+	_c.mutation.SetQueryLimit(v)
+	return _c
+}
+
+// SetNillableQueryLimit sets the "query_limit" field if the given value is not nil.
+func (_c *WorkspaceCreate) SetNillableQueryLimit(v *int64) *WorkspaceCreate {
+	if v != nil {
+		_c.SetQueryLimit(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *WorkspaceCreate) SetID(v uuid.UUID) *WorkspaceCreate {
 	_c.mutation.SetID(v)
@@ -165,6 +179,11 @@ func (_c *WorkspaceCreate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Workspace.name": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.QueryLimit(); ok {
+		if err := workspace.QueryLimitValidator(v); err != nil {
+			return &ValidationError{Name: "query_limit", err: fmt.Errorf(`ent: validator failed for field "Workspace.query_limit": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -212,6 +231,10 @@ func (_c *WorkspaceCreate) createSpec() (*Workspace, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(workspace.FieldName, field.TypeString, value)
 		_node.Name = value
+	}
+	if value, ok := _c.mutation.QueryLimit(); ok {
+		_spec.SetField(workspace.FieldQueryLimit, field.TypeInt64, value)
+		_node.QueryLimit = &value
 	}
 	if nodes := _c.mutation.MembershipsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -305,6 +328,30 @@ func (u *WorkspaceUpsert) UpdateName() *WorkspaceUpsert {
 	return u
 }
 
+// SetQueryLimit sets the "query_limit" field.
+func (u *WorkspaceUpsert) SetQueryLimit(v int64) *WorkspaceUpsert {
+	u.Set(workspace.FieldQueryLimit, v)
+	return u
+}
+
+// UpdateQueryLimit sets the "query_limit" field to the value that was provided on create.
+func (u *WorkspaceUpsert) UpdateQueryLimit() *WorkspaceUpsert {
+	u.SetExcluded(workspace.FieldQueryLimit)
+	return u
+}
+
+// AddQueryLimit adds v to the "query_limit" field.
+func (u *WorkspaceUpsert) AddQueryLimit(v int64) *WorkspaceUpsert {
+	u.Add(workspace.FieldQueryLimit, v)
+	return u
+}
+
+// ClearQueryLimit clears the value of the "query_limit" field.
+func (u *WorkspaceUpsert) ClearQueryLimit() *WorkspaceUpsert {
+	u.SetNull(workspace.FieldQueryLimit)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -381,6 +428,34 @@ func (u *WorkspaceUpsertOne) SetName(v string) *WorkspaceUpsertOne {
 func (u *WorkspaceUpsertOne) UpdateName() *WorkspaceUpsertOne {
 	return u.Update(func(s *WorkspaceUpsert) {
 		s.UpdateName()
+	})
+}
+
+// SetQueryLimit sets the "query_limit" field.
+func (u *WorkspaceUpsertOne) SetQueryLimit(v int64) *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.SetQueryLimit(v)
+	})
+}
+
+// AddQueryLimit adds v to the "query_limit" field.
+func (u *WorkspaceUpsertOne) AddQueryLimit(v int64) *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.AddQueryLimit(v)
+	})
+}
+
+// UpdateQueryLimit sets the "query_limit" field to the value that was provided on create.
+func (u *WorkspaceUpsertOne) UpdateQueryLimit() *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.UpdateQueryLimit()
+	})
+}
+
+// ClearQueryLimit clears the value of the "query_limit" field.
+func (u *WorkspaceUpsertOne) ClearQueryLimit() *WorkspaceUpsertOne {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.ClearQueryLimit()
 	})
 }
 
@@ -627,6 +702,34 @@ func (u *WorkspaceUpsertBulk) SetName(v string) *WorkspaceUpsertBulk {
 func (u *WorkspaceUpsertBulk) UpdateName() *WorkspaceUpsertBulk {
 	return u.Update(func(s *WorkspaceUpsert) {
 		s.UpdateName()
+	})
+}
+
+// SetQueryLimit sets the "query_limit" field.
+func (u *WorkspaceUpsertBulk) SetQueryLimit(v int64) *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.SetQueryLimit(v)
+	})
+}
+
+// AddQueryLimit adds v to the "query_limit" field.
+func (u *WorkspaceUpsertBulk) AddQueryLimit(v int64) *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.AddQueryLimit(v)
+	})
+}
+
+// UpdateQueryLimit sets the "query_limit" field to the value that was provided on create.
+func (u *WorkspaceUpsertBulk) UpdateQueryLimit() *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.UpdateQueryLimit()
+	})
+}
+
+// ClearQueryLimit clears the value of the "query_limit" field.
+func (u *WorkspaceUpsertBulk) ClearQueryLimit() *WorkspaceUpsertBulk {
+	return u.Update(func(s *WorkspaceUpsert) {
+		s.ClearQueryLimit()
 	})
 }
 

@@ -51,6 +51,33 @@ func (_u *WorkspaceUpdate) SetNillableName(v *string) *WorkspaceUpdate {
 	return _u
 }
 
+// SetQueryLimit sets the "query_limit" field.
+func (_u *WorkspaceUpdate) SetQueryLimit(v int64) *WorkspaceUpdate {
+	_u.mutation.ResetQueryLimit()
+	_u.mutation.SetQueryLimit(v)
+	return _u
+}
+
+// SetNillableQueryLimit sets the "query_limit" field if the given value is not nil.
+func (_u *WorkspaceUpdate) SetNillableQueryLimit(v *int64) *WorkspaceUpdate {
+	if v != nil {
+		_u.SetQueryLimit(*v)
+	}
+	return _u
+}
+
+// AddQueryLimit adds value to the "query_limit" field.
+func (_u *WorkspaceUpdate) AddQueryLimit(v int64) *WorkspaceUpdate {
+	_u.mutation.AddQueryLimit(v)
+	return _u
+}
+
+// ClearQueryLimit clears the value of the "query_limit" field.
+func (_u *WorkspaceUpdate) ClearQueryLimit() *WorkspaceUpdate {
+	_u.mutation.ClearQueryLimit()
+	return _u
+}
+
 // AddMembershipIDs adds the "memberships" edge to the Membership entity by IDs.
 func (_u *WorkspaceUpdate) AddMembershipIDs(ids ...uuid.UUID) *WorkspaceUpdate {
 	_u.mutation.AddMembershipIDs(ids...)
@@ -141,6 +168,11 @@ func (_u *WorkspaceUpdate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Workspace.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.QueryLimit(); ok {
+		if err := workspace.QueryLimitValidator(v); err != nil {
+			return &ValidationError{Name: "query_limit", err: fmt.Errorf(`ent: validator failed for field "Workspace.query_limit": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -167,6 +199,15 @@ func (_u *WorkspaceUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(workspace.FieldName, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.QueryLimit(); ok {
+		_spec.SetField(workspace.FieldQueryLimit, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedQueryLimit(); ok {
+		_spec.AddField(workspace.FieldQueryLimit, field.TypeInt64, value)
+	}
+	if _u.mutation.QueryLimitCleared() {
+		_spec.ClearField(workspace.FieldQueryLimit, field.TypeInt64)
 	}
 	if _u.mutation.MembershipsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -252,6 +293,33 @@ func (_u *WorkspaceUpdateOne) SetNillableName(v *string) *WorkspaceUpdateOne {
 	if v != nil {
 		_u.SetName(*v)
 	}
+	return _u
+}
+
+// SetQueryLimit sets the "query_limit" field.
+func (_u *WorkspaceUpdateOne) SetQueryLimit(v int64) *WorkspaceUpdateOne {
+	_u.mutation.ResetQueryLimit()
+	_u.mutation.SetQueryLimit(v)
+	return _u
+}
+
+// SetNillableQueryLimit sets the "query_limit" field if the given value is not nil.
+func (_u *WorkspaceUpdateOne) SetNillableQueryLimit(v *int64) *WorkspaceUpdateOne {
+	if v != nil {
+		_u.SetQueryLimit(*v)
+	}
+	return _u
+}
+
+// AddQueryLimit adds value to the "query_limit" field.
+func (_u *WorkspaceUpdateOne) AddQueryLimit(v int64) *WorkspaceUpdateOne {
+	_u.mutation.AddQueryLimit(v)
+	return _u
+}
+
+// ClearQueryLimit clears the value of the "query_limit" field.
+func (_u *WorkspaceUpdateOne) ClearQueryLimit() *WorkspaceUpdateOne {
+	_u.mutation.ClearQueryLimit()
 	return _u
 }
 
@@ -358,6 +426,11 @@ func (_u *WorkspaceUpdateOne) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Workspace.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.QueryLimit(); ok {
+		if err := workspace.QueryLimitValidator(v); err != nil {
+			return &ValidationError{Name: "query_limit", err: fmt.Errorf(`ent: validator failed for field "Workspace.query_limit": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -401,6 +474,15 @@ func (_u *WorkspaceUpdateOne) sqlSave(ctx context.Context) (_node *Workspace, er
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(workspace.FieldName, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.QueryLimit(); ok {
+		_spec.SetField(workspace.FieldQueryLimit, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedQueryLimit(); ok {
+		_spec.AddField(workspace.FieldQueryLimit, field.TypeInt64, value)
+	}
+	if _u.mutation.QueryLimitCleared() {
+		_spec.ClearField(workspace.FieldQueryLimit, field.TypeInt64)
 	}
 	if _u.mutation.MembershipsCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -9,17 +9,26 @@ import (
 	"context"
 	"magpie/ent"
 	"magpie/graph/model"
+	"time"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 )
 
+func (r *aPIKeyResolver) Status(ctx context.Context, obj *ent.APIKey) (model.APIKeyStatus, error) {
+	return model.APIKeyStatus(r.Keys.Status(obj)), nil
+}
+
 func (r *mutationResolver) CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error) {
-	made, err := r.Keys.Create(ctx, newKey(input))
-	if err != nil {
-		return nil, err
-	}
-	return &model.CreatedAPIKey{PublishableKey: made.Publishable, SecretKey: made.Secret, APIKey: made.Row}, nil
+	return createdKey(r.Keys.Create(ctx, newKey(input)))
+}
+
+func (r *mutationResolver) UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error) {
+	return r.Keys.Update(ctx, id, keyChange(input))
+}
+
+func (r *mutationResolver) RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error) {
+	return createdKey(r.Keys.Rotate(ctx, id, overlap(overlapMinutes), expiresAt))
 }
 
 func (r *mutationResolver) RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
@@ -32,4 +41,9 @@ func (r *queryResolver) APIKeys(ctx context.Context, after *entgql.Cursor[uuid.U
 		return nil, err
 	}
 	return r.client(ctx).APIKey.Query().Paginate(ctx, after, first, before, last, ent.WithAPIKeyOrder(orderBy))
+}
+
+func (r *queryResolver) APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
+	row, err := r.client(ctx).APIKey.Get(ctx, id)
+	return found("API key", row, err)
 }

@@ -11,7 +11,9 @@ import (
 )
 
 func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.ChatEvent, error) {
-	request := chat.Request{Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection)}
+	request := chat.Request{
+		Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection), Admit: r.metered,
+	}
 	events, err := r.Chat.Stream(ctx, request)
 	if err != nil {
 		return nil, err

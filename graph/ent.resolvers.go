@@ -26,6 +26,8 @@ func (r *queryResolver) Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder
 	return r.nodes(ctx, ids)
 }
 
+func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r} }
+
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
 func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorResolver{r} }
@@ -37,6 +39,7 @@ func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
 type (
+	aPIKeyResolver     struct{ *Resolver }
 	collectionResolver struct{ *Resolver }
 	connectorResolver  struct{ *Resolver }
 	documentResolver   struct{ *Resolver }

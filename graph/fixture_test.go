@@ -28,6 +28,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
+	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
@@ -99,8 +100,12 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
+	keys := authn.NewKeys(db.Ent, nil)
+	t.Cleanup(keys.Close)
+	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
+	t.Cleanup(queries.Close)
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
-		Ent: db.Ent, Accounts: accounts, Keys: authn.NewKeys(db.Ent, nil), Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
+		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
 		Log: log, MinScore: 0.5, Now: time.Now,
 	}}

@@ -14,6 +14,7 @@ import (
 	"magpie/internal/chat"
 	"magpie/internal/embed"
 	"magpie/internal/index"
+	"magpie/internal/quota"
 	"magpie/internal/search"
 	"magpie/internal/secret"
 	"magpie/internal/sourcefile"
@@ -38,6 +39,7 @@ type Resolver struct {
 	Models    *embed.Registry
 	Summaries *summary.Summarizer
 	SignIns   Attempts // to sign in
+	Quota     *quota.Quota
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

@@ -33,6 +33,9 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	if err != nil {
 		return nil, err
 	}
+	if err := r.metered(ctx); err != nil {
+		return nil, err
+	}
 	found, err := r.Search.Search(ctx, reach, query)
 	if err != nil {
 		return nil, err
@@ -113,13 +116,6 @@ func date(field string, text *string) (time.Time, error) {
 		return time.Time{}, apierr.Invalid(field, "must be a date such as 2026-01-31")
 	}
 	return day, nil
-}
-
-// Reach is nil when the viewer may search the collection, or, where none is
-// named, has one to search.
-func (r *Resolver) Reach(ctx context.Context, named *uuid.UUID) error {
-	_, err := r.searchScope(ctx, named)
-	return err
 }
 
 // searchScope is where a search looks: the named collection, else a key's

@@ -42,6 +42,8 @@ func trials(ada *tenant) map[string]trial {
 			id("i", ada.collection), "not_found"},
 		"Query.conversations": {"{ conversations " + page + " }", nil, ""},
 		"Query.conversation":  {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
+		"Query.apiKey":        {"query($i: ID!) { apiKey(id: $i) { name status secretHint } }", id("i", ada.key), "not_found"},
+		"Query.usage":         {"{ usage { queries limit remaining } }", nil, ""},
 		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
@@ -63,6 +65,8 @@ func trials(ada *tenant) map[string]trial {
 		"Mutation.cancelSync":             {"mutation($i: ID!) { cancelSync(jobId: $i) { id } }", id("i", ada.job), "not_found"},
 		"Mutation.createAPIKey": {"mutation($i: [ID!]!) { createAPIKey(input: {name: \"x\", allowedHosts: [\"*\"], allowedCollections: $i}) { secretKey } }",
 			id("i", []any{ada.collection}), "not_found"},
+		"Mutation.updateAPIKey": {"mutation($i: ID!) { updateAPIKey(id: $i, input: {name: \"Mine\"}) { id name } }", id("i", ada.key), "not_found"},
+		"Mutation.rotateAPIKey": {"mutation($i: ID!) { rotateAPIKey(id: $i) { secretKey } }", id("i", ada.key), "not_found"},
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
 
 		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},

@@ -75,6 +75,9 @@ func (x *exchange) admitKey(raw []byte) error {
 		x.standing(x.unknownCaller())
 		return err
 	}
+	if origin := x.r.Header.Get("Origin"); origin != "" && !key.Publishable && x.t.leaks != nil {
+		x.t.leaks.Leaked(x.ctx, key, origin)
+	}
 	caller := x.callerOf(key)
 	if err := x.signed(key, presented, raw); err != nil {
 		x.standing(caller)

@@ -69,7 +69,8 @@ func (x *exchange) recover() {
 }
 
 // answer takes the request through its checks in the order of the interface:
-// route, size, caller, rate, content type and content, reach, quota.
+// route, size, caller, rate, content type and content, reach. The operation
+// checks the rest and counts the query last.
 func (x *exchange) answer() error {
 	found, parameters, allowed := x.t.matcher.match(x.r.Method, x.r.URL.EscapedPath())
 	x.route = found
@@ -99,11 +100,6 @@ func (x *exchange) answer() error {
 	}
 	if err := x.reachable(values); err != nil {
 		return err
-	}
-	if found.metered && x.t.quota != nil {
-		if err := x.t.quota(x.ctx); err != nil {
-			return err
-		}
 	}
 	if x.t.operations[found.Operation].stream {
 		return x.stream(values)
@@ -253,14 +249,14 @@ func (x *exchange) dispatch(ctx context.Context, values variables) (graphql.Resp
 }
 
 // reachable refuses a collection that a key may not reach before the operation
-// runs, so that the refusal costs no query.
+// runs.
 func (x *exchange) reachable(values variables) error {
 	if x.route.reach == "" {
 		return nil
 	}
 	named, ok := values.get(x.route.reach).(string)
 	if !ok {
-		return x.exists(nil)
+		return nil
 	}
 	id, err := uuid.Parse(named)
 	if err != nil {
@@ -275,14 +271,5 @@ func (x *exchange) reachable(values variables) error {
 	} else if err != nil {
 		return apierr.Wrap("reach of the key", err)
 	}
-	return x.exists(&id)
-}
-
-// exists completes the check of reach where a quota follows it: a refusal must
-// not cost a query. Without one the operation itself refuses just as well.
-func (x *exchange) exists(collection *uuid.UUID) error {
-	if x.t.reach == nil || x.t.quota == nil {
-		return nil
-	}
-	return x.t.reach(x.ctx, collection)
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
+	"magpie/internal/authn"
 	"magpie/internal/viewer"
 	"magpie/rest"
 )
@@ -126,22 +127,15 @@ func TestADashboardCallNeedsASession(t *testing.T) {
 func TestChecksComeInTheirOrder(t *testing.T) {
 	t.Parallel()
 	over := strings.Repeat("x", 101)
-	never := func(context.Context) error { return apierr.New(apierr.QuotaExceeded, "Query limit exceeded") }
 	h := newHouse(t, func(o *rest.Options) {
-		o.Reach = func(_ context.Context, collection *uuid.UUID) error {
-			if collection != nil && collection.String() == missingID {
-				return apierr.New(apierr.Forbidden, "Collection access denied")
-			}
-			return nil
-		}
-		o.Limits.Body, o.Limits.Secret, o.Limits.Publishable, o.Quota = 100, 1, 1, never
+		o.Limits.Body, o.Limits.Secret, o.Limits.Publishable = 100, 1, 1
 	})
 	origin := []string{"Origin", "https://docs.example.com"}
 	with := func(body string, headers ...string) *http.Request {
 		return request(http.MethodPost, "/v1/docs/search", body, append(headers, "Content-Type", "text/plain")...)
 	}
 	signed := func(secret, body string) []string { return append(sign(secret, body, now()), "X-Service-Key", secret) }
-	unreachable := `{"query":"x","collection":"` + otherID + `"}`
+	unreachable, spent := `{"query":"quota","collection":"`+otherID+`"}`, `{"query":"quota"}`
 	for _, c := range []struct {
 		what    string
 		request *http.Request
@@ -149,23 +143,97 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 	}{
 		{"size before key", with(over), refusal{413, "too_large", "The request body may have at most 100 bytes"}},
 		{"key before signature", with("{", "X-Service-Key", "no", "X-Service-Signature", "no"), refusal{401, "invalid_key", "Invalid API key"}},
-		{"quota last", request(http.MethodPost, "/v1/docs/search", searchBody, signed(signedKey, searchBody)...), refusal{402, "quota_exceeded", "Query limit exceeded"}},
+		{"quota last", request(http.MethodPost, "/v1/docs/search", spent, signed(signedKey, spent)...), refusal{402, "quota_exceeded", "Query limit exceeded"}},
 		{"signature before rate", with("{", "X-Service-Key", signedKey), refusal{401, "invalid_signature", "Invalid request signature"}},
 		{"rate before type", with("{", signed(signedKey, "{")...), refusal{429, "rate_limited", "Rate limit exceeded"}},
 		{"type before body", with("{", append(origin, "X-Service-Key", publishableKey)...), refusal{415, "unsupported_media_type", "send the body as Content-Type: application/json"}},
 		{"host before rate", with("{", "X-Service-Key", publishableKey), refusal{403, "forbidden", "Host not allowed"}},
 		{"body before collection", request(http.MethodPost, "/v1/docs/search", `{"limit":0,`+unreachable[1:], "X-Service-Key", freeKey), refusal{400, "invalid_request", "limit: must be between 1 and 100"}},
 		{"collection before quota", request(http.MethodPost, "/v1/docs/search", unreachable, "X-Service-Key", freeKey), refusal{403, "forbidden", "Collection access denied"}},
-		{"unknown collection before quota, for a key to all", request(http.MethodPost, "/v1/docs/search", `{"query":"x","collection":"`+missingID+`"}`, "X-Service-Key", everywhereKey),
-			refusal{403, "forbidden", "Collection access denied"}},
 	} {
 		if got := refusalOf(t, h.ask(c.request)); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.what, got, c.want)
 		}
 	}
-	if len(h.calls) != 0 {
-		t.Errorf("a refused request reached the resolvers: %v", h.calls)
+	if len(h.calls) != 1 {
+		t.Errorf("not only the request that was refused last reached the resolvers: %v", h.calls)
 	}
+}
+
+// leaks remembers who was reported.
+type leaks struct{ told []string }
+
+func (l *leaks) Leaked(_ context.Context, key authn.Key, origin string) {
+	l.told = append(l.told, fmt.Sprint(key.ID == uuid.NewSHA1(uuid.Nil, []byte(secretKey)), " ", origin))
+}
+
+func TestASecretKeyFromABrowserIsServedAndReported(t *testing.T) {
+	t.Parallel()
+	l := &leaks{}
+	h := newHouse(t, func(o *rest.Options) { o.Leaks = l })
+	for _, r := range []*http.Request{
+		search("X-Service-Key", secretKey),
+		search("X-Service-Key", secretKey, "Origin", ""),
+		search("X-Service-Key", secretKey, "Referer", "https://docs.example.com/"),
+		search("X-Service-Key", publishableKey, "Origin", "https://docs.example.com"),
+	} {
+		if answer := h.ask(r); answer.Code != 200 || len(l.told) != 0 {
+			t.Errorf("%v: %d, %v", r.Header, answer.Code, l.told)
+		}
+	}
+	if h.ask(search("X-Service-Key", "svc_sk_other", "Origin", "https://docs.example.com")); len(l.told) != 0 {
+		t.Errorf("what is no key leaked: %v", l.told)
+	}
+	if answer := h.ask(search("X-Service-Key", secretKey, "Origin", "https://docs.example.com")); answer.Code != 200 {
+		t.Errorf("it is answered %d", answer.Code)
+	}
+	if answer := h.ask(search("X-Service-Key", secretKey, "Origin", "null", "X-Service-Signature", "00")); answer.Code != 401 {
+		t.Errorf("with a wrong signature it is answered %d", answer.Code)
+	}
+	if got := strings.Join(l.told, ", "); got != "true https://docs.example.com, true null" {
+		t.Errorf("reported: %s", got)
+	}
+}
+
+func TestAKeysOwnLimitCountsBeforeTheServers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		own  *int
+		want []int
+	}{"none of its own": {nil, []int{200, 200, 429}}, "one": {new(1), []int{200, 429, 429}}, "no limit": {new(0), []int{200, 200, 200}}} {
+		for _, publishable := range []bool{true, false} {
+			h := newHouse(t, func(o *rest.Options) {
+				o.Limits.Publishable, o.Limits.Secret = 2, 2
+				o.Keys = limited{own: c.own, publishable: publishable}
+			})
+			for i, want := range c.want {
+				if got := h.ask(search("X-Service-Key", "any", "Origin", "https://docs.example.com")).Code; got != want {
+					t.Errorf("%s, publishable %v: request %d is answered %d", name, publishable, i+1, got)
+				}
+			}
+			other := search("X-Service-Key", "any", "Origin", "https://docs.example.com")
+			other.RemoteAddr = "198.51.100.77:1"
+			want := 429
+			if publishable || c.want[2] == 200 {
+				want = 200 // each address has its own limit
+			}
+			if got := h.ask(other).Code; got != want {
+				t.Errorf("%s, publishable %v: another address is answered %d", name, publishable, got)
+			}
+		}
+	}
+}
+
+// limited is one key with a limit of its own.
+type limited struct {
+	own         *int
+	publishable bool
+}
+
+func (l limited) Authenticate(context.Context, string) (authn.Key, error) {
+	key, err := keys{}.Authenticate(context.Background(), secretKey)
+	key.RatePerMinute, key.Publishable, key.Hosts = l.own, l.publishable, []string{"*"}
+	return key, err
 }
 
 func TestSignaturesCoverTheExactBytes(t *testing.T) {

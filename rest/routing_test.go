@@ -177,23 +177,23 @@ func TestPagesLeadFromOneToTheNext(t *testing.T) {
 	}
 }
 
-func TestTheQuotaIsAskedForSearchAndChatOnly(t *testing.T) {
+func TestASpentQuotaIsAnsweredBySearchAndChat(t *testing.T) {
 	t.Parallel()
-	asked := 0
-	h := newHouse(t, func(o *rest.Options) {
-		o.Quota = func(ctx context.Context) error {
-			asked++
-			return apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
-		}
-	})
-	session := []string{"Authorization", "Bearer session"}
-	for _, r := range []*http.Request{search("X-Service-Key", secretKey), chat(chatBody), request(http.MethodGet, "/api/v1/search?query=q", "", session...)} {
+	h := newHouse(t)
+	h.chat = func(context.Context, call) (any, error) {
+		return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
+	}
+	requests := []*http.Request{
+		request(http.MethodPost, "/v1/docs/search", `{"query":"quota"}`, "X-Service-Key", secretKey), chat(chatBody),
+		request(http.MethodGet, "/api/v1/search?query=quota", "", "Authorization", "Bearer session"),
+	}
+	for _, r := range requests {
 		if got := refusalOf(t, h.ask(r)); got != (refusal{402, "quota_exceeded", "Query limit exceeded"}) {
 			t.Errorf("%s: %+v", r.URL.Path, got)
 		}
 	}
-	if answer := h.ask(request(http.MethodGet, "/api/v1/collections", "", session...)); answer.Code != 200 || asked != 3 {
-		t.Errorf("%d, asked %d times", answer.Code, asked)
+	if len(h.calls) != len(requests) {
+		t.Errorf("a request runs its operation once, not as %v", h.calls)
 	}
 }
 

@@ -48,7 +48,6 @@ type route struct {
 	pages    string // path of the connection that limit and cursor page; empty for none
 	perPage  int    // the default of limit
 	reach    string // variable with the collection that the caller must reach
-	metered  bool   // counts against the query quota
 }
 
 // The bounds of the interface.
@@ -63,11 +62,11 @@ func newTable() []*route {
 	const dashboard, public = viewer.SurfaceDashboard, viewer.SurfacePublic
 	table := []*route{
 		{Route: Route{http.MethodPost, "/v1/docs/search", "Search", public, false, 200},
-			from: body, fields: searchFields(), input: true, reach: "input.collection", metered: true},
+			from: body, fields: searchFields(), input: true, reach: "input.collection"},
 		{Route: Route{http.MethodGet, "/v1/docs/search", "Search", public, false, 200},
-			from: query, fields: searchFields(), input: true, reach: "input.collection", metered: true},
+			from: query, fields: searchFields(), input: true, reach: "input.collection"},
 		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
-			from: body, fields: chatFields(), input: true, reach: "input.collection", metered: true},
+			from: body, fields: chatFields(), input: true, reach: "input.collection"},
 
 		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
 			from: body, fields: []field{{name: "email", variable: "email", required: true}, {name: "password", variable: "password", required: true}}},
@@ -128,7 +127,7 @@ func newTable() []*route {
 			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, filled: true}}},
 
 		{Route: Route{http.MethodGet, "/api/v1/search", "Search", dashboard, false, 200},
-			from: query, fields: searchFields(), input: true, reach: "input.collection", metered: true},
+			from: query, fields: searchFields(), input: true, reach: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data"},
 		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
 			pages: "data.messages", perPage: maxPage},

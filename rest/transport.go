@@ -31,6 +31,12 @@ type SessionAuthenticator interface {
 	Authenticate(ctx context.Context, bearer string) (viewer.Viewer, error)
 }
 
+// LeakNoter is told of secret keys that came from a page in a browser;
+// authn.Keys does what is to be done about it.
+type LeakNoter interface {
+	Leaked(ctx context.Context, key authn.Key, origin string)
+}
+
 // Limiter counts requests a minute; ratelimit.Limiter does. Both methods answer
 // the key's standing, Peek without counting.
 type Limiter interface {
@@ -57,16 +63,9 @@ type Options struct {
 	Schema   *ast.Schema          // that of the server the transport is added to; needed
 	Keys     KeyAuthenticator     // needed
 	Sessions SessionAuthenticator // needed
+	Leaks    LeakNoter            // nil: nobody is told
 	Limiter  Limiter              // nil: counts in this process
 	Limits   Limits
-	// Reach is asked before the quota whether the caller reaches the collection
-	// that a search or message names, or has any where nil is named; its error
-	// is the answer. Nil: the list of the key alone decides here, and the
-	// operation the rest.
-	Reach func(ctx context.Context, collection *uuid.UUID) error
-	// Quota is asked before every search and chat message, last of all checks;
-	// its error, quota_exceeded, is the answer. Nil: no quota.
-	Quota func(ctx context.Context) error
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Origins may call the dashboard surface from a browser; "*" is any. None: only the same origin.
@@ -87,10 +86,9 @@ type Transport struct {
 	operations map[string]*operation
 	keys       KeyAuthenticator
 	sessions   SessionAuthenticator
+	leaks      LeakNoter
 	limiter    Limiter
 	limits     Limits
-	reach      func(ctx context.Context, collection *uuid.UUID) error
-	quota      func(ctx context.Context) error
 	proxies    []netip.Prefix
 	origins    []string
 	uploadDir  string
@@ -124,8 +122,8 @@ func New(o Options) (*Transport, error) {
 	}
 	t := &Transport{
 		schema: o.Schema, matcher: newMatcher(table), operations: operations,
-		keys: o.Keys, sessions: o.Sessions, limiter: o.Limiter, limits: o.Limits.withDefaults(),
-		reach: o.Reach, quota: o.Quota, proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
+		keys: o.Keys, sessions: o.Sessions, leaks: o.Leaks, limiter: o.Limiter, limits: o.Limits.withDefaults(),
+		proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,
 	}
 	if t.log == nil {

@@ -27,6 +27,10 @@ const (
 	FieldPublishableHash = "publishable_hash"
 	// FieldSecretHash holds the string denoting the secret_hash field in the database.
 	FieldSecretHash = "secret_hash"
+	// FieldPreviousPublishableHash holds the string denoting the previous_publishable_hash field in the database.
+	FieldPreviousPublishableHash = "previous_publishable_hash"
+	// FieldPreviousSecretHash holds the string denoting the previous_secret_hash field in the database.
+	FieldPreviousSecretHash = "previous_secret_hash"
 	// FieldPublishableHint holds the string denoting the publishable_hint field in the database.
 	FieldPublishableHint = "publishable_hint"
 	// FieldSecretHint holds the string denoting the secret_hint field in the database.
@@ -55,6 +59,14 @@ const (
 	FieldRevokedAt = "revoked_at"
 	// FieldLastUsedAt holds the string denoting the last_used_at field in the database.
 	FieldLastUsedAt = "last_used_at"
+	// FieldRotatedAt holds the string denoting the rotated_at field in the database.
+	FieldRotatedAt = "rotated_at"
+	// FieldPreviousExpiresAt holds the string denoting the previous_expires_at field in the database.
+	FieldPreviousExpiresAt = "previous_expires_at"
+	// FieldLeakedAt holds the string denoting the leaked_at field in the database.
+	FieldLeakedAt = "leaked_at"
+	// FieldLeakedOrigin holds the string denoting the leaked_origin field in the database.
+	FieldLeakedOrigin = "leaked_origin"
 	// Table holds the table name of the apikey in the database.
 	Table = "api_keys"
 )
@@ -68,6 +80,8 @@ var Columns = []string{
 	FieldName,
 	FieldPublishableHash,
 	FieldSecretHash,
+	FieldPreviousPublishableHash,
+	FieldPreviousSecretHash,
 	FieldPublishableHint,
 	FieldSecretHint,
 	FieldAllowAllCollections,
@@ -82,6 +96,10 @@ var Columns = []string{
 	FieldExpiresAt,
 	FieldRevokedAt,
 	FieldLastUsedAt,
+	FieldRotatedAt,
+	FieldPreviousExpiresAt,
+	FieldLeakedAt,
+	FieldLeakedOrigin,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -130,6 +148,8 @@ var (
 	DefaultRequireSignature bool
 	// RateLimitPerMinuteValidator is a validator for the "rate_limit_per_minute" field. It is called by the builders before save.
 	RateLimitPerMinuteValidator func(int) error
+	// LeakedOriginValidator is a validator for the "leaked_origin" field. It is called by the builders before save.
+	LeakedOriginValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -215,4 +235,24 @@ func ByRevokedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByLastUsedAt orders the results by the last_used_at field.
 func ByLastUsedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLastUsedAt, opts...).ToFunc()
+}
+
+// ByRotatedAt orders the results by the rotated_at field.
+func ByRotatedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRotatedAt, opts...).ToFunc()
+}
+
+// ByPreviousExpiresAt orders the results by the previous_expires_at field.
+func ByPreviousExpiresAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPreviousExpiresAt, opts...).ToFunc()
+}
+
+// ByLeakedAt orders the results by the leaked_at field.
+func ByLeakedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLeakedAt, opts...).ToFunc()
+}
+
+// ByLeakedOrigin orders the results by the leaked_origin field.
+func ByLeakedOrigin(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLeakedOrigin, opts...).ToFunc()
 }

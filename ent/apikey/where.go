@@ -85,6 +85,16 @@ func SecretHash(v []byte) predicate.APIKey {
 	return predicate.APIKey(sql.FieldEQ(FieldSecretHash, v))
 }
 
+// PreviousPublishableHash applies equality check predicate on the "previous_publishable_hash" field. It's identical to PreviousPublishableHashEQ.
+func PreviousPublishableHash(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldPreviousPublishableHash, v))
+}
+
+// PreviousSecretHash applies equality check predicate on the "previous_secret_hash" field. It's identical to PreviousSecretHashEQ.
+func PreviousSecretHash(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldPreviousSecretHash, v))
+}
+
 // PublishableHint applies equality check predicate on the "publishable_hint" field. It's identical to PublishableHintEQ.
 func PublishableHint(v string) predicate.APIKey {
 	return predicate.APIKey(sql.FieldEQ(FieldPublishableHint, v))
@@ -138,6 +148,26 @@ func RevokedAt(v time.Time) predicate.APIKey {
 // LastUsedAt applies equality check predicate on the "last_used_at" field. It's identical to LastUsedAtEQ.
 func LastUsedAt(v time.Time) predicate.APIKey {
 	return predicate.APIKey(sql.FieldEQ(FieldLastUsedAt, v))
+}
+
+// RotatedAt applies equality check predicate on the "rotated_at" field. It's identical to RotatedAtEQ.
+func RotatedAt(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldRotatedAt, v))
+}
+
+// PreviousExpiresAt applies equality check predicate on the "previous_expires_at" field. It's identical to PreviousExpiresAtEQ.
+func PreviousExpiresAt(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldPreviousExpiresAt, v))
+}
+
+// LeakedAt applies equality check predicate on the "leaked_at" field. It's identical to LeakedAtEQ.
+func LeakedAt(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldLeakedAt, v))
+}
+
+// LeakedOrigin applies equality check predicate on the "leaked_origin" field. It's identical to LeakedOriginEQ.
+func LeakedOrigin(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldLeakedOrigin, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
@@ -403,6 +433,106 @@ func SecretHashLT(v []byte) predicate.APIKey {
 // SecretHashLTE applies the LTE predicate on the "secret_hash" field.
 func SecretHashLTE(v []byte) predicate.APIKey {
 	return predicate.APIKey(sql.FieldLTE(FieldSecretHash, v))
+}
+
+// PreviousPublishableHashEQ applies the EQ predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashEQ(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldPreviousPublishableHash, v))
+}
+
+// PreviousPublishableHashNEQ applies the NEQ predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashNEQ(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldPreviousPublishableHash, v))
+}
+
+// PreviousPublishableHashIn applies the In predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashIn(vs ...[]byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldIn(FieldPreviousPublishableHash, vs...))
+}
+
+// PreviousPublishableHashNotIn applies the NotIn predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashNotIn(vs ...[]byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotIn(FieldPreviousPublishableHash, vs...))
+}
+
+// PreviousPublishableHashGT applies the GT predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashGT(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGT(FieldPreviousPublishableHash, v))
+}
+
+// PreviousPublishableHashGTE applies the GTE predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashGTE(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGTE(FieldPreviousPublishableHash, v))
+}
+
+// PreviousPublishableHashLT applies the LT predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashLT(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLT(FieldPreviousPublishableHash, v))
+}
+
+// PreviousPublishableHashLTE applies the LTE predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashLTE(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLTE(FieldPreviousPublishableHash, v))
+}
+
+// PreviousPublishableHashIsNil applies the IsNil predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashIsNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldIsNull(FieldPreviousPublishableHash))
+}
+
+// PreviousPublishableHashNotNil applies the NotNil predicate on the "previous_publishable_hash" field.
+func PreviousPublishableHashNotNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotNull(FieldPreviousPublishableHash))
+}
+
+// PreviousSecretHashEQ applies the EQ predicate on the "previous_secret_hash" field.
+func PreviousSecretHashEQ(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldPreviousSecretHash, v))
+}
+
+// PreviousSecretHashNEQ applies the NEQ predicate on the "previous_secret_hash" field.
+func PreviousSecretHashNEQ(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldPreviousSecretHash, v))
+}
+
+// PreviousSecretHashIn applies the In predicate on the "previous_secret_hash" field.
+func PreviousSecretHashIn(vs ...[]byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldIn(FieldPreviousSecretHash, vs...))
+}
+
+// PreviousSecretHashNotIn applies the NotIn predicate on the "previous_secret_hash" field.
+func PreviousSecretHashNotIn(vs ...[]byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotIn(FieldPreviousSecretHash, vs...))
+}
+
+// PreviousSecretHashGT applies the GT predicate on the "previous_secret_hash" field.
+func PreviousSecretHashGT(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGT(FieldPreviousSecretHash, v))
+}
+
+// PreviousSecretHashGTE applies the GTE predicate on the "previous_secret_hash" field.
+func PreviousSecretHashGTE(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGTE(FieldPreviousSecretHash, v))
+}
+
+// PreviousSecretHashLT applies the LT predicate on the "previous_secret_hash" field.
+func PreviousSecretHashLT(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLT(FieldPreviousSecretHash, v))
+}
+
+// PreviousSecretHashLTE applies the LTE predicate on the "previous_secret_hash" field.
+func PreviousSecretHashLTE(v []byte) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLTE(FieldPreviousSecretHash, v))
+}
+
+// PreviousSecretHashIsNil applies the IsNil predicate on the "previous_secret_hash" field.
+func PreviousSecretHashIsNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldIsNull(FieldPreviousSecretHash))
+}
+
+// PreviousSecretHashNotNil applies the NotNil predicate on the "previous_secret_hash" field.
+func PreviousSecretHashNotNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotNull(FieldPreviousSecretHash))
 }
 
 // PublishableHintEQ applies the EQ predicate on the "publishable_hint" field.
@@ -953,6 +1083,231 @@ func LastUsedAtIsNil() predicate.APIKey {
 // LastUsedAtNotNil applies the NotNil predicate on the "last_used_at" field.
 func LastUsedAtNotNil() predicate.APIKey {
 	return predicate.APIKey(sql.FieldNotNull(FieldLastUsedAt))
+}
+
+// RotatedAtEQ applies the EQ predicate on the "rotated_at" field.
+func RotatedAtEQ(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldRotatedAt, v))
+}
+
+// RotatedAtNEQ applies the NEQ predicate on the "rotated_at" field.
+func RotatedAtNEQ(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldRotatedAt, v))
+}
+
+// RotatedAtIn applies the In predicate on the "rotated_at" field.
+func RotatedAtIn(vs ...time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldIn(FieldRotatedAt, vs...))
+}
+
+// RotatedAtNotIn applies the NotIn predicate on the "rotated_at" field.
+func RotatedAtNotIn(vs ...time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotIn(FieldRotatedAt, vs...))
+}
+
+// RotatedAtGT applies the GT predicate on the "rotated_at" field.
+func RotatedAtGT(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGT(FieldRotatedAt, v))
+}
+
+// RotatedAtGTE applies the GTE predicate on the "rotated_at" field.
+func RotatedAtGTE(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGTE(FieldRotatedAt, v))
+}
+
+// RotatedAtLT applies the LT predicate on the "rotated_at" field.
+func RotatedAtLT(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLT(FieldRotatedAt, v))
+}
+
+// RotatedAtLTE applies the LTE predicate on the "rotated_at" field.
+func RotatedAtLTE(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLTE(FieldRotatedAt, v))
+}
+
+// RotatedAtIsNil applies the IsNil predicate on the "rotated_at" field.
+func RotatedAtIsNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldIsNull(FieldRotatedAt))
+}
+
+// RotatedAtNotNil applies the NotNil predicate on the "rotated_at" field.
+func RotatedAtNotNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotNull(FieldRotatedAt))
+}
+
+// PreviousExpiresAtEQ applies the EQ predicate on the "previous_expires_at" field.
+func PreviousExpiresAtEQ(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldPreviousExpiresAt, v))
+}
+
+// PreviousExpiresAtNEQ applies the NEQ predicate on the "previous_expires_at" field.
+func PreviousExpiresAtNEQ(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldPreviousExpiresAt, v))
+}
+
+// PreviousExpiresAtIn applies the In predicate on the "previous_expires_at" field.
+func PreviousExpiresAtIn(vs ...time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldIn(FieldPreviousExpiresAt, vs...))
+}
+
+// PreviousExpiresAtNotIn applies the NotIn predicate on the "previous_expires_at" field.
+func PreviousExpiresAtNotIn(vs ...time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotIn(FieldPreviousExpiresAt, vs...))
+}
+
+// PreviousExpiresAtGT applies the GT predicate on the "previous_expires_at" field.
+func PreviousExpiresAtGT(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGT(FieldPreviousExpiresAt, v))
+}
+
+// PreviousExpiresAtGTE applies the GTE predicate on the "previous_expires_at" field.
+func PreviousExpiresAtGTE(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGTE(FieldPreviousExpiresAt, v))
+}
+
+// PreviousExpiresAtLT applies the LT predicate on the "previous_expires_at" field.
+func PreviousExpiresAtLT(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLT(FieldPreviousExpiresAt, v))
+}
+
+// PreviousExpiresAtLTE applies the LTE predicate on the "previous_expires_at" field.
+func PreviousExpiresAtLTE(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLTE(FieldPreviousExpiresAt, v))
+}
+
+// PreviousExpiresAtIsNil applies the IsNil predicate on the "previous_expires_at" field.
+func PreviousExpiresAtIsNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldIsNull(FieldPreviousExpiresAt))
+}
+
+// PreviousExpiresAtNotNil applies the NotNil predicate on the "previous_expires_at" field.
+func PreviousExpiresAtNotNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotNull(FieldPreviousExpiresAt))
+}
+
+// LeakedAtEQ applies the EQ predicate on the "leaked_at" field.
+func LeakedAtEQ(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldLeakedAt, v))
+}
+
+// LeakedAtNEQ applies the NEQ predicate on the "leaked_at" field.
+func LeakedAtNEQ(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldLeakedAt, v))
+}
+
+// LeakedAtIn applies the In predicate on the "leaked_at" field.
+func LeakedAtIn(vs ...time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldIn(FieldLeakedAt, vs...))
+}
+
+// LeakedAtNotIn applies the NotIn predicate on the "leaked_at" field.
+func LeakedAtNotIn(vs ...time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotIn(FieldLeakedAt, vs...))
+}
+
+// LeakedAtGT applies the GT predicate on the "leaked_at" field.
+func LeakedAtGT(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGT(FieldLeakedAt, v))
+}
+
+// LeakedAtGTE applies the GTE predicate on the "leaked_at" field.
+func LeakedAtGTE(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGTE(FieldLeakedAt, v))
+}
+
+// LeakedAtLT applies the LT predicate on the "leaked_at" field.
+func LeakedAtLT(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLT(FieldLeakedAt, v))
+}
+
+// LeakedAtLTE applies the LTE predicate on the "leaked_at" field.
+func LeakedAtLTE(v time.Time) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLTE(FieldLeakedAt, v))
+}
+
+// LeakedAtIsNil applies the IsNil predicate on the "leaked_at" field.
+func LeakedAtIsNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldIsNull(FieldLeakedAt))
+}
+
+// LeakedAtNotNil applies the NotNil predicate on the "leaked_at" field.
+func LeakedAtNotNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotNull(FieldLeakedAt))
+}
+
+// LeakedOriginEQ applies the EQ predicate on the "leaked_origin" field.
+func LeakedOriginEQ(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginNEQ applies the NEQ predicate on the "leaked_origin" field.
+func LeakedOriginNEQ(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginIn applies the In predicate on the "leaked_origin" field.
+func LeakedOriginIn(vs ...string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldIn(FieldLeakedOrigin, vs...))
+}
+
+// LeakedOriginNotIn applies the NotIn predicate on the "leaked_origin" field.
+func LeakedOriginNotIn(vs ...string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotIn(FieldLeakedOrigin, vs...))
+}
+
+// LeakedOriginGT applies the GT predicate on the "leaked_origin" field.
+func LeakedOriginGT(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGT(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginGTE applies the GTE predicate on the "leaked_origin" field.
+func LeakedOriginGTE(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldGTE(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginLT applies the LT predicate on the "leaked_origin" field.
+func LeakedOriginLT(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLT(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginLTE applies the LTE predicate on the "leaked_origin" field.
+func LeakedOriginLTE(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldLTE(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginContains applies the Contains predicate on the "leaked_origin" field.
+func LeakedOriginContains(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldContains(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginHasPrefix applies the HasPrefix predicate on the "leaked_origin" field.
+func LeakedOriginHasPrefix(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldHasPrefix(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginHasSuffix applies the HasSuffix predicate on the "leaked_origin" field.
+func LeakedOriginHasSuffix(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldHasSuffix(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginIsNil applies the IsNil predicate on the "leaked_origin" field.
+func LeakedOriginIsNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldIsNull(FieldLeakedOrigin))
+}
+
+// LeakedOriginNotNil applies the NotNil predicate on the "leaked_origin" field.
+func LeakedOriginNotNil() predicate.APIKey {
+	return predicate.APIKey(sql.FieldNotNull(FieldLeakedOrigin))
+}
+
+// LeakedOriginEqualFold applies the EqualFold predicate on the "leaked_origin" field.
+func LeakedOriginEqualFold(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEqualFold(FieldLeakedOrigin, v))
+}
+
+// LeakedOriginContainsFold applies the ContainsFold predicate on the "leaked_origin" field.
+func LeakedOriginContainsFold(v string) predicate.APIKey {
+	return predicate.APIKey(sql.FieldContainsFold(FieldLeakedOrigin, v))
 }
 
 // And groups predicates with the AND operator between them.

@@ -18,6 +18,8 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 200},
 		{Name: "publishable_hash", Type: field.TypeBytes, Unique: true},
 		{Name: "secret_hash", Type: field.TypeBytes, Unique: true},
+		{Name: "previous_publishable_hash", Type: field.TypeBytes, Unique: true, Nullable: true},
+		{Name: "previous_secret_hash", Type: field.TypeBytes, Unique: true, Nullable: true},
 		{Name: "publishable_hint", Type: field.TypeString, Size: 32},
 		{Name: "secret_hint", Type: field.TypeString, Size: 32},
 		{Name: "allow_all_collections", Type: field.TypeBool, Default: false},
@@ -32,6 +34,10 @@ var (
 		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
 		{Name: "last_used_at", Type: field.TypeTime, Nullable: true},
+		{Name: "rotated_at", Type: field.TypeTime, Nullable: true},
+		{Name: "previous_expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "leaked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "leaked_origin", Type: field.TypeString, Nullable: true, Size: 300},
 	}
 	// APIKeysTable holds the schema information for the "api_keys" table.
 	APIKeysTable = &schema.Table{
@@ -481,6 +487,7 @@ var (
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "query_limit", Type: field.TypeInt64, Nullable: true},
 	}
 	// WorkspacesTable holds the schema information for the "workspaces" table.
 	WorkspacesTable = &schema.Table{

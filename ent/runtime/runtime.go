@@ -73,45 +73,49 @@ func init() {
 		}
 	}()
 	// apikeyDescPublishableHint is the schema descriptor for publishable_hint field.
-	apikeyDescPublishableHint := apikeyFields[3].Descriptor()
+	apikeyDescPublishableHint := apikeyFields[5].Descriptor()
 	// apikey.PublishableHintValidator is a validator for the "publishable_hint" field. It is called by the builders before save.
 	apikey.PublishableHintValidator = apikeyDescPublishableHint.Validators[0].(func(string) error)
 	// apikeyDescSecretHint is the schema descriptor for secret_hint field.
-	apikeyDescSecretHint := apikeyFields[4].Descriptor()
+	apikeyDescSecretHint := apikeyFields[6].Descriptor()
 	// apikey.SecretHintValidator is a validator for the "secret_hint" field. It is called by the builders before save.
 	apikey.SecretHintValidator = apikeyDescSecretHint.Validators[0].(func(string) error)
 	// apikeyDescAllowAllCollections is the schema descriptor for allow_all_collections field.
-	apikeyDescAllowAllCollections := apikeyFields[5].Descriptor()
+	apikeyDescAllowAllCollections := apikeyFields[7].Descriptor()
 	// apikey.DefaultAllowAllCollections holds the default value on creation for the allow_all_collections field.
 	apikey.DefaultAllowAllCollections = apikeyDescAllowAllCollections.Default.(bool)
 	// apikeyDescAllowedCollections is the schema descriptor for allowed_collections field.
-	apikeyDescAllowedCollections := apikeyFields[6].Descriptor()
+	apikeyDescAllowedCollections := apikeyFields[8].Descriptor()
 	// apikey.DefaultAllowedCollections holds the default value on creation for the allowed_collections field.
 	apikey.DefaultAllowedCollections = apikeyDescAllowedCollections.Default.([]uuid.UUID)
 	// apikeyDescAllowedHosts is the schema descriptor for allowed_hosts field.
-	apikeyDescAllowedHosts := apikeyFields[8].Descriptor()
+	apikeyDescAllowedHosts := apikeyFields[10].Descriptor()
 	// apikey.DefaultAllowedHosts holds the default value on creation for the allowed_hosts field.
 	apikey.DefaultAllowedHosts = apikeyDescAllowedHosts.Default.([]string)
 	// apikeyDescAllowedReferers is the schema descriptor for allowed_referers field.
-	apikeyDescAllowedReferers := apikeyFields[9].Descriptor()
+	apikeyDescAllowedReferers := apikeyFields[11].Descriptor()
 	// apikey.DefaultAllowedReferers holds the default value on creation for the allowed_referers field.
 	apikey.DefaultAllowedReferers = apikeyDescAllowedReferers.Default.([]string)
 	// apikeyDescWidgetModelID is the schema descriptor for widget_model_id field.
-	apikeyDescWidgetModelID := apikeyFields[10].Descriptor()
+	apikeyDescWidgetModelID := apikeyFields[12].Descriptor()
 	// apikey.WidgetModelIDValidator is a validator for the "widget_model_id" field. It is called by the builders before save.
 	apikey.WidgetModelIDValidator = apikeyDescWidgetModelID.Validators[0].(func(string) error)
 	// apikeyDescWidgetContext is the schema descriptor for widget_context field.
-	apikeyDescWidgetContext := apikeyFields[11].Descriptor()
+	apikeyDescWidgetContext := apikeyFields[13].Descriptor()
 	// apikey.WidgetContextValidator is a validator for the "widget_context" field. It is called by the builders before save.
 	apikey.WidgetContextValidator = apikeyDescWidgetContext.Validators[0].(func(string) error)
 	// apikeyDescRequireSignature is the schema descriptor for require_signature field.
-	apikeyDescRequireSignature := apikeyFields[12].Descriptor()
+	apikeyDescRequireSignature := apikeyFields[14].Descriptor()
 	// apikey.DefaultRequireSignature holds the default value on creation for the require_signature field.
 	apikey.DefaultRequireSignature = apikeyDescRequireSignature.Default.(bool)
 	// apikeyDescRateLimitPerMinute is the schema descriptor for rate_limit_per_minute field.
-	apikeyDescRateLimitPerMinute := apikeyFields[13].Descriptor()
+	apikeyDescRateLimitPerMinute := apikeyFields[15].Descriptor()
 	// apikey.RateLimitPerMinuteValidator is a validator for the "rate_limit_per_minute" field. It is called by the builders before save.
 	apikey.RateLimitPerMinuteValidator = apikeyDescRateLimitPerMinute.Validators[0].(func(int) error)
+	// apikeyDescLeakedOrigin is the schema descriptor for leaked_origin field.
+	apikeyDescLeakedOrigin := apikeyFields[22].Descriptor()
+	// apikey.LeakedOriginValidator is a validator for the "leaked_origin" field. It is called by the builders before save.
+	apikey.LeakedOriginValidator = apikeyDescLeakedOrigin.Validators[0].(func(string) error)
 	// apikeyDescID is the schema descriptor for id field.
 	apikeyDescID := apikeyMixinFields0[0].Descriptor()
 	// apikey.DefaultID holds the default value on creation for the id field.
@@ -858,6 +862,10 @@ func init() {
 			return nil
 		}
 	}()
+	// workspaceDescQueryLimit is the schema descriptor for query_limit field.
+	workspaceDescQueryLimit := workspaceFields[1].Descriptor()
+	// workspace.QueryLimitValidator is a validator for the "query_limit" field. It is called by the builders before save.
+	workspace.QueryLimitValidator = workspaceDescQueryLimit.Validators[0].(func(int64) error)
 	// workspaceDescID is the schema descriptor for id field.
 	workspaceDescID := workspaceMixinFields0[0].Descriptor()
 	// workspace.DefaultID holds the default value on creation for the id field.

@@ -14,7 +14,8 @@ import (
 )
 
 // APIKey is a pair of keys for the public surface: a publishable and a secret
-// one. Only their SHA-256 hashes are stored; both are shown once, when made.
+// one. Only their SHA-256 hashes are stored; both are shown once, when made. The
+// pair before the last rotation goes on working until previous_expires_at.
 type APIKey struct{ ent.Schema }
 
 // Mixin of APIKey.
@@ -23,23 +24,31 @@ func (APIKey) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.APIKey}, t
 // Fields of APIKey.
 func (APIKey) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("name").NotEmpty().MaxLen(200),
-		field.Bytes("publishable_hash").Immutable().Unique().Sensitive().Annotations(hidden()),
-		field.Bytes("secret_hash").Immutable().Unique().Sensitive().Annotations(hidden()),
-		field.String("publishable_hint").Immutable().MaxLen(32).Comment("its first characters, to recognise it by"),
-		field.String("secret_hint").Immutable().MaxLen(32).Comment("its first characters, to recognise it by"),
+		field.String("name").NotEmpty().MaxRuneLen(200),
+		field.Bytes("publishable_hash").Unique().Sensitive().Annotations(hidden()),
+		field.Bytes("secret_hash").Unique().Sensitive().Annotations(hidden()),
+		field.Bytes("previous_publishable_hash").Optional().Unique().Sensitive().Annotations(hidden()),
+		field.Bytes("previous_secret_hash").Optional().Unique().Sensitive().Annotations(hidden()),
+		field.String("publishable_hint").MaxLen(32).Comment("its first characters, to recognise it by"),
+		field.String("secret_hint").MaxLen(32).Comment("its first characters, to recognise it by"),
 		field.Bool("allow_all_collections").Default(false),
 		field.JSON("allowed_collections", []uuid.UUID{}).Default([]uuid.UUID{}).Annotations(entgql.Type("[ID!]")),
 		field.UUID("default_collection", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
 		field.JSON("allowed_hosts", []string{}).Default([]string{}),
 		field.JSON("allowed_referers", []string{}).Default([]string{}),
-		field.String("widget_model_id").Optional().Nillable().MaxLen(200),
-		field.Text("widget_context").Optional().Nillable().MaxLen(8000),
+		field.String("widget_model_id").Optional().Nillable().MaxRuneLen(200),
+		field.Text("widget_context").Optional().Nillable().MaxRuneLen(8000),
 		field.Bool("require_signature").Default(false),
 		field.Int("rate_limit_per_minute").Optional().Nillable().NonNegative(),
 		field.Time("expires_at").Optional().Nillable(),
 		field.Time("revoked_at").Optional().Nillable(),
-		field.Time("last_used_at").Optional().Nillable(),
+		field.Time("last_used_at").Optional().Nillable().Comment("exact to a minute"),
+		field.Time("rotated_at").Optional().Nillable().Comment("when the pair was last replaced by a new one"),
+		field.Time("previous_expires_at").Optional().Nillable().
+			Comment("until when the pair before works, too; null when it ended at once"),
+		field.Time("leaked_at").Optional().Nillable().
+			Comment("when the secret key was first seen in a browser; a rotation clears it"),
+		field.String("leaked_origin").Optional().Nillable().MaxLen(300).Comment("the page that it was seen on"),
 	}
 }
 

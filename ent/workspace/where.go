@@ -71,6 +71,11 @@ func Name(v string) predicate.Workspace {
 	return predicate.Workspace(sql.FieldEQ(FieldName, v))
 }
 
+// QueryLimit applies equality check predicate on the "query_limit" field. It's identical to QueryLimitEQ.
+func QueryLimit(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEQ(FieldQueryLimit, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Workspace {
 	return predicate.Workspace(sql.FieldEQ(FieldCreatedAt, v))
@@ -214,6 +219,56 @@ func NameEqualFold(v string) predicate.Workspace {
 // NameContainsFold applies the ContainsFold predicate on the "name" field.
 func NameContainsFold(v string) predicate.Workspace {
 	return predicate.Workspace(sql.FieldContainsFold(FieldName, v))
+}
+
+// QueryLimitEQ applies the EQ predicate on the "query_limit" field.
+func QueryLimitEQ(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEQ(FieldQueryLimit, v))
+}
+
+// QueryLimitNEQ applies the NEQ predicate on the "query_limit" field.
+func QueryLimitNEQ(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldNEQ(FieldQueryLimit, v))
+}
+
+// QueryLimitIn applies the In predicate on the "query_limit" field.
+func QueryLimitIn(vs ...int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldIn(FieldQueryLimit, vs...))
+}
+
+// QueryLimitNotIn applies the NotIn predicate on the "query_limit" field.
+func QueryLimitNotIn(vs ...int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotIn(FieldQueryLimit, vs...))
+}
+
+// QueryLimitGT applies the GT predicate on the "query_limit" field.
+func QueryLimitGT(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldGT(FieldQueryLimit, v))
+}
+
+// QueryLimitGTE applies the GTE predicate on the "query_limit" field.
+func QueryLimitGTE(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldGTE(FieldQueryLimit, v))
+}
+
+// QueryLimitLT applies the LT predicate on the "query_limit" field.
+func QueryLimitLT(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldLT(FieldQueryLimit, v))
+}
+
+// QueryLimitLTE applies the LTE predicate on the "query_limit" field.
+func QueryLimitLTE(v int64) predicate.Workspace {
+	return predicate.Workspace(sql.FieldLTE(FieldQueryLimit, v))
+}
+
+// QueryLimitIsNil applies the IsNil predicate on the "query_limit" field.
+func QueryLimitIsNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldIsNull(FieldQueryLimit))
+}
+
+// QueryLimitNotNil applies the NotNil predicate on the "query_limit" field.
+func QueryLimitNotNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotNull(FieldQueryLimit))
 }
 
 // HasMemberships applies the HasEdge predicate on the "memberships" edge.

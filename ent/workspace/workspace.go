@@ -22,6 +22,8 @@ const (
 	FieldUpdatedAt = "updated_at"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
+	// FieldQueryLimit holds the string denoting the query_limit field in the database.
+	FieldQueryLimit = "query_limit"
 	// EdgeMemberships holds the string denoting the memberships edge name in mutations.
 	EdgeMemberships = "memberships"
 	// Table holds the table name of the workspace in the database.
@@ -41,6 +43,7 @@ var Columns = []string{
 	FieldCreatedAt,
 	FieldUpdatedAt,
 	FieldName,
+	FieldQueryLimit,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -69,6 +72,8 @@ var (
 	UpdateDefaultUpdatedAt func() time.Time
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
+	// QueryLimitValidator is a validator for the "query_limit" field. It is called by the builders before save.
+	QueryLimitValidator func(int64) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -94,6 +99,11 @@ func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByName orders the results by the name field.
 func ByName(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldName, opts...).ToFunc()
+}
+
+// ByQueryLimit orders the results by the query_limit field.
+func ByQueryLimit(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldQueryLimit, opts...).ToFunc()
 }
 
 // ByMembershipsCount orders the results by memberships count.

@@ -37,6 +37,7 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	APIKey() APIKeyResolver
 	Collection() CollectionResolver
 	Connector() ConnectorResolver
 	Document() DocumentResolver
@@ -62,12 +63,17 @@ type ComplexityRoot struct {
 		ExpiresAt           func(childComplexity int) int
 		ID                  func(childComplexity int) int
 		LastUsedAt          func(childComplexity int) int
+		LeakedAt            func(childComplexity int) int
+		LeakedOrigin        func(childComplexity int) int
 		Name                func(childComplexity int) int
+		PreviousExpiresAt   func(childComplexity int) int
 		PublishableHint     func(childComplexity int) int
 		RateLimitPerMinute  func(childComplexity int) int
 		RequireSignature    func(childComplexity int) int
 		RevokedAt           func(childComplexity int) int
+		RotatedAt           func(childComplexity int) int
 		SecretHint          func(childComplexity int) int
+		Status              func(childComplexity int) int
 		UpdatedAt           func(childComplexity int) int
 		WidgetContext       func(childComplexity int) int
 		WidgetModelID       func(childComplexity int) int
@@ -327,11 +333,13 @@ type ComplexityRoot struct {
 		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
 		RefreshSession         func(childComplexity int, refreshToken string) int
 		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
+		RotateAPIKey           func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
 		SignIn                 func(childComplexity int, input model.SignInInput) int
 		SignOut                func(childComplexity int) int
 		StartSync              func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		TestConnection         func(childComplexity int, input model.TestConnectionInput) int
 		TestConnector          func(childComplexity int, id uuid.UUID) int
+		UpdateAPIKey           func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
 		UpdateCollection       func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
 		UpdateConnector        func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
 		UploadFiles            func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
@@ -345,6 +353,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		APIKey         func(childComplexity int, id uuid.UUID) int
 		APIKeys        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
 		Collection     func(childComplexity int, id uuid.UUID) int
 		Collections    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
@@ -362,6 +371,7 @@ type ComplexityRoot struct {
 		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		SyncJob        func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs       func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		Usage          func(childComplexity int) int
 	}
 
 	SearchResult struct {
@@ -513,6 +523,14 @@ type ComplexityRoot struct {
 		Unchanged func(childComplexity int) int
 	}
 
+	Usage struct {
+		Limit       func(childComplexity int) int
+		PeriodEnd   func(childComplexity int) int
+		PeriodStart func(childComplexity int) int
+		Queries     func(childComplexity int) int
+		Remaining   func(childComplexity int) int
+	}
+
 	User struct {
 		CreatedAt     func(childComplexity int) int
 		Email         func(childComplexity int) int
@@ -534,6 +552,9 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type APIKeyResolver interface {
+	Status(ctx context.Context, obj *ent.APIKey) (model.APIKeyStatus, error)
+}
 type CollectionResolver interface {
 	Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error)
 	ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error)
@@ -553,6 +574,8 @@ type MutationResolver interface {
 	RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error)
 	SignOut(ctx context.Context) (bool, error)
 	CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error)
+	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
+	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
 	RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
 	CreateCollection(ctx context.Context, input model.CreateCollectionInput) (*ent.Collection, error)
 	UpdateCollection(ctx context.Context, id uuid.UUID, input model.UpdateCollectionInput) (*ent.Collection, error)
@@ -574,6 +597,7 @@ type QueryResolver interface {
 	Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder, error)
 	Me(ctx context.Context) (*model.Me, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
+	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
 	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error)
 	Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error)
 	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error)
@@ -587,6 +611,7 @@ type QueryResolver interface {
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
+	Usage(ctx context.Context) (*model.Usage, error)
 }
 type SubscriptionResolver interface {
 	Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error)
@@ -670,12 +695,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.APIKey.LastUsedAt(childComplexity), true
+	case "APIKey.leakedAt":
+		if e.ComplexityRoot.APIKey.LeakedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.APIKey.LeakedAt(childComplexity), true
+	case "APIKey.leakedOrigin":
+		if e.ComplexityRoot.APIKey.LeakedOrigin == nil {
+			break
+		}
+
+		return e.ComplexityRoot.APIKey.LeakedOrigin(childComplexity), true
 	case "APIKey.name":
 		if e.ComplexityRoot.APIKey.Name == nil {
 			break
 		}
 
 		return e.ComplexityRoot.APIKey.Name(childComplexity), true
+	case "APIKey.previousExpiresAt":
+		if e.ComplexityRoot.APIKey.PreviousExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.APIKey.PreviousExpiresAt(childComplexity), true
 	case "APIKey.publishableHint":
 		if e.ComplexityRoot.APIKey.PublishableHint == nil {
 			break
@@ -700,12 +743,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.APIKey.RevokedAt(childComplexity), true
+	case "APIKey.rotatedAt":
+		if e.ComplexityRoot.APIKey.RotatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.APIKey.RotatedAt(childComplexity), true
 	case "APIKey.secretHint":
 		if e.ComplexityRoot.APIKey.SecretHint == nil {
 			break
 		}
 
 		return e.ComplexityRoot.APIKey.SecretHint(childComplexity), true
+	case "APIKey.status":
+		if e.ComplexityRoot.APIKey.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.APIKey.Status(childComplexity), true
 	case "APIKey.updatedAt":
 		if e.ComplexityRoot.APIKey.UpdatedAt == nil {
 			break
@@ -1806,6 +1861,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.rotateAPIKey":
+		if e.ComplexityRoot.Mutation.RotateAPIKey == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rotateAPIKey_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RotateAPIKey(childComplexity, args["id"].(uuid.UUID), args["overlapMinutes"].(*int), args["expiresAt"].(*time.Time)), true
 	case "Mutation.signIn":
 		if e.ComplexityRoot.Mutation.SignIn == nil {
 			break
@@ -1856,6 +1922,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TestConnector(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.updateAPIKey":
+		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAPIKey_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAPIKey(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAPIKeyInput)), true
 	case "Mutation.updateCollection":
 		if e.ComplexityRoot.Mutation.UpdateCollection == nil {
 			break
@@ -1915,6 +1992,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
+	case "Query.apiKey":
+		if e.ComplexityRoot.Query.APIKey == nil {
+			break
+		}
+
+		args, err := ec.field_Query_apiKey_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.APIKey(childComplexity, args["id"].(uuid.UUID)), true
 	case "Query.apiKeys":
 		if e.ComplexityRoot.Query.APIKeys == nil {
 			break
@@ -2093,6 +2181,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SyncJobs(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncJobOrder)), true
+	case "Query.usage":
+		if e.ComplexityRoot.Query.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.Usage(childComplexity), true
 
 	case "SearchResult.collection":
 		if e.ComplexityRoot.SearchResult.Collection == nil {
@@ -2709,6 +2803,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SyncStats.Unchanged(childComplexity), true
 
+	case "Usage.limit":
+		if e.ComplexityRoot.Usage.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Usage.Limit(childComplexity), true
+	case "Usage.periodEnd":
+		if e.ComplexityRoot.Usage.PeriodEnd == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Usage.PeriodEnd(childComplexity), true
+	case "Usage.periodStart":
+		if e.ComplexityRoot.Usage.PeriodStart == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Usage.PeriodStart(childComplexity), true
+	case "Usage.queries":
+		if e.ComplexityRoot.Usage.Queries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Usage.Queries(childComplexity), true
+	case "Usage.remaining":
+		if e.ComplexityRoot.Usage.Remaining == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Usage.Remaining(childComplexity), true
+
 	case "User.createdAt":
 		if e.ComplexityRoot.User.CreatedAt == nil {
 			break
@@ -2798,6 +2923,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSyncItemOrder,
 		ec.unmarshalInputSyncJobOrder,
 		ec.unmarshalInputTestConnectionInput,
+		ec.unmarshalInputUpdateAPIKeyInput,
 		ec.unmarshalInputUpdateCollectionInput,
 		ec.unmarshalInputUpdateConnectorInput,
 		ec.unmarshalInputUserOrder,
@@ -2969,12 +3095,22 @@ type Me {
 	{Name: "../schema/apikey.graphql", Input: `extend type Query {
   apiKeys(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [APIKeyOrder!]): APIKeyConnection!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  apiKey(id: ID!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
 }
 
 extend type Mutation {
   "Makes a pair of keys. Both are shown in this answer and never again."
   createAPIKey(input: CreateAPIKeyInput!): CreatedAPIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "Ends both keys of the pair at once."
+  "Changes what is given of a pair's settings, within a second on every node."
+  updateAPIKey(id: ID!, input: UpdateAPIKeyInput!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  """
+  Gives a pair new keys, shown in this answer and never again; its settings and conversations stay. The keys that it has
+  now work for overlapMinutes more, 0 to 43200, but not beyond the end that they have now; those before them end at
+  once. expiresAt is the new end of the pair; it stays when omitted.
+  """
+  rotateAPIKey(id: ID!, overlapMinutes: Int = 1440, expiresAt: Time): CreatedAPIKey!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  "Ends all keys of the pair at once."
   revokeAPIKey(id: ID!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
 }
 
@@ -2982,16 +3118,50 @@ input CreateAPIKeyInput {
   name: String!
   allowAllCollections: Boolean = false
   allowedCollections: [ID!]
+  "The collection of requests that name none; the oldest that the key reaches when omitted."
   defaultCollection: ID
-  "Hosts from which the publishable key works: example.com, *.example.com, or * for any. Needed."
+  "Hosts from which the publishable key works: example.com, example.com:8443, *.example.com, or * for any. Needed."
   allowedHosts: [String!]!
+  "Addresses under which pages may use the publishable key: https://example.com/docs."
   allowedReferers: [String!]
+  "One of the configured chat models."
   widgetModelId: String
+  "What the chat model is told about the site, at most 8000 characters."
   widgetContext: String
   requireSignature: Boolean = false
-  "Requests a minute; 0 for no limit, the server's default when omitted."
+  "Requests a minute, at most 1000000; 0 for no limit, the server's default when omitted."
   rateLimitPerMinute: Int
   expiresAt: Time
+}
+
+"What is omitted stays as it is."
+input UpdateAPIKeyInput {
+  name: String
+  allowAllCollections: Boolean
+  allowedCollections: [ID!]
+  "Null removes it."
+  defaultCollection: ID @goField(omittable: true)
+  allowedHosts: [String!]
+  allowedReferers: [String!]
+  "Null: the default chat model."
+  widgetModelId: String @goField(omittable: true)
+  "Null removes it."
+  widgetContext: String @goField(omittable: true)
+  requireSignature: Boolean
+  "Null: the server's default."
+  rateLimitPerMinute: Int @goField(omittable: true)
+  "Null: never."
+  expiresAt: Time @goField(omittable: true)
+}
+
+enum APIKeyStatus {
+  ACTIVE
+  EXPIRED
+  REVOKED
+}
+
+extend type APIKey {
+  status: APIKeyStatus!
 }
 
 type CreatedAPIKey {
@@ -3377,6 +3547,23 @@ type SyncProgressEvent {
   finishedAt: Time
 }
 `, BuiltIn: false},
+	{Name: "../schema/usage.graphql", Input: `extend type Query {
+  "What the workspace has used of its queries in this calendar month (UTC)."
+  usage: Usage! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+}
+
+"Queries are searches and chat messages, of keys and of signed-in people."
+type Usage {
+  periodStart: Time!
+  "The start of the next month, when counting begins anew."
+  periodEnd: Time!
+  queries: Int64!
+  "Most queries a month; null for no limit."
+  limit: Int64
+  "How many are left; null for no limit."
+  remaining: Int64
+}
+`, BuiltIn: false},
 	{Name: "../../ent/ent.graphql", Input: `directive @goField(forceResolver: Boolean, name: String, omittable: Boolean) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION
 directive @goModel(model: String, models: [String!], forceGenerate: Boolean) on OBJECT | INPUT_OBJECT | SCALAR | ENUM | INTERFACE | UNION
 type APIKey implements Node {
@@ -3403,7 +3590,26 @@ type APIKey implements Node {
   rateLimitPerMinute: Int
   expiresAt: Time
   revokedAt: Time
+  """
+  exact to a minute
+  """
   lastUsedAt: Time
+  """
+  when the pair was last replaced by a new one
+  """
+  rotatedAt: Time
+  """
+  until when the pair before works, too; null when it ended at once
+  """
+  previousExpiresAt: Time
+  """
+  when the secret key was first seen in a browser; a rotation clears it
+  """
+  leakedAt: Time
+  """
+  the page that it was seen on
+  """
+  leakedOrigin: String
 }
 """
 A connection to a list of items.
@@ -4448,6 +4654,16 @@ func (ec *executionContext) childFields_APIKey(ctx context.Context, field graphq
 		return ec.fieldContext_APIKey_revokedAt(ctx, field)
 	case "lastUsedAt":
 		return ec.fieldContext_APIKey_lastUsedAt(ctx, field)
+	case "rotatedAt":
+		return ec.fieldContext_APIKey_rotatedAt(ctx, field)
+	case "previousExpiresAt":
+		return ec.fieldContext_APIKey_previousExpiresAt(ctx, field)
+	case "leakedAt":
+		return ec.fieldContext_APIKey_leakedAt(ctx, field)
+	case "leakedOrigin":
+		return ec.fieldContext_APIKey_leakedOrigin(ctx, field)
+	case "status":
+		return ec.fieldContext_APIKey_status(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type APIKey", field.Name)
 }
@@ -5186,6 +5402,22 @@ func (ec *executionContext) childFields_SyncStats(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type SyncStats", field.Name)
 }
 
+func (ec *executionContext) childFields_Usage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "periodStart":
+		return ec.fieldContext_Usage_periodStart(ctx, field)
+	case "periodEnd":
+		return ec.fieldContext_Usage_periodEnd(ctx, field)
+	case "queries":
+		return ec.fieldContext_Usage_queries(ctx, field)
+	case "limit":
+		return ec.fieldContext_Usage_limit(ctx, field)
+	case "remaining":
+		return ec.fieldContext_Usage_remaining(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Usage", field.Name)
+}
+
 func (ec *executionContext) childFields_User(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -5862,6 +6094,36 @@ func (ec *executionContext) field_Mutation_revokeAPIKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_rotateAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "overlapMinutes",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["overlapMinutes"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "expiresAt",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["expiresAt"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_signIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5923,6 +6185,28 @@ func (ec *executionContext) field_Mutation_testConnector_args(ctx context.Contex
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
+			return ec.unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -6011,6 +6295,20 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["name"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_apiKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -7036,6 +7334,121 @@ func (ec *executionContext) _APIKey_lastUsedAt(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_APIKey_lastUsedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _APIKey_rotatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_APIKey_rotatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RotatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_APIKey_rotatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _APIKey_previousExpiresAt(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_APIKey_previousExpiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PreviousExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_APIKey_previousExpiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _APIKey_leakedAt(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_APIKey_leakedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeakedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_APIKey_leakedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _APIKey_leakedOrigin(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_APIKey_leakedOrigin(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeakedOrigin, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_APIKey_leakedOrigin(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _APIKey_status(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_APIKey_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.APIKey().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.APIKeyStatus) graphql.Marshaler {
+			return ec.marshalNAPIKeyStatus2magpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_APIKey_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("APIKey", field, true, true, errors.New("field of type APIKeyStatus does not have child fields"))
 }
 
 func (ec *executionContext) _APIKeyConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.APIKeyConnection) (ret graphql.Marshaler) {
@@ -11150,6 +11563,164 @@ func (ec *executionContext) fieldContext_Mutation_createAPIKey(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_updateAPIKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAPIKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAPIKey(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateAPIKeyInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
+			return ec.marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAPIKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_APIKey(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAPIKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rotateAPIKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rotateAPIKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RotateAPIKey(ctx, fc.Args["id"].(uuid.UUID), fc.Args["overlapMinutes"].(*int), fc.Args["expiresAt"].(*time.Time))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.CreatedAPIKey
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreatedAPIKey
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.CreatedAPIKey
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.CreatedAPIKey
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.CreatedAPIKey
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
+			return ec.marshalNCreatedAPIKey2ᚖmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rotateAPIKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreatedAPIKey(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rotateAPIKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_revokeAPIKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12695,6 +13266,85 @@ func (ec *executionContext) fieldContext_Query_apiKeys(ctx context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_apiKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_apiKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().APIKey(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.APIKey
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
+			return ec.marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_apiKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_APIKey(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_apiKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_conversations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13550,6 +14200,73 @@ func (ec *executionContext) fieldContext_Query_syncItems(ctx context.Context, fi
 	if fc.Args, err = ec.field_Query_syncItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_usage(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().Usage(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.Usage
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Usage
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.Usage
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.Usage
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.Usage
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Usage) graphql.Marshaler {
+			return ec.marshalNUsage2ᚖmagpieᚋgraphᚋmodelᚐUsage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Usage(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -16125,6 +16842,121 @@ func (ec *executionContext) fieldContext_SyncStats_errors(_ context.Context, fie
 	return graphql.NewScalarFieldContext("SyncStats", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _Usage_periodStart(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Usage_periodStart(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PeriodStart, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Usage_periodStart(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Usage", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Usage_periodEnd(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Usage_periodEnd(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PeriodEnd, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Usage_periodEnd(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Usage", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Usage_queries(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Usage_queries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Queries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Usage_queries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Usage", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Usage_limit(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Usage_limit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Usage_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Usage", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Usage_remaining(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Usage_remaining(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Remaining, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Usage_remaining(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Usage", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
 func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *ent.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -18366,6 +19198,106 @@ func (ec *executionContext) unmarshalInputTestConnectionInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context, obj any) (model.UpdateAPIKeyInput, error) {
+	var it model.UpdateAPIKeyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "allowAllCollections", "allowedCollections", "defaultCollection", "allowedHosts", "allowedReferers", "widgetModelId", "widgetContext", "requireSignature", "rateLimitPerMinute", "expiresAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "allowAllCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowAllCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowAllCollections = data
+		case "allowedCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedCollections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowedCollections = data
+		case "defaultCollection":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("defaultCollection"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DefaultCollection = graphql.OmittableOf(data)
+		case "allowedHosts":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedHosts"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowedHosts = data
+		case "allowedReferers":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedReferers"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowedReferers = data
+		case "widgetModelId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("widgetModelId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WidgetModelID = graphql.OmittableOf(data)
+		case "widgetContext":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("widgetContext"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WidgetContext = graphql.OmittableOf(data)
+		case "requireSignature":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requireSignature"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequireSignature = data
+		case "rateLimitPerMinute":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rateLimitPerMinute"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RateLimitPerMinute = graphql.OmittableOf(data)
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Context, obj any) (model.UpdateCollectionInput, error) {
 	var it model.UpdateCollectionInput
 	if obj == nil {
@@ -18696,93 +19628,151 @@ func (ec *executionContext) _APIKey(ctx context.Context, sel ast.SelectionSet, o
 		case "id":
 			out.Values[i] = ec._APIKey_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._APIKey_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "updatedAt":
 			out.Values[i] = ec._APIKey_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "name":
 			out.Values[i] = ec._APIKey_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "publishableHint":
 			out.Values[i] = ec._APIKey_publishableHint(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "secretHint":
 			out.Values[i] = ec._APIKey_secretHint(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "allowAllCollections":
 			out.Values[i] = ec._APIKey_allowAllCollections(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "allowedCollections":
 			out.Values[i] = ec._APIKey_allowedCollections(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "defaultCollection":
 			out.Values[i] = ec._APIKey_defaultCollection(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "allowedHosts":
 			out.Values[i] = ec._APIKey_allowedHosts(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "allowedReferers":
 			out.Values[i] = ec._APIKey_allowedReferers(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "widgetModelID":
 			out.Values[i] = ec._APIKey_widgetModelID(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "widgetContext":
 			out.Values[i] = ec._APIKey_widgetContext(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "requireSignature":
 			out.Values[i] = ec._APIKey_requireSignature(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "rateLimitPerMinute":
 			out.Values[i] = ec._APIKey_rateLimitPerMinute(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "expiresAt":
 			out.Values[i] = ec._APIKey_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "revokedAt":
 			out.Values[i] = ec._APIKey_revokedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "lastUsedAt":
 			out.Values[i] = ec._APIKey_lastUsedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "rotatedAt":
+			out.Values[i] = ec._APIKey_rotatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "previousExpiresAt":
+			out.Values[i] = ec._APIKey_previousExpiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "leakedAt":
+			out.Values[i] = ec._APIKey_leakedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "leakedOrigin":
+			out.Values[i] = ec._APIKey_leakedOrigin(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._APIKey_status(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -21247,6 +22237,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "updateAPIKey":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAPIKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rotateAPIKey":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rotateAPIKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "revokeAPIKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_revokeAPIKey(ctx, field)
@@ -21534,6 +22538,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "apiKey":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_apiKey(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "conversations":
 			field := field
 
@@ -21808,6 +22834,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_syncItems(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_usage(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -23083,6 +24131,64 @@ func (ec *executionContext) _SyncStats(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var usageImplementors = []string{"Usage"}
+
+func (ec *executionContext) _Usage(ctx context.Context, sel ast.SelectionSet, obj *model.Usage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, usageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Usage")
+		case "periodStart":
+			out.Values[i] = ec._Usage_periodStart(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "periodEnd":
+			out.Values[i] = ec._Usage_periodEnd(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "queries":
+			out.Values[i] = ec._Usage_queries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limit":
+			out.Values[i] = ec._Usage_limit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "remaining":
+			out.Values[i] = ec._Usage_remaining(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var userImplementors = []string{"User", "Node"}
 
 func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj *ent.User) graphql.Marshaler {
@@ -23629,6 +24735,16 @@ func (ec *executionContext) marshalNAPIKeyOrderField2ᚖmagpieᚋentᚐAPIKeyOrd
 		}
 		return graphql.Null
 	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNAPIKeyStatus2magpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx context.Context, v any) (model.APIKeyStatus, error) {
+	var res model.APIKeyStatus
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAPIKeyStatus2magpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx context.Context, sel ast.SelectionSet, v model.APIKeyStatus) graphql.Marshaler {
 	return v
 }
 
@@ -24593,6 +25709,11 @@ func (ec *executionContext) marshalNTime2ᚖtimeᚐTime(ctx context.Context, sel
 	return res
 }
 
+func (ec *executionContext) unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
+	res, err := ec.unmarshalInputUpdateAPIKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateCollectionInput2magpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx context.Context, v any) (model.UpdateCollectionInput, error) {
 	res, err := ec.unmarshalInputUpdateCollectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -24652,6 +25773,16 @@ func (ec *executionContext) marshalNUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNUsage2ᚖmagpieᚋgraphᚋmodelᚐUsage(ctx context.Context, sel ast.SelectionSet, v *model.Usage) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Usage(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNUser2ᚖmagpieᚋentᚐUser(ctx context.Context, sel ast.SelectionSet, v *ent.User) graphql.Marshaler {
@@ -25241,6 +26372,24 @@ func (ec *executionContext) marshalOInt2ᚖint(ctx context.Context, sel ast.Sele
 	_ = sel
 	_ = ctx
 	res := graphql.MarshalInt(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOInt642ᚖint64(ctx context.Context, v any) (*int64, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalInt64(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.SelectionSet, v *int64) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalInt64(*v)
 	return res
 }
 

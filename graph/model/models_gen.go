@@ -113,14 +113,18 @@ type CreateAPIKeyInput struct {
 	Name                string      `json:"name"`
 	AllowAllCollections *bool       `json:"allowAllCollections,omitempty"`
 	AllowedCollections  []uuid.UUID `json:"allowedCollections,omitempty"`
-	DefaultCollection   *uuid.UUID  `json:"defaultCollection,omitempty"`
-	// Hosts from which the publishable key works: example.com, *.example.com, or * for any. Needed.
-	AllowedHosts     []string `json:"allowedHosts"`
-	AllowedReferers  []string `json:"allowedReferers,omitempty"`
-	WidgetModelID    *string  `json:"widgetModelId,omitempty"`
-	WidgetContext    *string  `json:"widgetContext,omitempty"`
-	RequireSignature *bool    `json:"requireSignature,omitempty"`
-	// Requests a minute; 0 for no limit, the server's default when omitted.
+	// The collection of requests that name none; the oldest that the key reaches when omitted.
+	DefaultCollection *uuid.UUID `json:"defaultCollection,omitempty"`
+	// Hosts from which the publishable key works: example.com, example.com:8443, *.example.com, or * for any. Needed.
+	AllowedHosts []string `json:"allowedHosts"`
+	// Addresses under which pages may use the publishable key: https://example.com/docs.
+	AllowedReferers []string `json:"allowedReferers,omitempty"`
+	// One of the configured chat models.
+	WidgetModelID *string `json:"widgetModelId,omitempty"`
+	// What the chat model is told about the site, at most 8000 characters.
+	WidgetContext    *string `json:"widgetContext,omitempty"`
+	RequireSignature *bool   `json:"requireSignature,omitempty"`
+	// Requests a minute, at most 1000000; 0 for no limit, the server's default when omitted.
 	RateLimitPerMinute *int       `json:"rateLimitPerMinute,omitempty"`
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
 }
@@ -302,6 +306,26 @@ type TestConnectionInput struct {
 	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
+// What is omitted stays as it is.
+type UpdateAPIKeyInput struct {
+	Name                *string     `json:"name,omitempty"`
+	AllowAllCollections *bool       `json:"allowAllCollections,omitempty"`
+	AllowedCollections  []uuid.UUID `json:"allowedCollections,omitempty"`
+	// Null removes it.
+	DefaultCollection graphql.Omittable[*uuid.UUID] `json:"defaultCollection,omitempty"`
+	AllowedHosts      []string                      `json:"allowedHosts,omitempty"`
+	AllowedReferers   []string                      `json:"allowedReferers,omitempty"`
+	// Null: the default chat model.
+	WidgetModelID graphql.Omittable[*string] `json:"widgetModelId,omitempty"`
+	// Null removes it.
+	WidgetContext    graphql.Omittable[*string] `json:"widgetContext,omitempty"`
+	RequireSignature *bool                      `json:"requireSignature,omitempty"`
+	// Null: the server's default.
+	RateLimitPerMinute graphql.Omittable[*int] `json:"rateLimitPerMinute,omitempty"`
+	// Null: never.
+	ExpiresAt graphql.Omittable[*time.Time] `json:"expiresAt,omitempty"`
+}
+
 type UpdateCollectionInput struct {
 	Name *string `json:"name,omitempty"`
 	// Null removes it.
@@ -317,6 +341,75 @@ type UpdateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
+}
+
+// Queries are searches and chat messages, of keys and of signed-in people.
+type Usage struct {
+	PeriodStart time.Time `json:"periodStart"`
+	// The start of the next month, when counting begins anew.
+	PeriodEnd time.Time `json:"periodEnd"`
+	Queries   int64     `json:"queries"`
+	// Most queries a month; null for no limit.
+	Limit *int64 `json:"limit,omitempty"`
+	// How many are left; null for no limit.
+	Remaining *int64 `json:"remaining,omitempty"`
+}
+
+type APIKeyStatus string
+
+const (
+	APIKeyStatusActive  APIKeyStatus = "ACTIVE"
+	APIKeyStatusExpired APIKeyStatus = "EXPIRED"
+	APIKeyStatusRevoked APIKeyStatus = "REVOKED"
+)
+
+var AllAPIKeyStatus = []APIKeyStatus{
+	APIKeyStatusActive,
+	APIKeyStatusExpired,
+	APIKeyStatusRevoked,
+}
+
+func (e APIKeyStatus) IsValid() bool {
+	switch e {
+	case APIKeyStatusActive, APIKeyStatusExpired, APIKeyStatusRevoked:
+		return true
+	}
+	return false
+}
+
+func (e APIKeyStatus) String() string {
+	return string(e)
+}
+
+func (e *APIKeyStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = APIKeyStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid APIKeyStatus", str)
+	}
+	return nil
+}
+
+func (e APIKeyStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *APIKeyStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e APIKeyStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
 }
 
 // A member's role in a workspace, each including the ones before it.

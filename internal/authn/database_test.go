@@ -38,15 +38,17 @@ func (c *clock) add(d time.Duration) {
 }
 
 type house struct {
+	urls     *testkit.DB
 	db       *store.DB
 	accounts *authn.Accounts
 	keys     *authn.Keys
 	clock    *clock
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t testing.TB) *house {
 	t.Helper()
-	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 4)
+	urls := testkit.Database(t)
+	db, err := store.Open(t.Context(), urls.AppURL, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +58,23 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{db: db, accounts: accounts, keys: authn.NewKeys(db.Ent, c.now), clock: c}
+	h := &house{urls: urls, db: db, accounts: accounts, clock: c}
+	h.keys = h.node(t)
+	return h
+}
+
+// node gives the keys as another process sees them.
+func (h *house) node(t testing.TB, options ...authn.KeyOption) *authn.Keys {
+	t.Helper()
+	k := authn.NewKeys(h.db.Ent, h.clock.now, options...)
+	t.Cleanup(k.Close)
+	return k
 }
 
 const password = "correct horse battery"
 
 // workspace makes a workspace with an owner and a collection.
-func (h *house) workspace(t *testing.T, email string) (context.Context, *ent.Collection) {
+func (h *house) workspace(t testing.TB, email string) (context.Context, *ent.Collection) {
 	t.Helper()
 	if _, err := h.accounts.CreateOwner(t.Context(), "Workspace of "+email, email, "Owner", password); err != nil {
 		t.Fatal(err)
@@ -75,7 +87,7 @@ func (h *house) workspace(t *testing.T, email string) (context.Context, *ent.Col
 	return ctx, c
 }
 
-func (h *house) signIn(t *testing.T, email string) viewer.Viewer {
+func (h *house) signIn(t testing.TB, email string) viewer.Viewer {
 	t.Helper()
 	tokens, err := h.accounts.SignIn(t.Context(), email, password)
 	if err != nil {

@@ -1,22 +1,23 @@
 package authn
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"net/url"
-	"slices"
+	"errors"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"magpie/ent"
 	"magpie/ent/apikey"
-	"magpie/ent/collection"
 	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	"magpie/internal/fresh"
 	"magpie/internal/viewer"
 )
 
@@ -29,10 +30,15 @@ const (
 // keyBytes is the entropy of a key.
 const keyBytes = 32
 
-// usedEvery is how often a key's last use is written down.
-const usedEvery = time.Minute
+// FreshFor is how long a node may go by what it has read of a key: with the time
+// that a request takes, a change binds on every node within a second.
+const FreshFor = 800 * time.Millisecond
 
-// Key is an API key that has been recognised.
+// maxKnown bounds the keys that a node keeps in memory.
+const maxKnown = 10_000
+
+// Key is an API key that has been recognised. Its slices are shared: they are
+// not to be changed.
 type Key struct {
 	ID               uuid.UUID
 	Viewer           viewer.Viewer // its surface is PUBLIC
@@ -40,179 +46,164 @@ type Key struct {
 	RequireSignature bool
 	Hosts, Referers  []string
 	RatePerMinute    *int // nil: the server's default; 0: no limit
+
+	flagged bool     // seen in a browser before
+	old     bool     // of the pair before the last rotation
+	hash    []byte   // of what was presented
+	places  *origins // Hosts and Referers, read
 }
 
-// NewKey is what a pair of keys is made of.
-type NewKey struct {
-	Name                   string
-	AllCollections         bool
-	Collections            []uuid.UUID
-	Default                *uuid.UUID
-	Hosts, Referers        []string
-	ChatModel, ChatContext *string
-	RequireSignature       bool
-	RatePerMinute          *int
-	ExpiresAt              *time.Time
-}
-
-// CreatedKey is a new pair; the keys themselves are kept nowhere.
-type CreatedKey struct {
-	Publishable, Secret string
-	Row                 *ent.APIKey
-}
-
-// Keys makes and recognises API keys.
+// Keys makes and recognises API keys. It owns goroutines while it reads keys or
+// notes their use; Close ends them.
 type Keys struct {
-	ent *ent.Client
-	now func() time.Time
+	ent        *ent.Client
+	now        func() time.Time
+	log        *slog.Logger
+	chatModels []string
+	known      *fresh.Cache[digest, *record]
+	notes      *notes
 }
 
-// NewKeys returns the API keys of a database. A nil clock is the system's.
-func NewKeys(client *ent.Client, now func() time.Time) *Keys {
+// KeyOption changes what NewKeys makes.
+type KeyOption func(*Keys)
+
+// WithKeyLog gives the log that receives warnings, with ids of keys only; none
+// without.
+func WithKeyLog(log *slog.Logger) KeyOption { return func(k *Keys) { k.log = log } }
+
+// WithChatModels names the chat models that a key may choose from; without, the
+// choice is not checked.
+func WithChatModels(names []string) KeyOption { return func(k *Keys) { k.chatModels = names } }
+
+// NewKeys returns the API keys of a database. A nil clock is the system's; one
+// that is not monotonic may keep a changed key alive when it is set back. Close
+// it once.
+func NewKeys(client *ent.Client, now func() time.Time, options ...KeyOption) *Keys {
 	if now == nil {
 		now = time.Now
 	}
-	return &Keys{ent: client, now: now}
+	k := &Keys{ent: client, now: now, log: slog.New(slog.DiscardHandler)}
+	for _, o := range options {
+		o(k)
+	}
+	k.known = fresh.New(k.read, fresh.Options{For: FreshFor, Most: maxKnown, Now: now})
+	k.notes = newNotes(client, k.log, now)
+	return k
 }
 
-// Create makes a pair of keys for the viewer's workspace. A publishable key
-// must name the hosts it works from; "*" is any. Collections that the viewer
-// cannot see are not found.
-func (k *Keys) Create(ctx context.Context, in NewKey) (*CreatedKey, error) {
-	client := transaction.Client(ctx, k.ent)
-	if err := in.validate(k.now()); err != nil {
-		return nil, err
-	}
-	named := slices.Clone(in.Collections)
-	if in.Default != nil && !slices.Contains(named, *in.Default) {
-		if !in.AllCollections {
-			return nil, apierr.Invalid("defaultCollection", "must be one of allowedCollections")
-		}
-		named = append(named, *in.Default)
-	}
-	slices.SortFunc(named, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
-	named = slices.Compact(named)
-	found, err := client.Collection.Query().Where(collection.IDIn(named...)).Count(ctx)
-	if err != nil {
-		return nil, apierr.Wrap("look the key's collections up", err)
-	}
-	if found != len(named) {
-		return nil, apierr.NotFound("Collection")
-	}
-	publishable, secret := PublishablePrefix+random(), SecretPrefix+random()
-	row, err := client.APIKey.Create().
-		SetName(strings.TrimSpace(in.Name)).
-		SetPublishableHash(hash(publishable)).SetSecretHash(hash(secret)).
-		SetPublishableHint(publishable[:len(PublishablePrefix)+4]).SetSecretHint(secret[:len(SecretPrefix)+4]).
-		SetAllowAllCollections(in.AllCollections).
-		SetAllowedCollections(slices.Clip(in.Collections)).
-		SetNillableDefaultCollection(in.Default).
-		SetAllowedHosts(in.Hosts).SetAllowedReferers(slices.Clip(in.Referers)).
-		SetNillableWidgetModelID(in.ChatModel).SetNillableWidgetContext(in.ChatContext).
-		SetRequireSignature(in.RequireSignature).
-		SetNillableRateLimitPerMinute(in.RatePerMinute).
-		SetNillableExpiresAt(in.ExpiresAt).
-		Save(ctx)
-	if err != nil {
-		return nil, apierr.Wrap("store the key", err)
-	}
-	return &CreatedKey{Publishable: publishable, Secret: secret, Row: row}, nil
+// Close writes down what is to be noted and ends.
+func (k *Keys) Close() {
+	k.known.Close()
+	k.notes.close()
 }
 
-func (in *NewKey) validate(now time.Time) error {
-	in.Hosts, in.Referers = trimmed(in.Hosts), trimmed(in.Referers)
-	if in.Collections == nil {
-		in.Collections = []uuid.UUID{}
-	}
-	switch {
-	case strings.TrimSpace(in.Name) == "":
-		return apierr.Invalid("name", "must not be blank")
-	case len([]rune(in.Name)) > 200:
-		return apierr.Invalid("name", "must have at most 200 characters")
-	case len(in.Hosts) == 0:
-		return apierr.Invalid("allowedHosts", `must name at least one host from which the publishable key works; "*" is any`)
-	case !in.AllCollections && len(in.Collections) == 0:
-		return apierr.Invalid("allowedCollections", "must name at least one collection, or set allowAllCollections")
-	case in.RatePerMinute != nil && *in.RatePerMinute < 0:
-		return apierr.Invalid("rateLimitPerMinute", "must be 0 (no limit) or more")
-	case in.ExpiresAt != nil && !in.ExpiresAt.After(now):
-		return apierr.Invalid("expiresAt", "must be in the future")
-	}
-	for _, h := range in.Hosts {
-		if h != "*" && hostOf(strings.TrimPrefix(h, "*.")) == "" {
-			return apierr.Invalid("allowedHosts", "has an entry that is no host name: "+h)
-		}
-	}
-	for _, r := range in.Referers {
-		if u, err := url.Parse(r); err != nil || u.Host == "" {
-			return apierr.Invalid("allowedReferers", "has an entry that is no URL such as https://example.com/docs: "+r)
-		}
-	}
-	return nil
+// digest is what a presented key is looked up by.
+type digest struct {
+	publishable bool
+	hash        [sha256.Size]byte
 }
 
-func trimmed(in []string) []string {
-	out := make([]string, 0, len(in))
-	for _, s := range in {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// Revoke ends both keys of a pair.
-func (k *Keys) Revoke(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
-	client := transaction.Client(ctx, k.ent)
-	row, err := client.APIKey.Get(ctx, id)
-	if ent.IsNotFound(err) {
-		return nil, apierr.NotFound("API key")
-	}
-	if err != nil {
-		return nil, apierr.Wrap("read the key", err)
-	}
-	if row.RevokedAt != nil {
-		return row, nil
-	}
-	row, err = client.APIKey.UpdateOne(row).SetRevokedAt(k.now()).Save(ctx)
-	return row, apierr.Wrap("revoke the key", err)
+// record is a pair as the database had it a moment ago, seen through one of its
+// keys. It is shared by requests and does not change, but for noted.
+type record struct {
+	key      Key
+	revoked  bool
+	expires  *time.Time
+	until    *time.Time // of a key of the pair before; nil has ended
+	lastUsed *time.Time
+	noted    atomic.Bool // the use since was noted
 }
 
 // Authenticate recognises a presented key: unauthorized when there is none,
-// invalid_key when it is unknown or revoked, key_expired after its time.
+// invalid_key when it is unknown, revoked or replaced, key_expired after its
+// time. What it knows of a key is at most FreshFor old.
 func (k *Keys) Authenticate(ctx context.Context, presented string) (Key, error) {
 	if presented == "" {
 		return Key{}, apierr.New(apierr.Unauthorized, "API key required")
 	}
-	invalid := apierr.New(apierr.InvalidKey, "Invalid API key")
-	publishable := strings.HasPrefix(presented, PublishablePrefix)
-	if !publishable && !strings.HasPrefix(presented, SecretPrefix) || len(presented) > 200 {
-		return Key{}, invalid
+	publishable, ok := wellFormed(presented)
+	if !ok {
+		return Key{}, invalidKey()
 	}
-	system := viewer.With(ctx, viewer.System(uuid.Nil))
-	query := k.ent.APIKey.Query()
-	if publishable {
-		query = query.Where(apikey.PublishableHash(hash(presented)))
-	} else {
-		query = query.Where(apikey.SecretHash(hash(presented)))
-	}
-	row, err := query.Only(system)
+	r, found, err := k.known.Get(ctx, digest{publishable, sha256.Sum256([]byte(presented))})
 	switch {
-	case ent.IsNotFound(err):
-		return Key{}, invalid
+	case errors.Is(err, fresh.ErrClosed):
+		return Key{}, &apierr.Error{Code: apierr.Unavailable, Message: "The server is shutting down; try again in a moment.", Cause: err}
 	case err != nil:
 		return Key{}, apierr.Wrap("look the key up", err)
-	case row.RevokedAt != nil:
-		return Key{}, invalid
-	case row.ExpiresAt != nil && !k.now().Before(*row.ExpiresAt):
-		return Key{}, apierr.New(apierr.KeyExpired, "API key has expired")
+	case !found:
+		return Key{}, invalidKey()
 	}
-	if row.LastUsedAt == nil || k.now().Sub(*row.LastUsedAt) > usedEvery {
-		if err := k.ent.APIKey.UpdateOneID(row.ID).SetLastUsedAt(k.now()).Exec(system); err != nil {
-			return Key{}, apierr.Wrap("note the key's use", err)
+	now := k.now()
+	if err := r.valid(now); err != nil {
+		return Key{}, err
+	}
+	if (r.lastUsed == nil || now.Sub(*r.lastUsed) >= usedEvery) && r.noted.CompareAndSwap(false, true) {
+		k.notes.used(ctx, r.key.ID, now)
+	}
+	return r.key, nil
+}
+
+// valid judges by the clock of the request, not of the reading.
+func (r *record) valid(now time.Time) error {
+	switch {
+	case r.revoked, r.key.old && (r.until == nil || !now.Before(*r.until)):
+		return invalidKey()
+	case r.expires != nil && !now.Before(*r.expires):
+		return apierr.New(apierr.KeyExpired, "API key has expired")
+	}
+	return nil
+}
+
+func invalidKey() error { return apierr.New(apierr.InvalidKey, "Invalid API key") }
+
+// wellFormed tells what cannot be a key without asking the database.
+func wellFormed(presented string) (publishable, ok bool) {
+	text, publishable := strings.CutPrefix(presented, PublishablePrefix)
+	if !publishable {
+		if text, ok = strings.CutPrefix(presented, SecretPrefix); !ok {
+			return false, false
 		}
 	}
-	return keyOf(row, publishable), nil
+	if len(text) != base64.RawURLEncoding.EncodedLen(keyBytes) {
+		return publishable, false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return publishable, false
+		}
+	}
+	return publishable, true
+}
+
+// read finds the pair that a key belongs to.
+func (k *Keys) read(ctx context.Context, d digest) (*record, bool, error) {
+	hash := d.hash[:]
+	query := k.ent.APIKey.Query()
+	if d.publishable {
+		query = query.Where(apikey.Or(apikey.PublishableHash(hash), apikey.PreviousPublishableHash(hash)))
+	} else {
+		query = query.Where(apikey.Or(apikey.SecretHash(hash), apikey.PreviousSecretHash(hash)))
+	}
+	row, err := query.Only(viewer.With(ctx, viewer.System(uuid.Nil)))
+	if ent.IsNotFound(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	r := &record{key: keyOf(row, d.publishable), revoked: row.RevokedAt != nil, expires: row.ExpiresAt, lastUsed: row.LastUsedAt}
+	r.key.hash = hash
+	current := row.SecretHash
+	if d.publishable {
+		current = row.PublishableHash
+	}
+	if !bytes.Equal(current, hash) {
+		r.key.old, r.until = true, row.PreviousExpiresAt
+	}
+	return r, true, nil
 }
 
 func keyOf(row *ent.APIKey, publishable bool) Key {
@@ -232,8 +223,36 @@ func keyOf(row *ent.APIKey, publishable bool) Key {
 	return Key{
 		ID: row.ID, Viewer: v, Publishable: publishable, RequireSignature: row.RequireSignature && !publishable,
 		Hosts: row.AllowedHosts, Referers: row.AllowedReferers, RatePerMinute: row.RateLimitPerMinute,
+		flagged: row.LeakedAt != nil, places: readOrigins(row.AllowedHosts, row.AllowedReferers),
 	}
 }
+
+// The states of a pair of keys.
+const (
+	StatusActive  = "ACTIVE"
+	StatusExpired = "EXPIRED"
+	StatusRevoked = "REVOKED"
+)
+
+// Status says where a pair of keys stands just now.
+func (k *Keys) Status(row *ent.APIKey) string {
+	switch {
+	case row.RevokedAt != nil:
+		return StatusRevoked
+	case row.ExpiresAt != nil && !k.now().Before(*row.ExpiresAt):
+		return StatusExpired
+	default:
+		return StatusActive
+	}
+}
+
+// pair is two new keys.
+type pair struct{ publishable, secret string }
+
+func newPair() pair { return pair{PublishablePrefix + random(), SecretPrefix + random()} }
+
+// hint is what is kept of a key to recognise it by.
+func hint(key string) string { return key[:len(SecretPrefix)+4] }
 
 func random() string {
 	b := make([]byte, keyBytes)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 
 	"magpie/internal/apierr"
@@ -11,9 +12,9 @@ import (
 
 // CheckOrigin lets a publishable key work only from its allowed hosts and
 // referers; secret keys pass. The host is the Origin's, else the Referer's; a
-// request with neither is refused. An entry covers all ports of its host,
-// *.example.com the subdomains of example.com, and * every host. Allowed
-// referers match by origin or by path prefix.
+// request with neither is refused. An entry covers all ports of its host, or the
+// one that it names; *.example.com covers the subdomains of example.com, and *
+// every host. Allowed referers match by origin or by path prefix.
 func (k Key) CheckOrigin(h http.Header) error {
 	if !k.Publishable {
 		return nil
@@ -22,77 +23,142 @@ func (k Key) CheckOrigin(h http.Header) error {
 	if len(h.Values("Origin")) > 1 || len(h.Values("Referer")) > 1 {
 		return refused
 	}
-	origin, referer := h.Get("Origin"), h.Get("Referer")
-	from := origin
-	if from == "" {
-		from = referer
+	allowed := k.places
+	if allowed == nil {
+		allowed = readOrigins(k.Hosts, k.Referers)
 	}
-	u, err := url.Parse(from)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return refused
+	from, seen := h.Get("Origin"), h.Get("Referer")
+	var page place
+	var ok bool
+	if from != "" {
+		page, ok = readOrigin(from)
+	} else {
+		page, ok = readPage(seen)
 	}
-	if !matchesAny(k.Hosts, func(entry string) bool { return hostMatches(entry, u.Hostname()) }) {
+	if !ok || !allowed.host(page) {
 		return refused
 	}
 	if len(k.Referers) == 0 {
 		return nil
 	}
-	seen := referer
-	if seen == "" {
-		seen = origin
+	if seen != "" {
+		page, ok = readPage(seen)
 	}
-	r, err := url.Parse(seen)
-	if err != nil || !matchesAny(k.Referers, func(entry string) bool { return refererMatches(entry, r) }) {
+	if !ok || !allowed.referer(page) {
 		return refused
 	}
 	return nil
 }
 
-func matchesAny(entries []string, match func(string) bool) bool {
-	for _, e := range entries {
-		if match(e) {
+// origins are the places from which a publishable key works.
+type origins struct {
+	hosts    []hostRule
+	referers []refererRule
+}
+
+// readOrigins reads a key's settings. What cannot be read, in a row of an older
+// version, allows nothing.
+func readOrigins(hosts, referers []string) *origins {
+	o := &origins{}
+	for _, h := range hosts {
+		if rule, err := readHost(h); err == nil {
+			o.hosts = append(o.hosts, rule)
+		}
+	}
+	for _, r := range referers {
+		if rule, err := readReferer(r); err == nil {
+			o.referers = append(o.referers, rule)
+		}
+	}
+	return o
+}
+
+func (o *origins) host(p place) bool {
+	for _, rule := range o.hosts {
+		if rule.covers(p) {
 			return true
 		}
 	}
 	return false
 }
 
-func hostMatches(entry, host string) bool {
-	entry, host = strings.ToLower(strings.TrimSpace(entry)), strings.TrimSuffix(strings.ToLower(host), ".")
-	if entry == "*" {
-		return true
+func (o *origins) referer(p place) bool {
+	for _, rule := range o.referers {
+		if rule.covers(p) {
+			return true
+		}
 	}
-	if base, ok := strings.CutPrefix(entry, "*."); ok {
-		return strings.HasSuffix(host, "."+hostOf(base))
-	}
-	return host != "" && host == hostOf(entry)
+	return false
 }
 
-// hostOf takes the host out of an entry that may be a host, host:port or URL.
-func hostOf(entry string) string {
-	if !strings.Contains(entry, "://") {
-		entry = "http://" + entry
+// place is where a page is: scheme, host and port in their canonical forms, and
+// its path, unescaped and without detours.
+type place struct {
+	scheme, host, port, path string
+}
+
+// readOrigin reads an Origin header: nothing follows the port, and "null" is no
+// origin.
+func readOrigin(text string) (place, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return place{}, false
 	}
-	u, err := url.Parse(entry)
+	return placeOf(u)
+}
+
+// readPage reads the address of a page.
+func readPage(text string) (place, bool) {
+	u, err := url.Parse(text)
 	if err != nil {
+		return place{}, false
+	}
+	return placeOf(u)
+}
+
+func placeOf(u *url.URL) (place, bool) {
+	port := u.Port()
+	if port == "" {
+		port = usualPort(u.Scheme)
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 || usualPort(u.Scheme) == "" || u.User != nil || u.Opaque != "" {
+		return place{}, false
+	}
+	host, ok := canonicalHost(u.Hostname())
+	p := place{scheme: u.Scheme, host: host, port: port}
+	if u.Path != "" && u.Path != "/" {
+		p.path = path.Clean(u.Path)
+	}
+	return p, ok
+}
+
+// usualPort is that of a scheme in which pages come; empty for all others.
+func usualPort(scheme string) string {
+	switch scheme {
+	case "http":
+		return "80"
+	case "https":
+		return "443"
+	default:
 		return ""
 	}
-	return u.Hostname()
 }
 
-// refererMatches compares origins; where the caller's browser sent more than
-// the origin, its path must begin with the entry's path.
-func refererMatches(entry string, got *url.URL) bool {
-	want, err := url.Parse(strings.TrimSpace(entry))
-	if err != nil || want.Host == "" {
+// refererRule is one entry of the allowed referers.
+type refererRule struct {
+	scheme string
+	host   hostRule
+	path   string // without a slash at its end
+}
+
+// covers compares origins; where the caller's browser sent more than the
+// origin, its path must begin with the rule's path.
+func (r refererRule) covers(p place) bool {
+	if p.scheme != r.scheme || !r.host.covers(p) {
 		return false
 	}
-	if !strings.EqualFold(want.Scheme, got.Scheme) || !strings.EqualFold(want.Host, got.Host) {
-		return false
-	}
-	if got.Path == "" || got.Path == "/" {
+	if p.path == "" || p.path == "/" {
 		return true // a cross-site browser sends the origin only
 	}
-	prefix, at := strings.TrimSuffix(want.Path, "/"), path.Clean(got.Path)
-	return at == prefix || strings.HasPrefix(at, prefix+"/")
+	return p.path == r.path || strings.HasPrefix(p.path, r.path+"/")
 }

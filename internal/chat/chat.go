@@ -30,6 +30,8 @@ type Request struct {
 	// Collection is the only one to search; zero: a key's default collection, with none set the oldest it reaches, and
 	// everything a session reaches.
 	Collection uuid.UUID
+	// Admit is asked last, before the question is stored; its error is Stream's. Nil admits.
+	Admit func(context.Context) error
 }
 
 // Options are the settings of a Chat; the zero value is useful.

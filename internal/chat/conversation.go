@@ -39,6 +39,11 @@ func (c *Chat) open(ctx context.Context, v viewer.Viewer, req Request, pinned uu
 			return talk{}, err
 		}
 	}
+	if req.Admit != nil {
+		if err := req.Admit(ctx); err != nil {
+			return talk{}, err
+		}
+	}
 	tx, err := c.client.Tx(ctx)
 	if err != nil {
 		return talk{}, fmt.Errorf("begin: %w", err)

@@ -79,6 +79,8 @@ type Config struct {
 	// PublishableRateLimit and SecretRateLimit are requests a minute; 0 is no limit.
 	PublishableRateLimit int `env:"PUBLISHABLE_RATE_LIMIT" envDefault:"60"`
 	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`
+	// QueryLimit is how many queries a month a workspace has that was given no limit of its own; 0 is no limit.
+	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`

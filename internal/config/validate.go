@@ -60,6 +60,7 @@ func (c *Config) Validate() error {
 		{"IDEMPOTENCY_WINDOW", func() error { return positive(c.IdempotencyWindow >= 0) }},
 		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},
 		{"SECRET_RATE_LIMIT", func() error { return within(c.SecretRateLimit, 0, 1_000_000) }},
+		{"QUERY_LIMIT", func() error { return within(c.QueryLimit, 0, 1_000_000_000_000) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
@@ -220,7 +221,7 @@ func together(address, model, other string) error {
 	return nil
 }
 
-func within(value, least, most int) error {
+func within[T int | int64](value, least, most T) error {
 	if value < least || value > most {
 		return fmt.Errorf("must be %d to %d", least, most)
 	}

@@ -39,6 +39,7 @@ type grammar struct {
 
 	Users       usersCommand       `cmd:"" group:"operate" help:"People who may sign in."`
 	Keys        keysCommand        `cmd:"" group:"operate" help:"API keys."`
+	Quota       quotaCommand       `cmd:"" group:"operate" help:"Queries a month of a workspace."`
 	Collections collectionsCommand `cmd:"" group:"operate" help:"Collections of documents."`
 	Connectors  connectorsCommand  `cmd:"" group:"operate" help:"Sources that fill collections."`
 	Files       filesCommand       `cmd:"" group:"operate" help:"Files of a file_upload connector."`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 type keysCommand struct {
 	List   keysList   `cmd:"" default:"1" help:"List the API keys."`
 	Create keysCreate `cmd:"" help:"Make a pair of keys; they are shown once."`
+	Show   keysShow   `cmd:"" help:"Show the settings of a pair."`
+	Update keysUpdate `cmd:"" help:"Change settings of a pair; what is left out stays."`
+	Rotate keysRotate `cmd:"" help:"Give a pair new keys, shown once; the old ones work on for a while."`
 	Revoke keysRevoke `cmd:"" help:"End a pair of keys."`
 }
 
@@ -28,23 +32,85 @@ func (keysList) Run(r *runtime) error {
 		return r.console.Result(rows, func() {
 			table := make([][]string, 0, len(rows))
 			for _, row := range rows {
-				reach := fmt.Sprintf("%d collections", len(row.AllowedCollections))
-				if row.AllCollections {
-					reach = "all collections"
-				}
-				state := "valid"
-				switch {
-				case row.RevokedAt != nil:
-					state = "revoked"
-				case row.ExpiresAt != nil && row.ExpiresAt.Before(time.Now()):
-					state = "expired"
-				}
-				table = append(table, []string{row.ID.String(), row.Name, row.PublishableHint + "… " + row.SecretHint + "…", reach,
-					strings.Join(row.AllowedHosts, " "), state, moment(row.LastUsedAt)})
+				table = append(table, []string{row.ID.String(), row.Name, row.hints(), row.reach(),
+					strings.Join(row.AllowedHosts, " "), row.state(), moment(row.LastUsedAt)})
 			}
 			r.console.Table([]string{"ID", "NAME", "KEYS", "REACH", "HOSTS", "STATE", "LAST USED"}, table, "There is no API key yet.")
 		})
 	})
+}
+
+func (k keyRow) hints() string { return k.PublishableHint + "… " + k.SecretHint + "…" }
+
+func (k keyRow) reach() string {
+	if k.AllCollections {
+		return "all collections"
+	}
+	return fmt.Sprintf("%d collections", len(k.AllowedCollections))
+}
+
+// state is the status, and what else somebody must know.
+func (k keyRow) state() string {
+	state := strings.ToLower(k.Status)
+	if state == "active" {
+		state = "valid"
+	}
+	if k.LeakedAt != nil {
+		state += ", leaked"
+	}
+	return state
+}
+
+type keysShow struct {
+	ID uuid.UUID `arg:"" help:"Id of the pair."`
+}
+
+// Run shows one pair.
+func (c keysShow) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		var answer struct {
+			Key keyRow `json:"key"`
+		}
+		if err := s.do(r, "GetKey", variables{"id": c.ID}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Key, func() { r.showKey(answer.Key) })
+	})
+}
+
+func (r *runtime) showKey(k keyRow) {
+	reach := k.reach()
+	if !k.AllCollections {
+		ids := make([]string, len(k.AllowedCollections))
+		for i, id := range k.AllowedCollections {
+			ids[i] = id.String()
+		}
+		reach = strings.Join(ids, " ")
+	}
+	preset, rate := "-", "the server's"
+	if k.DefaultCollection != nil {
+		preset = k.DefaultCollection.String()
+	}
+	if k.RatePerMinute != nil {
+		if rate = strconv.Itoa(*k.RatePerMinute) + " a minute"; *k.RatePerMinute == 0 {
+			rate = "none"
+		}
+	}
+	signed := "when present"
+	if k.RequireSignature {
+		signed = "required"
+	}
+	leaked := "-"
+	if k.LeakedAt != nil {
+		leaked = moment(k.LeakedAt) + " on " + strconv.Quote(text(k.LeakedOrigin)) + "; rotate the keys"
+	}
+	r.console.Pairs([][2]string{
+		{"id", k.ID.String()}, {"name", k.Name}, {"state", k.state()}, {"keys", k.hints()}, {"collections", reach}, {"default collection", preset},
+		{"hosts", strings.Join(k.AllowedHosts, " ")}, {"referers", strings.Join(k.AllowedReferers, " ")}, {"signature", signed}, {"rate limit", rate},
+		{"chat model", text(k.WidgetModelID)}, {"chat context", text(k.WidgetContext)},
+		{"created", moment(&k.CreatedAt)}, {"expires", moment(k.ExpiresAt)}, {"revoked", moment(k.RevokedAt)}, {"last used", moment(k.LastUsedAt)},
+		{"rotated", moment(k.RotatedAt)}, {"old keys end", moment(k.PreviousExpiresAt)}, {"seen in a browser", leaked},
+	}...)
 }
 
 type keysCreate struct {
@@ -68,13 +134,9 @@ func (c keysCreate) Run(r *runtime) error {
 			return errors.New("give --collection, or --all-collections")
 		}
 		input := variables{"name": c.Name, "allowedHosts": c.Host, "allowAllCollections": c.AllCollections, "requireSignature": c.RequireSignature}
-		reach := make([]uuid.UUID, 0, len(c.Collection))
-		for _, wanted := range c.Collection {
-			id, err := collectionID(r, s, wanted)
-			if err != nil {
-				return err
-			}
-			reach = append(reach, id)
+		reach, err := collectionIDs(r, s, c.Collection)
+		if err != nil {
+			return err
 		}
 		input["allowedCollections"] = reach
 		if c.Default != "" {
@@ -91,7 +153,7 @@ func (c keysCreate) Run(r *runtime) error {
 			input["rateLimitPerMinute"] = c.RatePerMinute
 		}
 		if c.Expires > 0 {
-			input["expiresAt"] = time.Now().Add(c.Expires).UTC().Format(time.RFC3339)
+			input["expiresAt"] = after(c.Expires)
 		}
 		optional(input, "widgetModelId", c.Model)
 		optional(input, "widgetContext", c.Context)
@@ -99,18 +161,40 @@ func (c keysCreate) Run(r *runtime) error {
 		if err != nil {
 			return err
 		}
-		return r.console.Result(created, func() {
-			r.console.Pairs([2]string{"id", created.APIKey.ID.String()}, [2]string{"publishable key", created.PublishableKey},
-				[2]string{"secret key", created.SecretKey})
-			r.console.Note("The keys are shown this once.")
-		})
+		return r.showCreated(created)
 	})
 }
+
+func collectionIDs(ctx context.Context, s *session, wanted []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, 0, len(wanted))
+	for _, name := range wanted {
+		id, err := collectionID(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// after is the time in a while, as an operation takes it.
+func after(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
 
 type createdKey struct {
 	PublishableKey string `json:"publishableKey"`
 	SecretKey      string `json:"secretKey"`
 	APIKey         keyRow `json:"apiKey"`
+}
+
+func (r *runtime) showCreated(created createdKey) error {
+	return r.console.Result(created, func() {
+		r.console.Pairs([2]string{"id", created.APIKey.ID.String()}, [2]string{"publishable key", created.PublishableKey},
+			[2]string{"secret key", created.SecretKey})
+		r.console.Note("The keys are shown this once.")
+		if until := created.APIKey.PreviousExpiresAt; until != nil {
+			r.console.Note("The old ones work until %s.", moment(until))
+		}
+	})
 }
 
 func createKey(ctx context.Context, s *session, input variables) (createdKey, error) {
@@ -119,6 +203,137 @@ func createKey(ctx context.Context, s *session, input variables) (createdKey, er
 	}
 	err := s.do(ctx, "CreateKey", variables{"input": input}, &answer)
 	return answer.Created, err
+}
+
+// keysUpdate changes settings. An empty text clears one that need not be there.
+type keysUpdate struct {
+	ID               uuid.UUID `arg:"" help:"Id of the pair."`
+	Name             string    `help:"Name of the pair."`
+	Host             []string  `help:"Hosts from which the publishable key works, in place of those that it has."`
+	Referer          []string  `help:"Addresses under which pages may use it, in place of those that it has; \"\" for any."`
+	Collection       []string  `help:"Collections that the keys reach (id or name), in place of those that they reach."`
+	AllCollections   bool      `help:"Let the keys reach every collection."`
+	Default          *string   `help:"Collection that is searched when a request names none (id or name); \"\" for none."`
+	RequireSignature *bool     `negatable:"" help:"Refuse requests of the secret key that are not signed, or (--no-require-signature) do not."`
+	RatePerMinute    string    `placeholder:"N|default" help:"Requests a minute; 0 for no limit; default for the server's setting."`
+	Expires          string    `placeholder:"TIME|never" help:"Time until the keys end, for example 2160h; never for no end."`
+	Model            *string   `help:"Chat model for this key; \"\" for the default one."`
+	Context          *string   `help:"What the chat model is told about the site that uses this key; \"\" for nothing."`
+}
+
+// Run changes the pair.
+func (c keysUpdate) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		input, err := c.input(r, s)
+		if err != nil {
+			return err
+		}
+		if len(input) == 0 {
+			return errors.New("give something to change")
+		}
+		var answer struct {
+			Key keyRow `json:"key"`
+		}
+		if err := s.do(r, "UpdateKey", variables{"id": c.ID, "input": input}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Key, func() { r.showKey(answer.Key) })
+	})
+}
+
+func (c keysUpdate) input(ctx context.Context, s *session) (variables, error) {
+	input := variables{}
+	optional(input, "name", c.Name)
+	if len(c.Host) > 0 {
+		input["allowedHosts"] = c.Host
+	}
+	if len(c.Referer) > 0 {
+		input["allowedReferers"] = c.Referer // blanks are left out
+	}
+	switch {
+	case c.AllCollections && len(c.Collection) > 0:
+		return nil, errors.New("give --collection, or --all-collections")
+	case c.AllCollections:
+		input["allowAllCollections"] = true
+	case len(c.Collection) > 0:
+		reach, err := collectionIDs(ctx, s, c.Collection)
+		if err != nil {
+			return nil, err
+		}
+		input["allowAllCollections"], input["allowedCollections"] = false, reach
+	}
+	if c.Default != nil {
+		input["defaultCollection"] = nil
+		if *c.Default != "" {
+			id, err := collectionID(ctx, s, *c.Default)
+			if err != nil {
+				return nil, err
+			}
+			input["defaultCollection"] = id
+		}
+	}
+	if c.RequireSignature != nil {
+		input["requireSignature"] = *c.RequireSignature
+	}
+	if c.Model != nil {
+		input["widgetModelId"] = *c.Model
+	}
+	if c.Context != nil {
+		input["widgetContext"] = *c.Context
+	}
+	return input, c.limits(input)
+}
+
+func (c keysUpdate) limits(input variables) error {
+	switch c.RatePerMinute {
+	case "":
+	case "default":
+		input["rateLimitPerMinute"] = nil
+	default:
+		n, err := strconv.Atoi(c.RatePerMinute)
+		if err != nil {
+			return errors.New("--rate-per-minute must be a number, or default")
+		}
+		input["rateLimitPerMinute"] = n
+	}
+	switch c.Expires {
+	case "":
+	case "never":
+		input["expiresAt"] = nil
+	default:
+		d, err := time.ParseDuration(c.Expires)
+		if err != nil {
+			return errors.New("--expires must be a time such as 2160h, or never")
+		}
+		input["expiresAt"] = after(d)
+	}
+	return nil
+}
+
+type keysRotate struct {
+	ID      uuid.UUID     `arg:"" help:"Id of the pair."`
+	Overlap time.Duration `default:"24h" help:"How long the old keys work on, up to 720h; 0 ends them at once."`
+	Expires time.Duration `help:"Time until the pair ends, for example 2160h; its end stays when left out."`
+}
+
+// Run rotates the pair.
+func (c keysRotate) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		if c.Overlap%time.Minute != 0 {
+			return errors.New("--overlap must be whole minutes")
+		}
+		v := variables{"id": c.ID, "overlapMinutes": int(c.Overlap / time.Minute)}
+		if c.Expires != 0 {
+			v["expiresAt"] = after(c.Expires)
+		}
+		var answer struct {
+			Created createdKey `json:"created"`
+		}
+		if err := s.do(r, "RotateKey", v, &answer); err != nil {
+			return err
+		}
+		return r.showCreated(answer.Created)
+	})
 }
 
 type keysRevoke struct {

@@ -127,16 +127,27 @@ type itemRow struct {
 type keyRow struct {
 	ID                 uuid.UUID   `json:"id"`
 	Name               string      `json:"name"`
+	Status             string      `json:"status"`
 	PublishableHint    string      `json:"publishableHint"`
 	SecretHint         string      `json:"secretHint"`
 	AllCollections     bool        `json:"allowAllCollections"`
 	AllowedCollections []uuid.UUID `json:"allowedCollections"`
+	DefaultCollection  *uuid.UUID  `json:"defaultCollection"`
 	AllowedHosts       []string    `json:"allowedHosts"`
+	AllowedReferers    []string    `json:"allowedReferers"`
+	WidgetModelID      *string     `json:"widgetModelId"`
+	WidgetContext      *string     `json:"widgetContext"`
 	RequireSignature   bool        `json:"requireSignature"`
+	RatePerMinute      *int        `json:"rateLimitPerMinute"`
 	ExpiresAt          *time.Time  `json:"expiresAt"`
 	RevokedAt          *time.Time  `json:"revokedAt"`
 	LastUsedAt         *time.Time  `json:"lastUsedAt"`
+	RotatedAt          *time.Time  `json:"rotatedAt"`
+	PreviousExpiresAt  *time.Time  `json:"previousExpiresAt"`
+	LeakedAt           *time.Time  `json:"leakedAt"`
+	LeakedOrigin       *string     `json:"leakedOrigin"`
 	CreatedAt          time.Time   `json:"createdAt"`
+	UpdatedAt          time.Time   `json:"updatedAt"`
 }
 
 type hitRow struct {

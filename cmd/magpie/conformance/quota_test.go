@@ -1,20 +1,21 @@
 package conformance_test
 
 import (
-	"context"
 	"testing"
 
-	"magpie/internal/apierr"
 	"magpie/rest"
 )
 
-// spent serves the site with its workspace's queries used up.
-func spent(t *testing.T, s *site, change func(*rest.Options)) *site {
+// spent serves a site of its own with its workspace's queries used up.
+func spent(t *testing.T, _ *site, change func(*rest.Options)) *site {
 	t.Helper()
-	return s.with(t, func(o *rest.Options) {
-		change(o)
-		o.Quota = func(context.Context) error { return apierr.New(apierr.QuotaExceeded, "Query limit exceeded") }
-	})
+	s := start(t, map[string]string{"QUERY_LIMIT": "2"})
+	s.put(t, s.docs, library()...)
+	refused(t, "what is refused costs no query", s.search(t, `{"query":""}`), 400, "invalid_request", "")
+	refused(t, "nor does another collection", s.search(t, `{"query":"q","collection":"`+s.notes.id+`"}`), 403, "forbidden", "Collection access denied")
+	found(t, "the first query", s.search(t, query))
+	talk(t, s, ask)
+	return s.with(t, change)
 }
 
 // overQuota asks where no query is left.

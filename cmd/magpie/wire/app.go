@@ -25,6 +25,7 @@ import (
 	"magpie/internal/httpx"
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
@@ -46,6 +47,7 @@ type App struct {
 	Redis    redis.UniversalClient
 	Accounts *authn.Accounts
 	Keys     *authn.Keys
+	Quota    *quota.Quota
 	Secrets  *secret.Box
 	Kinds    *connectors.Registry
 	Files    *sourcefile.Files
@@ -102,6 +104,11 @@ func (a *App) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Not now, which has no monotonic clock: the age of what is known of a key goes by it.
+	a.Keys = authn.NewKeys(a.DB.Ent, time.Now, authn.WithKeyLog(a.Log), authn.WithChatModels(models.Names()))
+	a.closers = append(a.closers, func() error { a.Keys.Close(); return nil })
+	a.Quota = quota.New(ctx, a.DB.Pool, quota.Options{Limit: a.Config.QueryLimit, Log: a.Log})
+	a.closers = append(a.closers, func() error { a.Quota.Close(); return nil })
 	reranker, err := a.reranker()
 	if err != nil {
 		return err
@@ -123,7 +130,7 @@ func (a *App) open(ctx context.Context) error {
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
@@ -147,7 +154,7 @@ func (a *App) stores(ctx context.Context) (err error) {
 // now is the clock, as exact as the database keeps times.
 func now() time.Time { return time.Now().Truncate(time.Microsecond) }
 
-// access builds what recognises people and keys and keeps secrets.
+// access builds what recognises people and keeps secrets.
 func (a *App) access() (err error) {
 	key := a.Config.SigningKey()
 	if key == nil {
@@ -158,7 +165,6 @@ func (a *App) access() (err error) {
 	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, now); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
-	a.Keys = authn.NewKeys(a.DB.Ent, now)
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
 		return fmt.Errorf("SECRET_KEYS: %w", err)
@@ -196,11 +202,11 @@ func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
-		Limiter: a.limiter,
+		Leaks: a.Keys, Limiter: a.limiter,
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},
-		Reach: a.resolver.Reach, TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
+		TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
 	}
 }
 
