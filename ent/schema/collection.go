@@ -23,8 +23,8 @@ func (Collection) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Collec
 // Fields of Collection.
 func (Collection) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("name").NotEmpty().MaxLen(200).Annotations(entgql.OrderField("NAME")),
-		field.Text("description").Optional().Nillable().MaxLen(4000),
+		field.String("name").NotEmpty().MaxRuneLen(200).Annotations(entgql.OrderField("NAME")),
+		field.Text("description").Optional().Nillable().MaxRuneLen(4000),
 		field.String("embedding_model").NotEmpty().MaxLen(200).Immutable(),
 		field.String("next_embedding_model").StorageKey("next_model").Optional().Nillable().MaxLen(200).
 			Comment("The model that the collection is changing to; null when it is not."),

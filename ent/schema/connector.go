@@ -24,7 +24,7 @@ func (Connector) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Connect
 // Fields of Connector.
 func (Connector) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("name").NotEmpty().MaxLen(200).Annotations(entgql.OrderField("NAME")),
+		field.String("name").NotEmpty().MaxRuneLen(200).Annotations(entgql.OrderField("NAME")),
 		field.String("type").NotEmpty().MaxLen(64).Immutable().Comment("name of the connector kind"),
 		field.Enum("status").
 			NamedValues("Active", "ACTIVE", "Paused", "PAUSED", "NeedsAuth", "NEEDS_AUTH", "Error", "ERROR").

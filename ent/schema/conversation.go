@@ -28,7 +28,7 @@ func (Conversation) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key it belongs to"),
 		field.UUID("collection_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
-		field.String("title").MaxLen(300).Default(""),
+		field.String("title").MaxRuneLen(300).Default(""),
 	}
 }
 

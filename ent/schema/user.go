@@ -18,7 +18,7 @@ func (User) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.User}} }
 func (User) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("email").NotEmpty().MaxLen(320).Unique().Comment("lower case"),
-		field.String("name").MaxLen(200).Default(""),
+		field.String("name").MaxRuneLen(200).Default(""),
 		field.String("password_hash").Optional().Sensitive().Annotations(hidden()),
 		field.Bool("email_verified").Default(false),
 	}

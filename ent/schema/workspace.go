@@ -18,7 +18,7 @@ func (Workspace) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Workspa
 // Fields of Workspace.
 func (Workspace) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("name").NotEmpty().MaxLen(200).Annotations(entgql.OrderField("NAME")),
+		field.String("name").NotEmpty().MaxRuneLen(200).Annotations(entgql.OrderField("NAME")),
 		field.Int64("query_limit").Optional().Nillable().NonNegative().Annotations(hidden()).
 			Comment("searches and chat messages a month, set by the operator; 0 is no limit, null the server's default"),
 	}

@@ -223,12 +223,15 @@ func chatCases() map[string]check {
 		"6 errors on the stream are safe": func(t *testing.T, _ *site) { streamFails(t) },
 		"design stream error event":       func(t *testing.T, _ *site) { streamFails(t) },
 		"8 message length": func(t *testing.T, s *site) {
-			for _, letter := range []string{"a", "ü", "語", "\u0301"} {
+			for _, letter := range []string{"a", "ü", "語", "🦊", "\u0301"} {
 				body := func(n int) string { return `{"message":"` + strings.Repeat(letter, n-1) + `?"}` }
 				_, all := talk(t, s, body(4000))
 				only(t, all, "done")
 				invalid(t, letter, s.post(t, chatPath, body(4001)), "message")
 			}
+			escaped := `{"message":"` + strings.Repeat(`\ud83e\udd8a`, 4000) + `"}`
+			_, all := talk(t, s, escaped)
+			only(t, all, "done")
 			invalid(t, "a million", s.post(t, chatPath, `{"message":"`+strings.Repeat("a", 1_000_000)+`"}`), "message")
 		},
 		"design conversation_id on chat": func(t *testing.T, s *site) {
