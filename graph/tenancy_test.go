@@ -42,6 +42,7 @@ func trials(ada *tenant) map[string]trial {
 			id("i", ada.collection), "not_found"},
 		"Query.conversations": {"{ conversations " + page + " }", nil, ""},
 		"Query.conversation":  {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
+		"Query.chatModels":    {"{ chatModels { name isDefault } }", nil, ""},
 		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},

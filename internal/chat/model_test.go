@@ -11,7 +11,7 @@ func models(t *testing.T, p *provider, names ...string) *llm.Models {
 	t.Helper()
 	list := make([]llm.ChatModel, len(names))
 	for i, name := range names {
-		model, err := llm.NewOpenAI(llm.OpenAIConfig{Name: name, BaseURL: p.server.URL + "/v1", Key: "key", Model: name})
+		model, err := llm.NewOpenAI(llm.Config{Name: name, BaseURL: p.server.URL + "/v1", Key: "key", Model: name})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		model, err := llm.NewOpenAI(llm.OpenAIConfig{
+		model, err := llm.NewOpenAI(llm.Config{
 			BaseURL: "http://service.test/v1", Model: "m", HTTPClient: &http.Client{Transport: canned(stream)},
 			Sleep: func(context.Context, time.Duration) error { return nil },
 		})

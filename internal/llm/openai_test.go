@@ -17,9 +17,9 @@ const key = "sk-test-0123456789"
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Content: "Be short."}, {Role: llm.RoleUser, Content: "Hello?"}}}
 
-func newModel(t *testing.T, server *llmtest.Server, change func(*llm.OpenAIConfig)) *llm.OpenAI {
+func newModel(t *testing.T, server *llmtest.Server, change func(*llm.Config)) *llm.OpenAI {
 	t.Helper()
-	cfg := llm.OpenAIConfig{Name: "test", BaseURL: server.URL, Key: key, Model: "m-1", Sleep: func(context.Context, time.Duration) error { return nil }}
+	cfg := llm.Config{Name: "test", BaseURL: server.URL, Key: key, Model: "m-1", Sleep: func(context.Context, time.Duration) error { return nil }}
 	if change != nil {
 		change(&cfg)
 	}
@@ -167,7 +167,7 @@ func TestRetryObeysRetryAfterWithinBounds(t *testing.T) {
 	}{"2": {2 * time.Second, true}, "0.25": {250 * time.Millisecond, true}, "": {500 * time.Millisecond, true}, "3600": {0, false}, "soon": {500 * time.Millisecond, true}} {
 		server := llmtest.NewServer(t, busy(after), llmtest.Reply{Parts: []string{"at last"}})
 		var waited []time.Duration
-		model := newModel(t, server, func(cfg *llm.OpenAIConfig) {
+		model := newModel(t, server, func(cfg *llm.Config) {
 			cfg.Sleep = func(_ context.Context, d time.Duration) error {
 				waited = append(waited, d)
 				return nil
@@ -196,7 +196,7 @@ func TestSlowServicesAreGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := llmtest.NewServer(t, reply)
-			model := newModel(t, server, func(cfg *llm.OpenAIConfig) {
+			model := newModel(t, server, func(cfg *llm.Config) {
 				cfg.FirstByteTimeout, cfg.IdleTimeout = 200*time.Millisecond, 50*time.Millisecond
 				cfg.HTTPClient = provider.NewHTTPClient(time.Second, time.Minute)
 			})
@@ -235,7 +235,7 @@ func TestProviderCallStopsWithTheConsumerAndTheContext(t *testing.T) {
 
 func TestUnreachableService(t *testing.T) {
 	t.Parallel()
-	model, err := llm.NewOpenAI(llm.OpenAIConfig{BaseURL: "http://127.0.0.1:1/v1", Model: "m", Sleep: func(context.Context, time.Duration) error { return nil }})
+	model, err := llm.NewOpenAI(llm.Config{BaseURL: "http://127.0.0.1:1/v1", Model: "m", Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestUnreachableService(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	for _, cfg := range []llm.OpenAIConfig{{BaseURL: "http://h/v1"}, {Model: "m"}, {Model: "m", BaseURL: "ftp://h"}, {Model: "m", BaseURL: "h/v1"}} {
+	for _, cfg := range []llm.Config{{BaseURL: "http://h/v1"}, {Model: "m"}, {Model: "m", BaseURL: "ftp://h"}, {Model: "m", BaseURL: "h/v1"}} {
 		if _, err := llm.NewOpenAI(cfg); err == nil {
 			t.Errorf("%+v was accepted", cfg)
 		}
@@ -264,7 +264,7 @@ func TestModelsFindTheDefault(t *testing.T) {
 	}
 	server := llmtest.NewServer(t)
 	first := newModel(t, server, nil)
-	second := newModel(t, server, func(cfg *llm.OpenAIConfig) { cfg.Name = "" })
+	second := newModel(t, server, func(cfg *llm.Config) { cfg.Name = "" })
 	models, err := llm.NewModels(first, second)
 	if err != nil {
 		t.Fatal(err)
