@@ -188,9 +188,10 @@ func retryPassages() []search.Hit {
 
 // completion is a request as the provider sees it.
 type completion struct {
-	Model    string `json:"model"`
-	Stream   bool   `json:"stream"`
-	Messages []struct {
+	Model     string `json:"model"`
+	Stream    bool   `json:"stream"`
+	MaxTokens int    `json:"max_tokens"`
+	Messages  []struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	} `json:"messages"`
@@ -211,8 +212,9 @@ type scene func(p *pen)
 
 // pen writes one streamed completion.
 type pen struct {
-	w http.ResponseWriter
-	r *http.Request
+	w     http.ResponseWriter
+	r     *http.Request
+	heard completion
 }
 
 func newProvider(t *testing.T, scenes ...scene) *provider {
@@ -235,7 +237,7 @@ func newProvider(t *testing.T, scenes ...scene) *provider {
 			http.Error(w, "the script is at its end", http.StatusBadRequest)
 			return
 		}
-		play(&pen{w: w, r: r})
+		play(&pen{w: w, r: r, heard: c})
 	}))
 	t.Cleanup(p.server.Close)
 	return p
