@@ -113,8 +113,13 @@ func (a *answer) model(ctx context.Context) llm.ChatModel {
 	return model
 }
 
+// find searches for passages to answer from.
 func (a *answer) find(ctx context.Context, text string, minScore float64) ([]search.Hit, error) {
-	results, err := a.chat.search.Search(ctx, a.scope, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
+	return a.search(ctx, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
+}
+
+func (a *answer) search(ctx context.Context, q search.Query) ([]search.Hit, error) {
+	results, err := a.chat.search.Search(ctx, a.scope, q)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
@@ -256,7 +261,7 @@ func (a *answer) offer(ctx context.Context, l language, hits []search.Hit, cites
 	}
 	a.follow = []string{}
 	for _, question := range followUps(a.chat.opt.Analyzer, l, a.question, a.talk.history, hits, used) {
-		found, err := a.find(ctx, question, a.chat.opt.MinScore)
+		found, err := a.search(ctx, search.Query{Text: question, Limit: 1, MinScore: a.chat.opt.MinScore})
 		if err != nil {
 			if ctx.Err() == nil {
 				a.log(ctx, slog.LevelWarn, "no follow-ups were found", err)

@@ -124,7 +124,8 @@ func (c *benchChatCommand) measure(r *runtime, b *benchStack, text benchText) (r
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, model.Stop()) }()
+	stop := sync.OnceValue(model.Stop)
+	defer func() { err = errors.Join(err, stop()) }()
 	b.settings = append(b.settings, "LLM_BASE_URL="+model.URL, "LLM_API_KEY=bench", "LLM_MODEL=bench", "LLM_MODELS=", "LLM_FALLBACK=")
 	server, err := b.serve(r)
 	if err != nil {
@@ -144,7 +145,13 @@ func (c *benchChatCommand) measure(r *runtime, b *benchStack, text benchText) (r
 		return nil, err
 	}
 	result.AtOnce = model.Most()
-	return result, nil
+	// The server keeps connections to the model for a while; they are not what is looked for.
+	crowd.caller.client.CloseIdleConnections()
+	if err := stop(); err != nil {
+		return nil, err
+	}
+	result.After, err = server.settled(r, result.Before)
+	return result, err
 }
 
 // aloneStreams is how many answers one visitor asks for, one after the other.
@@ -177,11 +184,6 @@ func (c *benchChatCommand) rounds(r *runtime, b *benchStack, server *benchServer
 		}
 	}
 	result.Peak, result.Postgres = watch()
-	if err != nil {
-		return err
-	}
-	crowd.caller.client.CloseIdleConnections()
-	result.After, err = server.settled(r, result.Before)
 	return err
 }
 
