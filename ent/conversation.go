@@ -30,6 +30,10 @@ type Conversation struct {
 	CollectionID *uuid.UUID `json:"collection_id,omitempty"`
 	// Title holds the value of the "title" field.
 	Title string `json:"title,omitempty"`
+	// what its first messages were about, for the chat model; written once they no longer fit into a prompt
+	Summary string `json:"summary,omitempty"`
+	// how many of its first messages the summary covers
+	Summarized int `json:"summarized,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ConversationQuery when eager-loading is set.
 	Edges        ConversationEdges `json:"edges"`
@@ -65,7 +69,9 @@ func (*Conversation) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case conversation.FieldCollectionID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
-		case conversation.FieldTitle:
+		case conversation.FieldSummarized:
+			values[i] = new(sql.NullInt64)
+		case conversation.FieldTitle, conversation.FieldSummary:
 			values[i] = new(sql.NullString)
 		case conversation.FieldCreatedAt, conversation.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -129,6 +135,18 @@ func (_m *Conversation) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Title = value.String
 			}
+		case conversation.FieldSummary:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field summary", values[i])
+			} else if value.Valid {
+				_m.Summary = value.String
+			}
+		case conversation.FieldSummarized:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field summarized", values[i])
+			} else if value.Valid {
+				_m.Summarized = int(value.Int64)
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -189,6 +207,12 @@ func (_m *Conversation) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("title=")
 	builder.WriteString(_m.Title)
+	builder.WriteString(", ")
+	builder.WriteString("summary=")
+	builder.WriteString(_m.Summary)
+	builder.WriteString(", ")
+	builder.WriteString("summarized=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Summarized))
 	builder.WriteByte(')')
 	return builder.String()
 }

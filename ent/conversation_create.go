@@ -93,6 +93,34 @@ func (_c *ConversationCreate) SetNillableTitle(v *string) *ConversationCreate {
 	return _c
 }
 
+// SetSummary sets the "summary" field.
+func (_c *ConversationCreate) SetSummary(v string) *ConversationCreate {
+	_c.mutation.SetSummary(v)
+	return _c
+}
+
+// SetNillableSummary sets the "summary" field if the given value is not nil.
+func (_c *ConversationCreate) SetNillableSummary(v *string) *ConversationCreate {
+	if v != nil {
+		_c.SetSummary(*v)
+	}
+	return _c
+}
+
+// SetSummarized sets the "summarized" field.
+func (_c *ConversationCreate) SetSummarized(v int) *ConversationCreate {
+	_c.mutation.SetSummarized(v)
+	return _c
+}
+
+// SetNillableSummarized sets the "summarized" field if the given value is not nil.
+func (_c *ConversationCreate) SetNillableSummarized(v *int) *ConversationCreate {
+	if v != nil {
+		_c.SetSummarized(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *ConversationCreate) SetID(v uuid.UUID) *ConversationCreate {
 	_c.mutation.SetID(v)
@@ -177,6 +205,14 @@ func (_c *ConversationCreate) defaults() error {
 		v := conversation.DefaultTitle
 		_c.mutation.SetTitle(v)
 	}
+	if _, ok := _c.mutation.Summary(); !ok {
+		v := conversation.DefaultSummary
+		_c.mutation.SetSummary(v)
+	}
+	if _, ok := _c.mutation.Summarized(); !ok {
+		v := conversation.DefaultSummarized
+		_c.mutation.SetSummarized(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if conversation.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized conversation.DefaultID (forgotten import ent/runtime?)")
@@ -208,6 +244,12 @@ func (_c *ConversationCreate) check() error {
 		if err := conversation.TitleValidator(v); err != nil {
 			return &ValidationError{Name: "title", err: fmt.Errorf(`ent: validator failed for field "Conversation.title": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Summary(); !ok {
+		return &ValidationError{Name: "summary", err: errors.New(`ent: missing required field "Conversation.summary"`)}
+	}
+	if _, ok := _c.mutation.Summarized(); !ok {
+		return &ValidationError{Name: "summarized", err: errors.New(`ent: missing required field "Conversation.summarized"`)}
 	}
 	return nil
 }
@@ -268,6 +310,14 @@ func (_c *ConversationCreate) createSpec() (*Conversation, *sqlgraph.CreateSpec)
 	if value, ok := _c.mutation.Title(); ok {
 		_spec.SetField(conversation.FieldTitle, field.TypeString, value)
 		_node.Title = value
+	}
+	if value, ok := _c.mutation.Summary(); ok {
+		_spec.SetField(conversation.FieldSummary, field.TypeString, value)
+		_node.Summary = value
+	}
+	if value, ok := _c.mutation.Summarized(); ok {
+		_spec.SetField(conversation.FieldSummarized, field.TypeInt, value)
+		_node.Summarized = value
 	}
 	if nodes := _c.mutation.MessagesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -379,6 +429,36 @@ func (u *ConversationUpsert) UpdateTitle() *ConversationUpsert {
 	return u
 }
 
+// SetSummary sets the "summary" field.
+func (u *ConversationUpsert) SetSummary(v string) *ConversationUpsert {
+	u.Set(conversation.FieldSummary, v)
+	return u
+}
+
+// UpdateSummary sets the "summary" field to the value that was provided on create.
+func (u *ConversationUpsert) UpdateSummary() *ConversationUpsert {
+	u.SetExcluded(conversation.FieldSummary)
+	return u
+}
+
+// SetSummarized sets the "summarized" field.
+func (u *ConversationUpsert) SetSummarized(v int) *ConversationUpsert {
+	u.Set(conversation.FieldSummarized, v)
+	return u
+}
+
+// UpdateSummarized sets the "summarized" field to the value that was provided on create.
+func (u *ConversationUpsert) UpdateSummarized() *ConversationUpsert {
+	u.SetExcluded(conversation.FieldSummarized)
+	return u
+}
+
+// AddSummarized adds v to the "summarized" field.
+func (u *ConversationUpsert) AddSummarized(v int) *ConversationUpsert {
+	u.Add(conversation.FieldSummarized, v)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -482,6 +562,41 @@ func (u *ConversationUpsertOne) SetTitle(v string) *ConversationUpsertOne {
 func (u *ConversationUpsertOne) UpdateTitle() *ConversationUpsertOne {
 	return u.Update(func(s *ConversationUpsert) {
 		s.UpdateTitle()
+	})
+}
+
+// SetSummary sets the "summary" field.
+func (u *ConversationUpsertOne) SetSummary(v string) *ConversationUpsertOne {
+	return u.Update(func(s *ConversationUpsert) {
+		s.SetSummary(v)
+	})
+}
+
+// UpdateSummary sets the "summary" field to the value that was provided on create.
+func (u *ConversationUpsertOne) UpdateSummary() *ConversationUpsertOne {
+	return u.Update(func(s *ConversationUpsert) {
+		s.UpdateSummary()
+	})
+}
+
+// SetSummarized sets the "summarized" field.
+func (u *ConversationUpsertOne) SetSummarized(v int) *ConversationUpsertOne {
+	return u.Update(func(s *ConversationUpsert) {
+		s.SetSummarized(v)
+	})
+}
+
+// AddSummarized adds v to the "summarized" field.
+func (u *ConversationUpsertOne) AddSummarized(v int) *ConversationUpsertOne {
+	return u.Update(func(s *ConversationUpsert) {
+		s.AddSummarized(v)
+	})
+}
+
+// UpdateSummarized sets the "summarized" field to the value that was provided on create.
+func (u *ConversationUpsertOne) UpdateSummarized() *ConversationUpsertOne {
+	return u.Update(func(s *ConversationUpsert) {
+		s.UpdateSummarized()
 	})
 }
 
@@ -755,6 +870,41 @@ func (u *ConversationUpsertBulk) SetTitle(v string) *ConversationUpsertBulk {
 func (u *ConversationUpsertBulk) UpdateTitle() *ConversationUpsertBulk {
 	return u.Update(func(s *ConversationUpsert) {
 		s.UpdateTitle()
+	})
+}
+
+// SetSummary sets the "summary" field.
+func (u *ConversationUpsertBulk) SetSummary(v string) *ConversationUpsertBulk {
+	return u.Update(func(s *ConversationUpsert) {
+		s.SetSummary(v)
+	})
+}
+
+// UpdateSummary sets the "summary" field to the value that was provided on create.
+func (u *ConversationUpsertBulk) UpdateSummary() *ConversationUpsertBulk {
+	return u.Update(func(s *ConversationUpsert) {
+		s.UpdateSummary()
+	})
+}
+
+// SetSummarized sets the "summarized" field.
+func (u *ConversationUpsertBulk) SetSummarized(v int) *ConversationUpsertBulk {
+	return u.Update(func(s *ConversationUpsert) {
+		s.SetSummarized(v)
+	})
+}
+
+// AddSummarized adds v to the "summarized" field.
+func (u *ConversationUpsertBulk) AddSummarized(v int) *ConversationUpsertBulk {
+	return u.Update(func(s *ConversationUpsert) {
+		s.AddSummarized(v)
+	})
+}
+
+// UpdateSummarized sets the "summarized" field to the value that was provided on create.
+func (u *ConversationUpsertBulk) UpdateSummarized() *ConversationUpsertBulk {
+	return u.Update(func(s *ConversationUpsert) {
+		s.UpdateSummarized()
 	})
 }
 

@@ -71,6 +71,41 @@ func (_u *ConversationUpdate) SetNillableTitle(v *string) *ConversationUpdate {
 	return _u
 }
 
+// SetSummary sets the "summary" field.
+func (_u *ConversationUpdate) SetSummary(v string) *ConversationUpdate {
+	_u.mutation.SetSummary(v)
+	return _u
+}
+
+// SetNillableSummary sets the "summary" field if the given value is not nil.
+func (_u *ConversationUpdate) SetNillableSummary(v *string) *ConversationUpdate {
+	if v != nil {
+		_u.SetSummary(*v)
+	}
+	return _u
+}
+
+// SetSummarized sets the "summarized" field.
+func (_u *ConversationUpdate) SetSummarized(v int) *ConversationUpdate {
+	_u.mutation.ResetSummarized()
+	_u.mutation.SetSummarized(v)
+	return _u
+}
+
+// SetNillableSummarized sets the "summarized" field if the given value is not nil.
+func (_u *ConversationUpdate) SetNillableSummarized(v *int) *ConversationUpdate {
+	if v != nil {
+		_u.SetSummarized(*v)
+	}
+	return _u
+}
+
+// AddSummarized adds value to the "summarized" field.
+func (_u *ConversationUpdate) AddSummarized(v int) *ConversationUpdate {
+	_u.mutation.AddSummarized(v)
+	return _u
+}
+
 // AddMessageIDs adds the "messages" edge to the Message entity by IDs.
 func (_u *ConversationUpdate) AddMessageIDs(ids ...uuid.UUID) *ConversationUpdate {
 	_u.mutation.AddMessageIDs(ids...)
@@ -194,6 +229,15 @@ func (_u *ConversationUpdate) sqlSave(ctx context.Context) (_node int, err error
 	if value, ok := _u.mutation.Title(); ok {
 		_spec.SetField(conversation.FieldTitle, field.TypeString, value)
 	}
+	if value, ok := _u.mutation.Summary(); ok {
+		_spec.SetField(conversation.FieldSummary, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Summarized(); ok {
+		_spec.SetField(conversation.FieldSummarized, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedSummarized(); ok {
+		_spec.AddField(conversation.FieldSummarized, field.TypeInt, value)
+	}
 	if _u.mutation.MessagesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -298,6 +342,41 @@ func (_u *ConversationUpdateOne) SetNillableTitle(v *string) *ConversationUpdate
 	if v != nil {
 		_u.SetTitle(*v)
 	}
+	return _u
+}
+
+// SetSummary sets the "summary" field.
+func (_u *ConversationUpdateOne) SetSummary(v string) *ConversationUpdateOne {
+	_u.mutation.SetSummary(v)
+	return _u
+}
+
+// SetNillableSummary sets the "summary" field if the given value is not nil.
+func (_u *ConversationUpdateOne) SetNillableSummary(v *string) *ConversationUpdateOne {
+	if v != nil {
+		_u.SetSummary(*v)
+	}
+	return _u
+}
+
+// SetSummarized sets the "summarized" field.
+func (_u *ConversationUpdateOne) SetSummarized(v int) *ConversationUpdateOne {
+	_u.mutation.ResetSummarized()
+	_u.mutation.SetSummarized(v)
+	return _u
+}
+
+// SetNillableSummarized sets the "summarized" field if the given value is not nil.
+func (_u *ConversationUpdateOne) SetNillableSummarized(v *int) *ConversationUpdateOne {
+	if v != nil {
+		_u.SetSummarized(*v)
+	}
+	return _u
+}
+
+// AddSummarized adds value to the "summarized" field.
+func (_u *ConversationUpdateOne) AddSummarized(v int) *ConversationUpdateOne {
+	_u.mutation.AddSummarized(v)
 	return _u
 }
 
@@ -453,6 +532,15 @@ func (_u *ConversationUpdateOne) sqlSave(ctx context.Context) (_node *Conversati
 	}
 	if value, ok := _u.mutation.Title(); ok {
 		_spec.SetField(conversation.FieldTitle, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Summary(); ok {
+		_spec.SetField(conversation.FieldSummary, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Summarized(); ok {
+		_spec.SetField(conversation.FieldSummarized, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedSummarized(); ok {
+		_spec.AddField(conversation.FieldSummarized, field.TypeInt, value)
 	}
 	if _u.mutation.MessagesCleared() {
 		edge := &sqlgraph.EdgeSpec{

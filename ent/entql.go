@@ -131,6 +131,8 @@ var schemaGraph = func() *sqlgraph.Schema {
 			conversation.FieldSubjectID:    {Type: field.TypeUUID, Column: conversation.FieldSubjectID},
 			conversation.FieldCollectionID: {Type: field.TypeUUID, Column: conversation.FieldCollectionID},
 			conversation.FieldTitle:        {Type: field.TypeString, Column: conversation.FieldTitle},
+			conversation.FieldSummary:      {Type: field.TypeString, Column: conversation.FieldSummary},
+			conversation.FieldSummarized:   {Type: field.TypeInt, Column: conversation.FieldSummarized},
 		},
 	}
 	graph.Nodes[4] = &sqlgraph.Node{
@@ -1138,6 +1140,16 @@ func (f *ConversationFilter) WhereCollectionID(p entql.ValueP) {
 // WhereTitle applies the entql string predicate on the title field.
 func (f *ConversationFilter) WhereTitle(p entql.StringP) {
 	f.Where(p.Field(conversation.FieldTitle))
+}
+
+// WhereSummary applies the entql string predicate on the summary field.
+func (f *ConversationFilter) WhereSummary(p entql.StringP) {
+	f.Where(p.Field(conversation.FieldSummary))
+}
+
+// WhereSummarized applies the entql int predicate on the summarized field.
+func (f *ConversationFilter) WhereSummarized(p entql.IntP) {
+	f.Where(p.Field(conversation.FieldSummarized))
 }
 
 // WhereHasMessages applies a predicate to check if query has an edge messages.

@@ -4509,6 +4509,9 @@ type ConversationMutation struct {
 	subject_id      *uuid.UUID
 	collection_id   *uuid.UUID
 	title           *string
+	summary         *string
+	summarized      *int
+	addsummarized   *int
 	clearedFields   map[string]struct{}
 	messages        map[uuid.UUID]struct{}
 	removedmessages map[uuid.UUID]struct{}
@@ -4851,6 +4854,98 @@ func (m *ConversationMutation) ResetTitle() {
 	m.title = nil
 }
 
+// SetSummary sets the "summary" field.
+func (m *ConversationMutation) SetSummary(s string) {
+	m.summary = &s
+}
+
+// Summary returns the value of the "summary" field in the mutation.
+func (m *ConversationMutation) Summary() (r string, exists bool) {
+	v := m.summary
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSummary returns the old "summary" field's value of the Conversation entity.
+// If the Conversation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConversationMutation) OldSummary(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSummary is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSummary requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSummary: %w", err)
+	}
+	return oldValue.Summary, nil
+}
+
+// ResetSummary resets all changes to the "summary" field.
+func (m *ConversationMutation) ResetSummary() {
+	m.summary = nil
+}
+
+// SetSummarized sets the "summarized" field.
+func (m *ConversationMutation) SetSummarized(i int) {
+	m.summarized = &i
+	m.addsummarized = nil
+}
+
+// Summarized returns the value of the "summarized" field in the mutation.
+func (m *ConversationMutation) Summarized() (r int, exists bool) {
+	v := m.summarized
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSummarized returns the old "summarized" field's value of the Conversation entity.
+// If the Conversation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConversationMutation) OldSummarized(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSummarized is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSummarized requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSummarized: %w", err)
+	}
+	return oldValue.Summarized, nil
+}
+
+// AddSummarized adds i to the "summarized" field.
+func (m *ConversationMutation) AddSummarized(i int) {
+	if m.addsummarized != nil {
+		*m.addsummarized += i
+	} else {
+		m.addsummarized = &i
+	}
+}
+
+// AddedSummarized returns the value that was added to the "summarized" field in this mutation.
+func (m *ConversationMutation) AddedSummarized() (r int, exists bool) {
+	v := m.addsummarized
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSummarized resets all changes to the "summarized" field.
+func (m *ConversationMutation) ResetSummarized() {
+	m.summarized = nil
+	m.addsummarized = nil
+}
+
 // AddMessageIDs adds the "messages" edge to the Message entity by ids.
 func (m *ConversationMutation) AddMessageIDs(ids ...uuid.UUID) {
 	if m.messages == nil {
@@ -4939,7 +5034,7 @@ func (m *ConversationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConversationMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 8)
 	if m.created_at != nil {
 		fields = append(fields, conversation.FieldCreatedAt)
 	}
@@ -4957,6 +5052,12 @@ func (m *ConversationMutation) Fields() []string {
 	}
 	if m.title != nil {
 		fields = append(fields, conversation.FieldTitle)
+	}
+	if m.summary != nil {
+		fields = append(fields, conversation.FieldSummary)
+	}
+	if m.summarized != nil {
+		fields = append(fields, conversation.FieldSummarized)
 	}
 	return fields
 }
@@ -4978,6 +5079,10 @@ func (m *ConversationMutation) Field(name string) (ent.Value, bool) {
 		return m.CollectionID()
 	case conversation.FieldTitle:
 		return m.Title()
+	case conversation.FieldSummary:
+		return m.Summary()
+	case conversation.FieldSummarized:
+		return m.Summarized()
 	}
 	return nil, false
 }
@@ -4999,6 +5104,10 @@ func (m *ConversationMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldCollectionID(ctx)
 	case conversation.FieldTitle:
 		return m.OldTitle(ctx)
+	case conversation.FieldSummary:
+		return m.OldSummary(ctx)
+	case conversation.FieldSummarized:
+		return m.OldSummarized(ctx)
 	}
 	return nil, fmt.Errorf("unknown Conversation field %s", name)
 }
@@ -5050,6 +5159,20 @@ func (m *ConversationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetTitle(v)
 		return nil
+	case conversation.FieldSummary:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSummary(v)
+		return nil
+	case conversation.FieldSummarized:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSummarized(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Conversation field %s", name)
 }
@@ -5057,13 +5180,21 @@ func (m *ConversationMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *ConversationMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addsummarized != nil {
+		fields = append(fields, conversation.FieldSummarized)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *ConversationMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case conversation.FieldSummarized:
+		return m.AddedSummarized()
+	}
 	return nil, false
 }
 
@@ -5072,6 +5203,13 @@ func (m *ConversationMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *ConversationMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case conversation.FieldSummarized:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSummarized(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Conversation numeric field %s", name)
 }
@@ -5125,6 +5263,12 @@ func (m *ConversationMutation) ResetField(name string) error {
 		return nil
 	case conversation.FieldTitle:
 		m.ResetTitle()
+		return nil
+	case conversation.FieldSummary:
+		m.ResetSummary()
+		return nil
+	case conversation.FieldSummarized:
+		m.ResetSummarized()
 		return nil
 	}
 	return fmt.Errorf("unknown Conversation field %s", name)

@@ -21,6 +21,15 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 	return relay(ctx, events, chatEvent), nil
 }
 
+func (r *Resolver) chatModels() []*model.ChatModel {
+	names := r.Chat.Models()
+	models := make([]*model.ChatModel, len(names))
+	for i, name := range names {
+		models[i] = &model.ChatModel{Name: name, IsDefault: i == 0}
+	}
+	return models
+}
+
 func orZero(id *uuid.UUID) uuid.UUID {
 	if id == nil {
 		return uuid.Nil

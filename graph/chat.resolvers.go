@@ -27,6 +27,10 @@ func (r *queryResolver) Conversation(ctx context.Context, id uuid.UUID) (*ent.Co
 	return found("Conversation", row, err)
 }
 
+func (r *queryResolver) ChatModels(ctx context.Context) ([]*model.ChatModel, error) {
+	return r.chatModels(), nil
+}
+
 func (r *subscriptionResolver) Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error) {
 	if err := r.nobodys(ctx, input); err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ func trials(ada *tenant) map[string]trial {
 		"Query.conversation":  {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
 		"Query.apiKey":        {"query($i: ID!) { apiKey(id: $i) { name status secretHint } }", id("i", ada.key), "not_found"},
 		"Query.usage":         {"{ usage { queries limit remaining } }", nil, ""},
+		"Query.chatModels":    {"{ chatModels { name isDefault } }", nil, ""},
 		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},

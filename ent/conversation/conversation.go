@@ -28,6 +28,10 @@ const (
 	FieldCollectionID = "collection_id"
 	// FieldTitle holds the string denoting the title field in the database.
 	FieldTitle = "title"
+	// FieldSummary holds the string denoting the summary field in the database.
+	FieldSummary = "summary"
+	// FieldSummarized holds the string denoting the summarized field in the database.
+	FieldSummarized = "summarized"
 	// EdgeMessages holds the string denoting the messages edge name in mutations.
 	EdgeMessages = "messages"
 	// Table holds the table name of the conversation in the database.
@@ -50,6 +54,8 @@ var Columns = []string{
 	FieldSubjectID,
 	FieldCollectionID,
 	FieldTitle,
+	FieldSummary,
+	FieldSummarized,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -80,6 +86,10 @@ var (
 	DefaultTitle string
 	// TitleValidator is a validator for the "title" field. It is called by the builders before save.
 	TitleValidator func(string) error
+	// DefaultSummary holds the default value on creation for the "summary" field.
+	DefaultSummary string
+	// DefaultSummarized holds the default value on creation for the "summarized" field.
+	DefaultSummarized int
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -120,6 +130,16 @@ func ByCollectionID(opts ...sql.OrderTermOption) OrderOption {
 // ByTitle orders the results by the title field.
 func ByTitle(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldTitle, opts...).ToFunc()
+}
+
+// BySummary orders the results by the summary field.
+func BySummary(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSummary, opts...).ToFunc()
+}
+
+// BySummarized orders the results by the summarized field.
+func BySummarized(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSummarized, opts...).ToFunc()
 }
 
 // ByMessagesCount orders the results by messages count.

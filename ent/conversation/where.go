@@ -86,6 +86,16 @@ func Title(v string) predicate.Conversation {
 	return predicate.Conversation(sql.FieldEQ(FieldTitle, v))
 }
 
+// Summary applies equality check predicate on the "summary" field. It's identical to SummaryEQ.
+func Summary(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEQ(FieldSummary, v))
+}
+
+// Summarized applies equality check predicate on the "summarized" field. It's identical to SummarizedEQ.
+func Summarized(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEQ(FieldSummarized, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Conversation {
 	return predicate.Conversation(sql.FieldEQ(FieldCreatedAt, v))
@@ -359,6 +369,111 @@ func TitleEqualFold(v string) predicate.Conversation {
 // TitleContainsFold applies the ContainsFold predicate on the "title" field.
 func TitleContainsFold(v string) predicate.Conversation {
 	return predicate.Conversation(sql.FieldContainsFold(FieldTitle, v))
+}
+
+// SummaryEQ applies the EQ predicate on the "summary" field.
+func SummaryEQ(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEQ(FieldSummary, v))
+}
+
+// SummaryNEQ applies the NEQ predicate on the "summary" field.
+func SummaryNEQ(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldNEQ(FieldSummary, v))
+}
+
+// SummaryIn applies the In predicate on the "summary" field.
+func SummaryIn(vs ...string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldIn(FieldSummary, vs...))
+}
+
+// SummaryNotIn applies the NotIn predicate on the "summary" field.
+func SummaryNotIn(vs ...string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldNotIn(FieldSummary, vs...))
+}
+
+// SummaryGT applies the GT predicate on the "summary" field.
+func SummaryGT(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldGT(FieldSummary, v))
+}
+
+// SummaryGTE applies the GTE predicate on the "summary" field.
+func SummaryGTE(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldGTE(FieldSummary, v))
+}
+
+// SummaryLT applies the LT predicate on the "summary" field.
+func SummaryLT(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldLT(FieldSummary, v))
+}
+
+// SummaryLTE applies the LTE predicate on the "summary" field.
+func SummaryLTE(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldLTE(FieldSummary, v))
+}
+
+// SummaryContains applies the Contains predicate on the "summary" field.
+func SummaryContains(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldContains(FieldSummary, v))
+}
+
+// SummaryHasPrefix applies the HasPrefix predicate on the "summary" field.
+func SummaryHasPrefix(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldHasPrefix(FieldSummary, v))
+}
+
+// SummaryHasSuffix applies the HasSuffix predicate on the "summary" field.
+func SummaryHasSuffix(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldHasSuffix(FieldSummary, v))
+}
+
+// SummaryEqualFold applies the EqualFold predicate on the "summary" field.
+func SummaryEqualFold(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEqualFold(FieldSummary, v))
+}
+
+// SummaryContainsFold applies the ContainsFold predicate on the "summary" field.
+func SummaryContainsFold(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldContainsFold(FieldSummary, v))
+}
+
+// SummarizedEQ applies the EQ predicate on the "summarized" field.
+func SummarizedEQ(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEQ(FieldSummarized, v))
+}
+
+// SummarizedNEQ applies the NEQ predicate on the "summarized" field.
+func SummarizedNEQ(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldNEQ(FieldSummarized, v))
+}
+
+// SummarizedIn applies the In predicate on the "summarized" field.
+func SummarizedIn(vs ...int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldIn(FieldSummarized, vs...))
+}
+
+// SummarizedNotIn applies the NotIn predicate on the "summarized" field.
+func SummarizedNotIn(vs ...int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldNotIn(FieldSummarized, vs...))
+}
+
+// SummarizedGT applies the GT predicate on the "summarized" field.
+func SummarizedGT(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldGT(FieldSummarized, v))
+}
+
+// SummarizedGTE applies the GTE predicate on the "summarized" field.
+func SummarizedGTE(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldGTE(FieldSummarized, v))
+}
+
+// SummarizedLT applies the LT predicate on the "summarized" field.
+func SummarizedLT(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldLT(FieldSummarized, v))
+}
+
+// SummarizedLTE applies the LTE predicate on the "summarized" field.
+func SummarizedLTE(v int) predicate.Conversation {
+	return predicate.Conversation(sql.FieldLTE(FieldSummarized, v))
 }
 
 // HasMessages applies the HasEdge predicate on the "messages" edge.

@@ -133,6 +133,8 @@ var (
 		{Name: "subject_id", Type: field.TypeUUID},
 		{Name: "collection_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "title", Type: field.TypeString, Size: 300, Default: ""},
+		{Name: "summary", Type: field.TypeString, Size: 2147483647, Default: ""},
+		{Name: "summarized", Type: field.TypeInt, Default: 0},
 	}
 	// ConversationsTable holds the schema information for the "conversations" table.
 	ConversationsTable = &schema.Table{

@@ -304,6 +304,14 @@ func init() {
 	conversation.DefaultTitle = conversationDescTitle.Default.(string)
 	// conversation.TitleValidator is a validator for the "title" field. It is called by the builders before save.
 	conversation.TitleValidator = conversationDescTitle.Validators[0].(func(string) error)
+	// conversationDescSummary is the schema descriptor for summary field.
+	conversationDescSummary := conversationFields[3].Descriptor()
+	// conversation.DefaultSummary holds the default value on creation for the summary field.
+	conversation.DefaultSummary = conversationDescSummary.Default.(string)
+	// conversationDescSummarized is the schema descriptor for summarized field.
+	conversationDescSummarized := conversationFields[4].Descriptor()
+	// conversation.DefaultSummarized holds the default value on creation for the summarized field.
+	conversation.DefaultSummarized = conversationDescSummarized.Default.(int)
 	// conversationDescID is the schema descriptor for id field.
 	conversationDescID := conversationMixinFields0[0].Descriptor()
 	// conversation.DefaultID holds the default value on creation for the id field.

@@ -29,6 +29,8 @@ func (Conversation) Fields() []ent.Field {
 		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key it belongs to"),
 		field.UUID("collection_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
 		field.String("title").MaxRuneLen(300).Default(""),
+		field.Text("summary").Default("").Annotations(hidden()).Comment("what its first messages were about, for the chat model; written once they no longer fit into a prompt"),
+		field.Int("summarized").Default(0).Annotations(hidden()).Comment("how many of its first messages the summary covers"),
 	}
 }
 

@@ -103,6 +103,11 @@ type ComplexityRoot struct {
 		Questions func(childComplexity int) int
 	}
 
+	ChatModel struct {
+		IsDefault func(childComplexity int) int
+		Name      func(childComplexity int) int
+	}
+
 	ChatSource struct {
 		ID    func(childComplexity int) int
 		Title func(childComplexity int) int
@@ -355,6 +360,7 @@ type ComplexityRoot struct {
 	Query struct {
 		APIKey         func(childComplexity int, id uuid.UUID) int
 		APIKeys        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
+		ChatModels     func(childComplexity int) int
 		Collection     func(childComplexity int, id uuid.UUID) int
 		Collections    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
 		Connector      func(childComplexity int, id uuid.UUID) int
@@ -600,6 +606,7 @@ type QueryResolver interface {
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
 	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error)
 	Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error)
+	ChatModels(ctx context.Context) ([]*model.ChatModel, error)
 	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error)
 	Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error)
 	Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) (*ent.ConnectorConnection, error)
@@ -838,6 +845,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatFollowUp.Questions(childComplexity), true
+
+	case "ChatModel.isDefault":
+		if e.ComplexityRoot.ChatModel.IsDefault == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatModel.IsDefault(childComplexity), true
+	case "ChatModel.name":
+		if e.ComplexityRoot.ChatModel.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatModel.Name(childComplexity), true
 
 	case "ChatSource.id":
 		if e.ComplexityRoot.ChatSource.ID == nil {
@@ -2014,6 +2034,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.APIKeys(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.APIKeyOrder)), true
+	case "Query.chatModels":
+		if e.ComplexityRoot.Query.ChatModels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ChatModels(childComplexity), true
 	case "Query.collection":
 		if e.ComplexityRoot.Query.Collection == nil {
 			break
@@ -3176,11 +3202,19 @@ type CreatedAPIKey {
     @surface(on: [DASHBOARD, INTERNAL])
   "One of one's own conversations."
   conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL])
+  "The configured chat models, the default first; none when answers are made without a model."
+  chatModels: [ChatModel!]! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Subscription {
   "Answers from the indexed documents, with citations, as they are written."
   chat(input: ChatInput!): ChatEvent! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
+}
+
+"A chat model that widgetModelId of an API key may name."
+type ChatModel {
+  name: String!
+  isDefault: Boolean!
 }
 
 input ChatInput {
@@ -4688,6 +4722,16 @@ func (ec *executionContext) childFields_APIKeyEdge(ctx context.Context, field gr
 		return ec.fieldContext_APIKeyEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type APIKeyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ChatModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ChatModel_name(ctx, field)
+	case "isDefault":
+		return ec.fieldContext_ChatModel_isDefault(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChatModel", field.Name)
 }
 
 func (ec *executionContext) childFields_ChatSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7692,6 +7736,52 @@ func (ec *executionContext) _ChatFollowUp_questions(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_ChatFollowUp_questions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatFollowUp", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChatModel_name(ctx context.Context, field graphql.CollectedField, obj *model.ChatModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatModel_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatModel_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChatModel_isDefault(ctx context.Context, field graphql.CollectedField, obj *model.ChatModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatModel_isDefault(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsDefault, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatModel_isDefault(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatModel", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _ChatSource_id(ctx context.Context, field graphql.CollectedField, obj *model.ChatSource) (ret graphql.Marshaler) {
@@ -13475,6 +13565,61 @@ func (ec *executionContext) fieldContext_Query_conversation(ctx context.Context,
 	if fc.Args, err = ec.field_Query_conversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_chatModels(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_chatModels(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().ChatModels(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.ChatModel
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.ChatModel
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.ChatModel
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChatModel) graphql.Marshaler {
+			return ec.marshalNChatModel2ᚕᚖmagpieᚋgraphᚋmodelᚐChatModelᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_chatModels(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChatModel(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -20004,6 +20149,49 @@ func (ec *executionContext) _ChatFollowUp(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var chatModelImplementors = []string{"ChatModel"}
+
+func (ec *executionContext) _ChatModel(ctx context.Context, sel ast.SelectionSet, obj *model.ChatModel) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, chatModelImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChatModel")
+		case "name":
+			out.Values[i] = ec._ChatModel_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isDefault":
+			out.Values[i] = ec._ChatModel_isDefault(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var chatSourceImplementors = []string{"ChatSource"}
 
 func (ec *executionContext) _ChatSource(ctx context.Context, sel ast.SelectionSet, obj *model.ChatSource) graphql.Marshaler {
@@ -22604,6 +22792,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "chatModels":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_chatModels(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "collections":
 			field := field
 
@@ -24777,6 +24987,32 @@ func (ec *executionContext) marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent
 func (ec *executionContext) unmarshalNChatInput2magpieᚋgraphᚋmodelᚐChatInput(ctx context.Context, v any) (model.ChatInput, error) {
 	res, err := ec.unmarshalInputChatInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNChatModel2ᚕᚖmagpieᚋgraphᚋmodelᚐChatModelᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChatModel) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChatModel2ᚖmagpieᚋgraphᚋmodelᚐChatModel(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNChatModel2ᚖmagpieᚋgraphᚋmodelᚐChatModel(ctx context.Context, sel ast.SelectionSet, v *model.ChatModel) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ChatModel(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNChatSource2ᚕᚖmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChatSource) graphql.Marshaler {

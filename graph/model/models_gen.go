@@ -49,6 +49,12 @@ type ChatInput struct {
 	Collection *uuid.UUID `json:"collection,omitempty"`
 }
 
+// A chat model that widgetModelId of an API key may name.
+type ChatModel struct {
+	Name      string `json:"name"`
+	IsDefault bool   `json:"isDefault"`
+}
+
 type ChatSource struct {
 	// The document.
 	ID    uuid.UUID `json:"id"`

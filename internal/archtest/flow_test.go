@@ -126,6 +126,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 	homes := map[string][]string{
 		"github.com/minio/minio-go":         {"connectors/s3", "internal/blob", "internal/testkit", "internal/devstack"},
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
+		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
 		"github.com/jackc/pgx":              {"internal/store", "internal/index", "internal/quota", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},

@@ -20,6 +20,7 @@ var (
 	errClosing  = errors.New("the chat is closing")
 	errTooSlow  = errors.New("the answer took too long")
 	errNoAnswer = errors.New("the model wrote nothing")
+	errEndless  = errors.New("the model writes without end")
 )
 
 // modelError marks what the model or its provider did wrong.
@@ -75,6 +76,8 @@ func (a *answer) speak(ctx context.Context) error {
 		return err
 	}
 	model := a.model(ctx)
+	past := a.lookBack(ctx, model)
+	defer past.end()
 	standalone, err := a.standalone(ctx, model)
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func (a *answer) speak(ctx context.Context) error {
 	case model == nil:
 		return a.quote(ctx, standalone, hits)
 	default:
-		return a.write(ctx, model, standalone, hits)
+		return a.write(ctx, model, standalone, hits, past)
 	}
 }
 
@@ -110,19 +113,44 @@ func (a *answer) model(ctx context.Context) llm.ChatModel {
 	return model
 }
 
+// find searches for passages to answer from.
 func (a *answer) find(ctx context.Context, text string, minScore float64) ([]search.Hit, error) {
-	results, err := a.chat.search.Search(ctx, a.scope, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
+	return a.search(ctx, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
+}
+
+func (a *answer) search(ctx context.Context, q search.Query) ([]search.Hit, error) {
+	results, err := a.chat.search.Search(ctx, a.scope, q)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	return results.Hits, nil
 }
 
+// room is how many tokens the prompt and the answer may have with a model.
+func (a *answer) room(model llm.ChatModel) (asked, written int) {
+	limits := llm.LimitsOf(model)
+	written = min(a.chat.opt.AnswerTokens, limits.ContextWindow/3)
+	if limits.MaxOutputTokens > 0 {
+		written = min(written, limits.MaxOutputTokens)
+	}
+	// Models count differently: a quarter of what the window leaves stays free.
+	return min(a.chat.opt.PromptTokens, (limits.ContextWindow-written)*3/4), written
+}
+
+// shortAnswer is what is left for an answer, in tokens, where a question alone fills the window.
+const shortAnswer = 256
+
 // write lets the model answer from the passages.
-func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone string, hits []search.Hit) error {
-	p := newPrompt(material{
-		operator: a.viewer.ChatContext, history: a.talk.history, question: a.question, standalone: standalone, hits: hits,
-	}, a.chat.opt.PromptTokens)
+func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone string, hits []search.Hit, past *lookBack) error {
+	m := a.material(standalone, hits)
+	if m.summary, m.history = past.wait(); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	asked, written := a.room(model)
+	p := newPrompt(m, asked, a.chat.opt.Tokens)
+	if p.size > asked {
+		written = max(shortAnswer, min(written, llm.LimitsOf(model).ContextWindow-p.size))
+	}
 	if p.cut {
 		a.log(ctx, slog.LevelWarn, "the key's chat context does not fit into the prompt and was cut", nil)
 	}
@@ -130,12 +158,16 @@ func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone stri
 	counted := false
 	defer func() {
 		if !counted { // broken off: the provider's count never came
-			a.count(llm.Usage{PromptTokens: p.tokens(), CompletionTokens: tokens(a.said.String())})
+			a.count(llm.Usage{PromptTokens: a.chat.opt.Tokens.CountMessages(p.messages), CompletionTokens: a.chat.opt.Tokens.Count(a.said.String())})
 		}
 	}()
-	request := llm.Request{Messages: p.messages, MaxTokens: a.chat.opt.AnswerTokens, Temperature: answerTemperature}
+	request := llm.Request{Messages: p.messages, MaxTokens: written, Temperature: answerTemperature}
 	for event, err := range model.Stream(ctx, request) {
 		if err != nil {
+			if spent := llm.Spent(err); spent != (llm.Usage{}) {
+				counted = true
+				a.count(spent)
+			}
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -148,6 +180,9 @@ func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone stri
 		if err := a.say(ctx, a.cites.write(event.Text)); err != nil {
 			return err
 		}
+		if a.said.Len() > endless*a.chat.opt.AnswerTokens {
+			return modelError{errEndless}
+		}
 	}
 	if err := a.say(ctx, a.cites.flush()); err != nil {
 		return err
@@ -158,9 +193,12 @@ func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone stri
 	if strings.TrimSpace(a.said.String()) == "" {
 		return modelError{errNoAnswer}
 	}
-	a.offer(languageFor(a.question, hits), hits, a.cites)
+	a.offer(ctx, languageFor(a.question, hits), hits, a.cites)
 	return nil
 }
+
+// endless is how many bytes of an answer for each token that it may have show that its model does not keep to that.
+const endless = 32
 
 // answerTemperature keeps a model close to its passages.
 const answerTemperature = 0.2
@@ -189,7 +227,7 @@ func (a *answer) quote(ctx context.Context, standalone string, hits []search.Hit
 			return err
 		}
 	}
-	a.offer(l, hits, a.cites)
+	a.offer(ctx, l, hits, a.cites)
 	return nil
 }
 
@@ -206,19 +244,37 @@ func (a *answer) giveUp(ctx context.Context, standalone string, near []search.Hi
 	}
 	a.cites = newCitations(nil)
 	l := languageFor(a.question, near)
-	a.offer(l, near, a.cites)
-	return a.say(ctx, l.nothingFound())
+	if err := a.say(ctx, l.nothingFound()); err != nil {
+		return err
+	}
+	a.offer(ctx, l, near, a.cites)
+	return nil
 }
 
-// offer chooses the follow-ups.
-func (a *answer) offer(l language, hits []search.Hit, cites *citations) {
+// offer chooses the follow-ups: those of the candidates that the searched documents answer.
+func (a *answer) offer(ctx context.Context, l language, hits []search.Hit, cites *citations) {
 	used := make(map[int]bool)
 	for i, hit := range hits {
 		if cites.cited(hit) {
 			used[i] = true
 		}
 	}
-	a.follow = followUps(a.chat.opt.Analyzer, l, a.question, a.talk.history, hits, used)
+	a.follow = []string{}
+	for _, question := range followUps(a.chat.opt.Analyzer, l, a.question, a.talk.history, hits, used) {
+		found, err := a.search(ctx, search.Query{Text: question, Limit: 1, MinScore: a.chat.opt.MinScore})
+		if err != nil {
+			if ctx.Err() == nil {
+				a.log(ctx, slog.LevelWarn, "no follow-ups were found", err)
+			}
+			return
+		}
+		if len(found) > 0 {
+			a.follow = append(a.follow, question)
+		}
+		if len(a.follow) == maxFollowUps {
+			return
+		}
+	}
 }
 
 // conclude sends what comes after the text.

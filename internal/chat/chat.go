@@ -47,13 +47,16 @@ type Options struct {
 	// MinScore is the search score from 0 to 1 that the best passage must reach to be a ground for an answer; those that
 	// accompany it need half. 0 means 0.25.
 	MinScore float64
-	// PromptTokens bounds a prompt, by estimate; 0 means 6000.
+	// PromptTokens bounds a prompt; 0 means 12,000. A model with a smaller window gets less.
 	PromptTokens int
-	// AnswerTokens bounds what a model may write; 0 means 4096.
+	// AnswerTokens bounds what a model may write; 0 means 4096. An answer that goes on far beyond is broken off.
 	AnswerTokens int
+	// Tokens counts what goes into prompts. Share the one of the models; nil makes one.
+	Tokens *llm.TokenCounter
 	// AnswerTimeout bounds one answer from question to last event; 0 means two minutes.
 	AnswerTimeout time.Duration
-	// RewriteTimeout bounds the call that makes a follow-up stand on its own; 0 means ten seconds.
+	// RewriteTimeout bounds the calls that make a follow-up stand on its own and summarise what was said before; 0 means
+	// ten seconds.
 	RewriteTimeout time.Duration
 	// StoreTimeout bounds the storing of an answer, which goes on when the reader has left; 0 means ten seconds.
 	StoreTimeout time.Duration
@@ -76,10 +79,13 @@ func (o Options) withDefaults() Options {
 		o.MinScore = 0.25
 	}
 	if o.PromptTokens <= 0 {
-		o.PromptTokens = 6000
+		o.PromptTokens = 12_000
 	}
 	if o.AnswerTokens <= 0 {
 		o.AnswerTokens = 4096
+	}
+	if o.Tokens == nil {
+		o.Tokens = llm.NewTokenCounter()
 	}
 	if o.AnswerTimeout <= 0 {
 		o.AnswerTimeout = 2 * time.Minute
@@ -117,11 +123,16 @@ func New(client *ent.Client, s Searcher, models *llm.Models, opt Options) *Chat 
 	}
 }
 
+// Models are the names of the configured chat models, the default first; none when answers are made without a model.
+func (c *Chat) Models() []string { return c.models.Names() }
+
 // Stream answers a question of the viewer in ctx. When it returns without an error, the conversation stands, the question
 // is stored, and the channel yields the events; it is closed after Done or Failed, and without a last event when ctx ends.
 // What was said until then is stored in every case. A reader that stops reading must end ctx.
 //
-// Errors: invalid_request for the message, forbidden "Collection access denied" for a collection out of a key's reach,
+// A conversation stays in the collection that it began in.
+//
+// Errors: invalid_request for the message and for a collection that is not the conversation's, forbidden "Collection access denied" for a collection out of a key's reach,
 // not_found for a collection or conversation that does not exist for this viewer, unavailable once closed.
 func (c *Chat) Stream(ctx context.Context, req Request) (<-chan Event, error) {
 	if err := validate(req.Message); err != nil {
@@ -135,14 +146,32 @@ func (c *Chat) Stream(ctx context.Context, req Request) (<-chan Event, error) {
 	if err != nil {
 		return nil, apierr.Wrap("chat: collections", err)
 	}
+	before, err := c.recall(ctx, v, req.Conversation)
+	if err != nil {
+		return nil, apierr.Wrap("chat: conversation", err)
+	}
+	if stays := before.collection; stays != uuid.Nil && stays != pinned {
+		if req.Collection != uuid.Nil {
+			return nil, apierr.Invalid("collection", "must be the one that the conversation began in")
+		}
+		if scope, pinned, err = c.reach(ctx, v, stays); err != nil {
+			return nil, apierr.Wrap("chat: collections", err)
+		}
+	}
 	events := make(chan Event)
-	a := &answer{chat: c, viewer: v, scope: scope, question: req.Message, events: events}
+	a := &answer{chat: c, viewer: v, scope: scope, question: req.Message, talk: before, events: events}
 	work, cancel := context.WithCancelCause(ctx)
 	if !c.begin(a, cancel) {
 		cancel(nil)
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again in a moment.")
 	}
-	if a.talk, err = c.open(work, v, req, pinned); err != nil {
+	if req.Admit != nil {
+		if err := req.Admit(work); err != nil {
+			c.end(a)
+			return nil, err
+		}
+	}
+	if err := c.open(work, v, req.Message, pinned, &a.talk); err != nil {
 		c.end(a)
 		return nil, apierr.Wrap("chat: conversation", err)
 	}

@@ -15,13 +15,16 @@ import (
 	"magpie/internal/viewer"
 )
 
-// remembered is how many messages of a conversation an answer looks back on.
-const remembered = 12
+// remembered is how many messages of a conversation an answer looks back on at most, behind what is summarised.
+const remembered = 40
 
-// talk is a conversation as an answer sees it.
+// talk is a conversation as an answer sees it; the zero value is a new one.
 type talk struct {
-	id      uuid.UUID
-	history []turn // the oldest first, without the question at hand
+	id         uuid.UUID
+	collection uuid.UUID // the one it stays in; zero where it is not bound to one
+	summary    string    // of its first messages
+	before     int       // how many messages come before the history
+	history    []turn    // the oldest first, without the question at hand
 }
 
 // turn is one earlier message.
@@ -30,58 +33,72 @@ type turn struct {
 	text  string
 }
 
-// open finds or starts the conversation of a request and stores the question in it.
-func (c *Chat) open(ctx context.Context, v viewer.Viewer, req Request, pinned uuid.UUID) (talk, error) {
-	t := talk{id: req.Conversation}
-	if t.id != uuid.Nil {
-		var err error
-		if t.history, err = c.recall(ctx, v, t.id); err != nil {
-			return talk{}, err
-		}
-	}
-	if req.Admit != nil {
-		if err := req.Admit(ctx); err != nil {
-			return talk{}, err
-		}
-	}
+// open starts the conversation where it is new, and stores the question in it.
+func (c *Chat) open(ctx context.Context, v viewer.Viewer, question string, pinned uuid.UUID, t *talk) error {
 	tx, err := c.client.Tx(ctx)
 	if err != nil {
-		return talk{}, fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", err)
 	}
-	if err := c.ask(ctx, tx, v, req.Message, pinned, &t); err != nil {
+	if err := c.ask(ctx, tx, v, question, pinned, t); err != nil {
 		_ = tx.Rollback() // the first error says more
-		return talk{}, err
+		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return talk{}, fmt.Errorf("store the question: %w", err)
+		return fmt.Errorf("store the question: %w", err)
 	}
-	return t, nil
+	return nil
 }
 
-// recall reads the last messages of a conversation of this viewer.
-func (c *Chat) recall(ctx context.Context, v viewer.Viewer, id uuid.UUID) ([]turn, error) {
-	found, err := c.client.Conversation.Query().
-		Where(conversation.ID(id), conversation.SubjectID(v.Subject)).Exist(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("find the conversation: %w", err)
+// recall reads a conversation of this viewer, with its last messages; the zero id is a new one.
+func (c *Chat) recall(ctx context.Context, v viewer.Viewer, id uuid.UUID) (talk, error) {
+	if id == uuid.Nil {
+		return talk{}, nil
 	}
-	if !found {
-		return nil, apierr.NotFound("Conversation")
+	found, err := c.client.Conversation.Query().
+		Where(conversation.ID(id), conversation.SubjectID(v.Subject)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return talk{}, apierr.NotFound("Conversation")
+	}
+	if err != nil {
+		return talk{}, fmt.Errorf("find the conversation: %w", err)
+	}
+	t := talk{id: id, summary: found.Summary}
+	if found.CollectionID != nil {
+		t.collection = *found.CollectionID
+	}
+	total, err := c.client.Message.Query().Where(message.ConversationID(id)).Count(ctx)
+	if err != nil {
+		return talk{}, fmt.Errorf("count the conversation's messages: %w", err)
+	}
+	wanted := min(max(total-found.Summarized, 0), remembered)
+	t.before = total - wanted
+	if wanted == 0 {
+		return t, nil
 	}
 	rows, err := c.client.Message.Query().
 		Where(message.ConversationID(id)).
 		Order(ent.Desc(message.FieldCreatedAt, message.FieldID)).
-		Limit(remembered).
+		Limit(wanted).
 		Select(message.FieldRole, message.FieldContent).
 		All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the conversation: %w", err)
+		return talk{}, fmt.Errorf("read the conversation: %w", err)
 	}
-	turns := make([]turn, 0, len(rows))
 	for _, row := range slices.Backward(rows) {
-		turns = append(turns, turn{asked: row.Role == message.RoleUser, text: row.Content})
+		t.history = append(t.history, turn{asked: row.Role == message.RoleUser, text: row.Content})
 	}
-	return turns, nil
+	return t, nil
+}
+
+// remember keeps the summary of the first messages of a conversation. One that covers more stays.
+func (c *Chat) remember(ctx context.Context, id uuid.UUID, summary string, covers int) error {
+	err := c.client.Conversation.Update().
+		Where(conversation.ID(id), conversation.SummarizedLT(covers)).
+		SetSummary(summary).SetSummarized(covers).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("store the summary: %w", err)
+	}
+	return nil
 }
 
 // ask writes the question, and the conversation where it is new.

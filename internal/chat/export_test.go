@@ -6,9 +6,6 @@ import (
 	"magpie/internal/search/analysis"
 )
 
-// Tokens is the estimate that prompts are held to.
-func Tokens(text string) int { return tokens(text) }
-
 // Units are the texts that a passage can be quoted by.
 func Units(markdown string) []string {
 	var texts []string
@@ -55,10 +52,10 @@ func CarryOver(question string, earlier ...string) string {
 }
 
 // Prompt puts a prompt together and returns its messages and how many passages are in it.
-func Prompt(operator string, history []Turn, question, standalone string, hits []search.Hit, budget int) ([]llm.Message, int) {
+func Prompt(operator string, history []Turn, question, standalone string, hits []search.Hit, budget int, tokens *llm.TokenCounter) ([]llm.Message, int) {
 	p := newPrompt(material{
 		operator: operator, history: turns(history), question: question, standalone: standalone, hits: hits,
-	}, budget)
+	}, budget, tokens)
 	return p.messages, len(p.passages)
 }
 

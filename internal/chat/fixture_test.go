@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,6 +114,8 @@ func (l *logged) String() string {
 type library struct {
 	hits []search.Hit
 	fail error
+	// unknown are texts that nothing is found for; others that are searched for as follow-ups find the hits at score 0.9.
+	unknown []string
 
 	mu      sync.Mutex
 	queries []search.Query
@@ -136,6 +139,12 @@ func (l *library) Search(ctx context.Context, scope viewer.Scope, q search.Query
 	}
 	results := new(search.Results)
 	for _, hit := range l.hits {
+		if q.MinScore == followUpScore {
+			hit.Score = 0.9
+		}
+		if slices.Contains(l.unknown, q.Text) {
+			hit.Score = 0.1
+		}
 		if hit.Score >= q.MinScore && len(results.Hits) < q.Limit {
 			results.Hits = append(results.Hits, hit)
 		}
@@ -143,13 +152,18 @@ func (l *library) Search(ctx context.Context, scope viewer.Scope, q search.Query
 	return results, ctx.Err()
 }
 
-// asked returns the texts that were searched for.
+// followUpScore is the score that only searches for follow-ups ask for.
+const followUpScore = 0.25
+
+// asked returns the texts that were searched for to answer, and not to offer them.
 func (l *library) asked() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var texts []string
 	for _, q := range l.queries {
-		texts = append(texts, q.Text)
+		if q.MinScore != followUpScore {
+			texts = append(texts, q.Text)
+		}
 	}
 	return texts
 }
@@ -174,9 +188,10 @@ func retryPassages() []search.Hit {
 
 // completion is a request as the provider sees it.
 type completion struct {
-	Model    string `json:"model"`
-	Stream   bool   `json:"stream"`
-	Messages []struct {
+	Model     string `json:"model"`
+	Stream    bool   `json:"stream"`
+	MaxTokens int    `json:"max_tokens"`
+	Messages  []struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	} `json:"messages"`
@@ -197,8 +212,9 @@ type scene func(p *pen)
 
 // pen writes one streamed completion.
 type pen struct {
-	w http.ResponseWriter
-	r *http.Request
+	w     http.ResponseWriter
+	r     *http.Request
+	heard completion
 }
 
 func newProvider(t *testing.T, scenes ...scene) *provider {
@@ -221,7 +237,7 @@ func newProvider(t *testing.T, scenes ...scene) *provider {
 			http.Error(w, "the script is at its end", http.StatusBadRequest)
 			return
 		}
-		play(&pen{w: w, r: r})
+		play(&pen{w: w, r: r, heard: c})
 	}))
 	t.Cleanup(p.server.Close)
 	return p

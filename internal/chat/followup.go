@@ -9,8 +9,11 @@ import (
 	"magpie/internal/search/analysis"
 )
 
-// maxFollowUps is how many questions are offered.
-const maxFollowUps = 3
+// maxFollowUps is how many questions are offered, and maxCandidates how many are looked into for that.
+const (
+	maxFollowUps  = 3
+	maxCandidates = 6
+)
 
 // Bounds of a heading that makes a question, in characters.
 const (
@@ -18,8 +21,9 @@ const (
 	maxTopic = 80
 )
 
-// followUps phrases questions from the headings of passages that were found and not used, so that the searched documents
-// can answer them. Headings that the question or the answer already dealt with are passed over.
+// followUps phrases candidates from the headings of passages that were found and not used, the likeliest first. Headings
+// that the question or the answer already dealt with are passed over. Whether the documents answer them is for the search
+// to say.
 func followUps(a *analysis.Analyzer, l language, question string, history []turn, hits []search.Hit, used map[int]bool) []string {
 	asked := make(map[string]bool)
 	for _, t := range history {
@@ -34,7 +38,7 @@ func followUps(a *analysis.Analyzer, l language, question string, history []turn
 	}
 	questions := []string{}
 	for i, hit := range hits {
-		if len(questions) == maxFollowUps {
+		if len(questions) == maxCandidates {
 			break
 		}
 		topic := topicOf(hit)

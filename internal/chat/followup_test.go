@@ -30,7 +30,7 @@ func TestFollowUpsComeFromHeadingsThatWereNotUsed(t *testing.T) {
 			passage("Queues", "How to pause a queue", "", 0.8),
 			passage("FAQ", "Can I run two servers?", "", 0.7),
 			passage("Nodes", "What a node does", "", 0.7),
-		), []int{0}, []string{"How do I create a queue?", "How do I pause a queue?", "Can I run two servers?"}},
+		), []int{0}, []string{"How do I create a queue?", "How do I pause a queue?", "Can I run two servers?", "What a node does?"}},
 		"german": {"Wie geht eine Sicherung?", in("de-AT",
 			passage("Sicherung", "Eine Sicherung einspielen", "", 0.9),
 			passage("Knoten", "Knoten einrichten", "", 0.8),

@@ -69,6 +69,16 @@ type Config struct {
 	// LLMModel is the default chat model, LLMModels further ones of the same service.
 	LLMModel  string   `env:"LLM_MODEL"`
 	LLMModels []string `env:"LLM_MODELS"`
+	// AnthropicAPIKey, AnthropicBaseURL and AnthropicModels add models of Anthropic's Messages API.
+	AnthropicAPIKey  Secret   `env:"ANTHROPIC_API_KEY"`
+	AnthropicBaseURL string   `env:"ANTHROPIC_BASE_URL" envDefault:"https://api.anthropic.com"`
+	AnthropicModels  []string `env:"ANTHROPIC_MODELS"`
+	// LLMConfig is a file that describes further chat models.
+	LLMConfig string `env:"LLM_CONFIG"`
+	// LLMFallback are the models to ask when one fails before its first word.
+	LLMFallback []string `env:"LLM_FALLBACK"`
+	// ChatModels are all the chat models that these settings describe, the default first. Load fills it.
+	ChatModels []ChatModel `env:"-"`
 
 	// SearchMemory bounds the bytes of collections that a process keeps in memory; 0 answers every search out of PostgreSQL.
 	SearchMemory Bytes `env:"SEARCH_MEMORY" envDefault:"1GiB"`
@@ -118,15 +128,4 @@ func (c *Config) PublicURL() string {
 		return trimSlash(c.BaseURL)
 	}
 	return "http://" + c.ListenAddr
-}
-
-// Models are the names of the chat models, the default first.
-func (c *Config) Models() []string {
-	models := make([]string, 0, len(c.LLMModels)+1)
-	for _, name := range append([]string{c.LLMModel}, c.LLMModels...) {
-		if name != "" && !contains(models, name) {
-			models = append(models, name)
-		}
-	}
-	return models
 }

@@ -127,7 +127,7 @@ func TestAnAddressOfAModelNeedsItsName(t *testing.T) {
 		}
 	}
 	c, err := load("LLM_BASE_URL=http://127.0.0.1:1/v1", "LLM_MODEL=small", "LLM_MODELS=large,small")
-	if err != nil || fmt.Sprint(c.Models()) != "[small large]" {
+	if err != nil || names(c) != "small large" {
 		t.Errorf("%v, %v", c, err)
 	}
 }

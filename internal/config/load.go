@@ -53,6 +53,10 @@ func Load(s Source) (*Config, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	var err error
+	if c.ChatModels, err = c.chatModels(values); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -61,7 +65,9 @@ func Names() []string {
 	fields := reflect.VisibleFields(reflect.TypeFor[Config]())
 	names := make([]string, 0, len(fields))
 	for _, field := range fields {
-		names = append(names, field.Tag.Get("env"))
+		if name := field.Tag.Get("env"); name != "-" {
+			names = append(names, name)
+		}
 	}
 	return names
 }

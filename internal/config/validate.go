@@ -56,6 +56,7 @@ func (c *Config) Validate() error {
 		{"RERANK_TIMEOUT", func() error { return positive(c.RerankTimeout > 0) }},
 		{"LLM_BASE_URL", func() error { return web(c.LLMBaseURL) }},
 		{"LLM_MODEL", func() error { return together(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},
+		{"ANTHROPIC_BASE_URL", func() error { return web(c.AnthropicBaseURL) }},
 		{"DEFAULT_MIN_SCORE", func() error { return share(c.DefaultMinScore) }},
 		{"IDEMPOTENCY_WINDOW", func() error { return positive(c.IdempotencyWindow >= 0) }},
 		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},

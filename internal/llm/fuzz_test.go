@@ -26,25 +26,53 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		model, err := llm.NewOpenAI(llm.OpenAIConfig{
-			BaseURL: "http://service.test/v1", Model: "m", HTTPClient: &http.Client{Transport: canned(stream)},
-			Sleep: func(context.Context, time.Duration) error { return nil },
-		})
+		model, err := llm.NewOpenAI(answering(stream))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ended := false
-		for event, err := range model.Stream(t.Context(), hello) {
-			if ended {
-				t.Fatal("an event follows the end")
-			}
-			ended = err != nil || event.Usage != nil
-			if err != nil && (err.Error() == "" || !utf8.ValidString(err.Error())) {
-				t.Fatalf("bad error text %q", err)
-			}
-		}
-		if !ended {
-			t.Fatal("the stream has no end")
-		}
+		readToTheEnd(t, model)
 	})
+}
+
+func FuzzAnthropicStream(f *testing.F) {
+	events, ending := llmtest.AnthropicStream([]string{"a", "数据"}, &[2]int{1, 2})
+	for _, seed := range []string{
+		events + ending, events, "event: error\ndata: {\"error\":\"x\"}\n\n", "event: message_start\ndata: {}\n\n", "event: error\ndata: null\n\n",
+		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":7}}\n\n",
+		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":null}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		model, err := llm.NewAnthropic(answering(stream))
+		if err != nil {
+			t.Fatal(err)
+		}
+		readToTheEnd(t, model)
+	})
+}
+
+// answering is a service that answers every request with the same stream.
+func answering(stream []byte) llm.Config {
+	return llm.Config{
+		BaseURL: "http://service.test/v1", Model: "m", HTTPClient: &http.Client{Transport: canned(stream)},
+		Sleep: func(context.Context, time.Duration) error { return nil },
+	}
+}
+
+func readToTheEnd(t *testing.T, model llm.ChatModel) {
+	t.Helper()
+	ended := false
+	for event, err := range model.Stream(t.Context(), hello) {
+		if ended {
+			t.Fatal("an event follows the end")
+		}
+		ended = err != nil || event.Usage != nil
+		if err != nil && (err.Error() == "" || !utf8.ValidString(err.Error())) {
+			t.Fatalf("bad error text %q", err)
+		}
+	}
+	if !ended {
+		t.Fatal("the stream has no end")
+	}
 }

@@ -1,6 +1,6 @@
 // Package bench is what the benchmarks of a running Magpie are made of: texts
 // and questions made from real documentation, a load generator with its
-// statistics, the search in plain SQL that Magpie is compared with, and the
+// statistics, a chat model that takes its time, the search in plain SQL that Magpie is compared with, and the
 // judgement of a soak.
 //
 // Allowed imports: the standard library, pgx and uuid.

@@ -35,30 +35,61 @@ func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err e
 // models connects to the configured models: those that embed, which become
 // a.Models, and those that chat.
 func (a *App) models() (*llm.Models, error) {
-	c := a.Config
-	embedders, closeAll, err := Embedders(c)
+	embedders, closeAll, err := Embedders(a.Config)
 	if err != nil {
 		return nil, err
 	}
 	a.Models = embedders
 	a.closers = append(a.closers, func() error { closeAll(); return nil })
-	chats := []llm.ChatModel{}
-	if c.LLMBaseURL != "" {
-		tokens := llm.NewTokenCounter()
-		for _, name := range c.Models() {
-			model, err := llm.NewOpenAI(llm.OpenAIConfig{BaseURL: c.LLMBaseURL, Key: c.LLMAPIKey.Reveal(), Model: name, Tokens: tokens})
-			if err != nil {
-				return nil, fmt.Errorf("LLM_MODEL: %w", err)
-			}
-			a.closers = append(a.closers, func() error { model.Close(); return nil })
-			chats = append(chats, model)
+	return a.chatModels()
+}
+
+// chatModels connects to the chat models, guards each and puts those that stand
+// in for it behind it.
+func (a *App) chatModels() (*llm.Models, error) {
+	tokens := llm.NewTokenCounter()
+	guarded := map[string]llm.ChatModel{}
+	for _, described := range a.Config.ChatModels {
+		model, closeIdle, err := chatModel(described, tokens)
+		if err != nil {
+			return nil, fmt.Errorf("model %q: %w", described.Name, err)
 		}
+		a.closers = append(a.closers, func() error { closeIdle(); return nil })
+		guarded[described.Name] = llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
 	}
-	models, err := llm.NewModels(chats...)
+	chains := []llm.ChatModel{}
+	for _, described := range a.Config.ChatModels {
+		standIns := []llm.ChatModel{}
+		for _, name := range described.Fallback {
+			standIns = append(standIns, guarded[name])
+		}
+		chains = append(chains, llm.NewChain(a.Log, guarded[described.Name], standIns...))
+	}
+	models, err := llm.NewModels(chains...)
 	if err != nil {
-		return nil, fmt.Errorf("LLM_MODELS: %w", err)
+		return nil, fmt.Errorf("LLM_CONFIG: %w", err)
 	}
 	return models, nil
+}
+
+func chatModel(c config.ChatModel, tokens *llm.TokenCounter) (model llm.ChatModel, closeIdle func(), err error) {
+	settings := llm.Config{
+		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key.Reveal(), Model: c.Model, Tokens: tokens,
+		Limits:         llm.Limits{ContextWindow: c.ContextWindow, MaxOutputTokens: c.MaxOutputTokens},
+		ConnectTimeout: c.ConnectTimeout, FirstByteTimeout: c.FirstByteTimeout, IdleTimeout: c.IdleTimeout, MaxRetryWait: c.MaxRetryWait,
+	}
+	if c.Provider == config.ProviderAnthropic {
+		m, err := llm.NewAnthropic(settings)
+		if err != nil {
+			return nil, nil, err //nolint:wrapcheck // the caller names the model
+		}
+		return m, m.Close, nil
+	}
+	m, err := llm.NewOpenAI(settings)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // the caller names the model
+	}
+	return m, m.Close, nil
 }
 
 // reranker connects to the configured reranking service; without one it

@@ -34,11 +34,15 @@ type Reply struct {
 
 // Request is what the server was asked.
 type Request struct {
-	Path, Authorization string
-	Body                map[string]any
+	Path string
+	// Authorization is the header of that name, APIKey that of Anthropic's protocol.
+	Authorization, APIKey string
+	Header                http.Header
+	Body                  map[string]any
 }
 
-// Server plays replies one after the other; the last one is repeated.
+// Server plays replies one after the other; the last one is repeated. It speaks the OpenAI chat completions protocol, and
+// Anthropic's on paths that end in /messages.
 type Server struct {
 	// URL is the base URL for a client, version included.
 	URL string
@@ -70,7 +74,7 @@ func (s *Server) Requests() []Request {
 func (s *Server) Gone() <-chan struct{} { return s.gone }
 
 func (s *Server) next(r *http.Request) Reply {
-	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization")}
+	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), APIKey: r.Header.Get("X-Api-Key"), Header: r.Header}
 	content, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = json.Unmarshal(content, &request.Body)
@@ -110,6 +114,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	stream, ending := reply.Raw, ""
 	if stream == "" {
 		stream, ending = Stream(reply.Parts, reply.Usage)
+		if strings.HasSuffix(r.URL.Path, "/messages") {
+			stream, ending = AnthropicStream(reply.Parts, reply.Usage)
+		}
 	}
 	write(w, stream, reply.Pieces)
 	if !s.wait(r, reply.HoldAfter) {
@@ -167,5 +174,30 @@ func Stream(parts []string, usage *[2]int) (events, ending string) {
 			"\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d}}\n\n", usage[0], usage[1], usage[0]+usage[1])
 	}
 	b.WriteString("data: [DONE]\n\n")
+	return events, b.String()
+}
+
+// AnthropicStream returns the events of an answer of Anthropic's Messages API on the wire, and those that end it.
+func AnthropicStream(parts []string, usage *[2]int) (events, ending string) {
+	if usage == nil {
+		usage = &[2]int{9, len(parts)}
+	}
+	var b strings.Builder
+	event := func(kind, fields string) {
+		fmt.Fprintf(&b, "event: %s\ndata: {\"type\":\"%s\"%s}\n\n", kind, kind, fields)
+	}
+	event("message_start", fmt.Sprintf(`,"message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,`+
+		`"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}}`, usage[0]))
+	event("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`)
+	event("ping", "")
+	for _, part := range parts {
+		quoted, _ := json.Marshal(part)
+		event("content_block_delta", fmt.Sprintf(`,"index":0,"delta":{"type":"text_delta","text":%s}`, quoted))
+	}
+	events = b.String()
+	b.Reset()
+	event("content_block_stop", `,"index":0`)
+	event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":%d}`, usage[1]))
+	event("message_stop", "")
 	return events, b.String()
 }

@@ -38,7 +38,9 @@ type Error struct {
 	Message string
 	// After is how long the service asked to wait, 0 when it did not say.
 	After time.Duration
-	cause error
+	// PromptTokens and CompletionTokens are what the service reported to have used all the same.
+	PromptTokens, CompletionTokens int
+	cause                          error
 }
 
 // Error implements error.
@@ -116,6 +118,14 @@ func Classify(ctx context.Context, op string, err error, note *Note, key string)
 	return e
 }
 
+// FromResponse makes the Error of a failure that a service told of in words of its own: the HTTP status, 0 for one in the
+// middle of an answer, and a message, with the names that the service has for such failures in said.
+func FromResponse(op string, status int, said, message string, note *Note, key string) error {
+	return &Error{
+		Kind: kindOf(status, said+" "+message), Op: op, Status: status, Message: Redact(message, key), After: note.after(),
+	}
+}
+
 func isTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.As(err, &timeout) && timeout.Timeout()
@@ -125,9 +135,11 @@ func kindOf(status int, said string) Kind {
 	said = strings.ToLower(said)
 	switch {
 	case strings.Contains(said, "context_length") || strings.Contains(said, "context length") || strings.Contains(said, "maximum context") ||
-		strings.Contains(said, "too many tokens") || status == http.StatusRequestEntityTooLarge:
+		strings.Contains(said, "too many tokens") || strings.Contains(said, "prompt is too long") || strings.Contains(said, "context limit") ||
+		strings.Contains(said, "request_too_large") || status == http.StatusRequestEntityTooLarge:
 		return KindContextLength
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired,
+		strings.Contains(said, "authentication_error"), strings.Contains(said, "permission_error"), strings.Contains(said, "billing_error"):
 		return KindAuth
 	case status == http.StatusTooManyRequests, strings.Contains(said, "rate_limit"):
 		return KindRateLimited
@@ -137,6 +149,8 @@ func kindOf(status int, said string) Kind {
 		return KindUnavailable
 	case strings.Contains(said, "content_filter"), strings.Contains(said, "content_policy"):
 		return KindRefused
+	case status == 0 && (strings.Contains(said, "invalid_request") || strings.Contains(said, "not_found_error")):
+		return KindInvalid
 	case status == 0:
 		return KindUnavailable
 	}

@@ -13,6 +13,10 @@ import (
 // maxErrorBody is how much of a failed response is read.
 const maxErrorBody = 256 << 10
 
+// maxIdle is how many connections to a service are kept for the next requests. Where it is less than the requests at once,
+// most of them pay for a connection anew.
+const maxIdle = 256
+
 // NewHTTPClient makes a client for calls that may stream for long: time limits for connecting and for the headers of the
 // response, none for the whole.
 func NewHTTPClient(connect, header time.Duration) *http.Client {
@@ -21,7 +25,7 @@ func NewHTTPClient(connect, header time.Duration) *http.Client {
 		DialContext:           (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   connect,
 		ResponseHeaderTimeout: header,
-		MaxIdleConnsPerHost:   16,
+		MaxIdleConnsPerHost:   maxIdle,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 	}}

@@ -1,0 +1,315 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The protocols of chat models.
+const (
+	ProviderOpenAI    = "openai"
+	ProviderAnthropic = "anthropic"
+)
+
+// anthropicURL is where Anthropic's own service is.
+const anthropicURL = "https://api.anthropic.com"
+
+// ChatModel is a chat model as the settings describe it. Zeros leave a matter to the client of the model.
+type ChatModel struct {
+	// Name is what API keys and fallbacks name it by.
+	Name string
+	// Provider is ProviderOpenAI or ProviderAnthropic.
+	Provider string
+	BaseURL  string
+	Key      Secret
+	// Model is the provider's name of it.
+	Model string
+	// ContextWindow and MaxOutputTokens are in tokens.
+	ContextWindow, MaxOutputTokens int
+	// ConnectTimeout, FirstByteTimeout, IdleTimeout and MaxRetryWait bound one request.
+	ConnectTimeout, FirstByteTimeout, IdleTimeout, MaxRetryWait time.Duration
+	// Fallback are the names of the models to ask, in this order, when it fails before its first word.
+	Fallback []string
+
+	ownFallback bool // the file names the list, which may be empty
+}
+
+// Bounds of what LLM_CONFIG may say.
+const (
+	minWindow     = 2048 // the rules of an answer, a short question and a piece of a passage
+	maxWindow     = 100_000_000
+	maxConfigFile = 1 << 20
+)
+
+// chatModels puts the list of models together: that of LLM_MODEL and LLM_MODELS, of ANTHROPIC_MODELS, and of the file. The
+// first is the default, unless LLM_MODEL names another one. environment has the keys that the file refers to.
+func (c *Config) chatModels(environment map[string]string) ([]ChatModel, error) {
+	var models []ChatModel
+	if c.LLMBaseURL != "" {
+		for _, name := range unique(append([]string{c.LLMModel}, c.LLMModels...)) {
+			models = append(models, ChatModel{Name: name, Provider: ProviderOpenAI, BaseURL: c.LLMBaseURL, Key: c.LLMAPIKey, Model: name})
+		}
+	} else if len(unique(c.LLMModels)) > 0 {
+		return nil, errors.New("LLM_MODELS: must be set together with LLM_BASE_URL")
+	}
+	for _, name := range unique(c.AnthropicModels) {
+		if c.AnthropicAPIKey == "" {
+			return nil, errors.New("ANTHROPIC_MODELS: must be set together with ANTHROPIC_API_KEY")
+		}
+		models = append(models, ChatModel{Name: name, Provider: ProviderAnthropic, BaseURL: c.AnthropicBaseURL, Key: c.AnthropicAPIKey, Model: name})
+	}
+	if c.LLMConfig != "" {
+		listed, err := readModels(c.LLMConfig, environment)
+		if err != nil {
+			return nil, fmt.Errorf("LLM_CONFIG: %w", err)
+		}
+		models = append(models, listed...)
+	}
+	if err := c.connect(models); err != nil {
+		return nil, err
+	}
+	if at := slices.IndexFunc(models, func(m ChatModel) bool { return m.Name == c.LLMModel }); at > 0 {
+		standard := models[at]
+		models = slices.Insert(slices.Delete(models, at, at+1), 0, standard)
+	} else if at < 0 && c.LLMModel != "" {
+		return nil, fmt.Errorf("LLM_MODEL: there is no model %q in ANTHROPIC_MODELS or LLM_CONFIG, and LLM_BASE_URL is not set", c.LLMModel)
+	}
+	return models, nil
+}
+
+// connect checks the names of the models and of those that stand in for them.
+func (c *Config) connect(models []ChatModel) error {
+	names := map[string]bool{}
+	for _, m := range models {
+		if names[m.Name] {
+			return fmt.Errorf("LLM_CONFIG: model %q: name: there are two models of this name", m.Name)
+		}
+		names[m.Name] = true
+	}
+	everywhere := unique(c.LLMFallback)
+	for _, name := range everywhere {
+		if !names[name] {
+			return fmt.Errorf("LLM_FALLBACK: there is no model %q", name)
+		}
+	}
+	for i := range models {
+		m := &models[i]
+		if !m.ownFallback {
+			m.Fallback = slices.DeleteFunc(slices.Clone(everywhere), func(name string) bool { return name == m.Name })
+		}
+		for _, name := range m.Fallback {
+			switch {
+			case name == m.Name:
+				return fmt.Errorf("LLM_CONFIG: model %q: fallback: a model cannot stand in for itself", m.Name)
+			case !names[name]:
+				return fmt.Errorf("LLM_CONFIG: model %q: fallback: there is no model %q", m.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+func unique(names []string) []string {
+	var list []string
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" && !contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func readModels(path string, environment map[string]string) ([]ChatModel, error) {
+	file, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("read the file: %w", err)
+	}
+	defer func() { _ = file.Close() }() // was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxConfigFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the file: %w", err)
+	case len(content) > maxConfigFile:
+		return nil, errors.New("the file is too large")
+	}
+	return parseModels(content, environment)
+}
+
+// parseModels reads the list of models. Its errors name the entry and the field and repeat no value.
+func parseModels(content []byte, environment map[string]string) ([]ChatModel, error) {
+	var entries []map[string]json.RawMessage
+	if err := json.Unmarshal(content, &entries); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, fmt.Errorf("line %d: the file is no JSON", 1+bytes.Count(content[:min(int(syntax.Offset), len(content))], []byte("\n")))
+		}
+		return nil, errors.New("the file must hold a list of objects: [{\"name\": …}]")
+	}
+	var models []ChatModel
+	for i, fields := range entries {
+		m, err := parseModel(fields, environment)
+		if err != nil {
+			which := fmt.Sprintf("entry %d", i+1)
+			if m.Name != "" {
+				which = fmt.Sprintf("model %q", m.Name)
+			}
+			return nil, fmt.Errorf("%s: %w", which, err)
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+func parseModel(fields map[string]json.RawMessage, environment map[string]string) (m ChatModel, err error) {
+	var key, keyVariable string
+	var timeouts map[string]json.RawMessage
+	known := map[string]any{
+		"name": &m.Name, "provider": &m.Provider, "base_url": &m.BaseURL, "api_key": &key, "api_key_env": &keyVariable, "model": &m.Model,
+		"context_window": &m.ContextWindow, "max_output_tokens": &m.MaxOutputTokens, "timeouts": &timeouts, "fallback": &m.Fallback,
+	}
+	if err := fill(known, fields); err != nil {
+		return m, err
+	}
+	_, m.ownFallback = fields["fallback"]
+	m.Fallback = unique(m.Fallback)
+	if m.Key, err = keyOf(key, keyVariable, environment); err != nil {
+		return m, err
+	}
+	if err := m.times(timeouts); err != nil {
+		return m, fmt.Errorf("timeouts: %w", err)
+	}
+	if m.Provider == ProviderAnthropic && m.BaseURL == "" {
+		m.BaseURL = anthropicURL
+	}
+	if m.Model == "" {
+		m.Model = m.Name
+	}
+	return m, m.check()
+}
+
+// fill decodes each field into its place, the name first, since it is in the messages about the others.
+func fill(known map[string]any, fields map[string]json.RawMessage) error {
+	names := slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(a, "name"), strings.TrimPrefix(b, "name"))
+	})
+	for _, name := range names {
+		place, found := known[name]
+		if !found {
+			return fmt.Errorf("there is no field %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+		if err := json.Unmarshal(fields[name], place); err != nil {
+			return fmt.Errorf("%s: must be %s", name, kindOf(place))
+		}
+	}
+	return nil
+}
+
+func kindOf(place any) string {
+	switch place.(type) {
+	case *string:
+		return "a text"
+	case *int:
+		return "a whole number"
+	case *[]string:
+		return "a list of texts"
+	default:
+		return "an object"
+	}
+}
+
+func keyOf(key, variable string, environment map[string]string) (Secret, error) {
+	switch {
+	case variable == "":
+		return Secret(key), nil
+	case key != "":
+		return "", errors.New("api_key: must not be set together with api_key_env")
+	case environment[variable] == "":
+		return "", fmt.Errorf("api_key_env: the environment variable %q is not set", variable)
+	}
+	return Secret(environment[variable]), nil
+}
+
+// times reads the time limits, written as 10s.
+func (m *ChatModel) times(fields map[string]json.RawMessage) error {
+	texts := map[string]any{}
+	places := map[string]*time.Duration{
+		"connect": &m.ConnectTimeout, "first_byte": &m.FirstByteTimeout, "idle": &m.IdleTimeout, "max_retry_wait": &m.MaxRetryWait,
+	}
+	for name := range places {
+		texts[name] = new(string)
+	}
+	if err := fill(texts, fields); err != nil {
+		return err
+	}
+	for name, place := range places {
+		text, _ := texts[name].(*string)
+		if *text == "" {
+			continue
+		}
+		duration, err := time.ParseDuration(*text)
+		if err != nil || duration <= 0 {
+			return fmt.Errorf("%s: must be a time such as 10s", name)
+		}
+		*place = duration
+	}
+	return nil
+}
+
+func (m *ChatModel) check() error {
+	for _, field := range []struct {
+		name string
+		err  error
+	}{
+		{"name", required(m.Name)},
+		{"name", shortEnough(m.Name)},
+		{"provider", required(m.Provider)},
+		{"provider", oneOf(m.Provider, ProviderOpenAI, ProviderAnthropic)},
+		{"base_url", required(m.BaseURL)},
+		{"base_url", web(m.BaseURL)},
+		{"api_key", keyForAnthropic(m)},
+		{"context_window", zeroOr(m.ContextWindow, minWindow, maxWindow)},
+		{"max_output_tokens", zeroOr(m.MaxOutputTokens, 1, maxWindow)},
+	} {
+		if field.err != nil {
+			return fmt.Errorf("%s: %w", field.name, field.err)
+		}
+	}
+	return nil
+}
+
+func required(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("is not set")
+	}
+	return nil
+}
+
+func shortEnough(name string) error {
+	const most = 200 // what widget_model_id takes
+	if len(name) > most {
+		return fmt.Errorf("must be at most %d bytes", most)
+	}
+	return nil
+}
+
+func keyForAnthropic(m *ChatModel) error {
+	if m.Provider == ProviderAnthropic && m.Key == "" {
+		return errors.New("or api_key_env must be set for anthropic")
+	}
+	return nil
+}
+
+func zeroOr(value, least, most int) error {
+	if value == 0 {
+		return nil
+	}
+	return within(value, least, most)
+}
