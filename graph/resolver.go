@@ -9,6 +9,7 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	"magpie/internal/analytics"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/chat"
@@ -23,7 +24,8 @@ import (
 	"magpie/internal/viewer"
 )
 
-// Resolver answers the schema from the domain packages. Every field is needed.
+// Resolver answers the schema from the domain packages. Every field is needed
+// unless it says otherwise.
 type Resolver struct {
 	Ent       *ent.Client
 	Accounts  *authn.Accounts
@@ -38,6 +40,8 @@ type Resolver struct {
 	Models    *embed.Registry
 	Summaries *summary.Summarizer
 	SignIns   Attempts // to sign in
+	Analytics *analytics.Store
+	Queries   QueryLog // may be nil: nothing is noted
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"magpie/internal/requestid"
 	"magpie/internal/viewer"
 )
 
@@ -59,6 +60,9 @@ const (
 	maxPage    = 200
 	maxResults = 100
 	maxMessage = 4000 // characters of a chat message
+	maxEvents  = 100
+	maxComment = 500 // characters
+	maxEventID = 100 // characters
 )
 
 func newTable() []*route {
@@ -70,6 +74,10 @@ func newTable() []*route {
 			from: query, fields: searchFields(), input: true, reach: "input.collection", metered: true},
 		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
 			from: body, fields: chatFields(), input: true, reach: "input.collection", metered: true},
+		{Route: Route{http.MethodPost, "/v1/analytics/events", "RecordEvents", public, false, 202},
+			from: body, fields: []field{
+				{name: "events", variable: "input.events", alone: "input.event", kind: objects, most: maxEvents, fields: eventFields()},
+			}, input: true},
 
 		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
 			from: body, fields: []field{{name: "email", variable: "email", required: true}, {name: "password", variable: "password", required: true}}},
@@ -177,13 +185,45 @@ func searchFields() []field {
 func chatFields() []field {
 	return []field{
 		{name: "message", variable: "input.message", required: true, check: func(v any) string {
-			if message, _ := v.(string); utf8.RuneCountInString(message) > maxMessage {
-				return fmt.Sprintf("must have at most %d characters", maxMessage)
+			if wrong := atMost(maxMessage)(v); wrong != "" {
+				return wrong
 			}
 			return notBlank(v)
 		}},
 		{name: "conversation_id", variable: "input.conversationId", kind: uid},
 		{name: "collection", variable: "input.collection", kind: uid},
+	}
+}
+
+// eventFields are those of one event. What is needed for which type is the
+// operation's to say.
+func eventFields() []field {
+	return []field{
+		{name: "type", variable: "type", required: true, upper: true, allowed: []string{"click", "feedback"}},
+		{name: "request_id", variable: "requestId", required: true, check: func(v any) string {
+			if id, _ := v.(string); !requestid.Acceptable(id) {
+				return "must be the X-Request-Id of a search or chat response"
+			}
+			return ""
+		}},
+		{name: "result_id", variable: "resultId", kind: uid},
+		{name: "document_id", variable: "documentId", kind: uid},
+		{name: "position", variable: "position", kind: integer, check: between(0, math.MaxInt32, "must be 0 or more, and at most 2147483647")},
+		{name: "rating", variable: "rating", upper: true, allowed: []string{"positive", "negative"}},
+		{name: "reason", variable: "reason", upper: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
+		{name: "comment", variable: "comment", check: atMost(maxComment)},
+		{name: "occurred_at", variable: "occurredAt", kind: moment},
+		{name: "event_id", variable: "eventId", check: atMost(maxEventID)},
+	}
+}
+
+// atMost bounds the length of a text.
+func atMost(characters int) func(any) string {
+	return func(v any) string {
+		if s, _ := v.(string); utf8.RuneCountInString(s) > characters {
+			return fmt.Sprintf("must have at most %d characters", characters)
+		}
+		return ""
 	}
 }
 
