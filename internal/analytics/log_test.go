@@ -55,7 +55,7 @@ func TestTheLogKeepsWhatWasAskedAndNobody(t *testing.T) {
 	if len(logged) != 3 {
 		t.Fatalf("%d rows", len(logged))
 	}
-	// The form is that of whoever asked it first in a batch; which of the two is the same question.
+	// Both are one question, in the form of one of the two.
 	if !strings.EqualFold(texts[0], "mail of [email] please") || texts[0] != texts[1] || texts[2] != "mail of [email] please" {
 		t.Errorf("texts %q", texts)
 	}

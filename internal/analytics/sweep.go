@@ -23,8 +23,16 @@ func forgotten(keep time.Time) []statement {
 			select id from query_log where id < $1 order by id limit $2 for update skip locked)`, id},
 		{`delete from query_events where id in (
 			select id from query_events where id < $1 order by id limit $2 for update skip locked)`, id},
-		{`delete from query_text_days where ctid = any (array(
-			select ctid from query_text_days where day < $1 order by day limit $2 for update skip locked))`, day},
+		{`with gone as (
+			delete from query_text_days where ctid = any (array(
+				select ctid from query_text_days where day < $1 order by day limit $2 for update skip locked))
+			returning workspace_id, text_id, queries, zero_results
+		), fewer as (
+			update query_texts t set queries = t.queries - s.queries, zero_results = t.zero_results - s.zero_results
+			from (select workspace_id, text_id, sum(queries) as queries, sum(zero_results) as zero_results from gone group by 1, 2) s
+			where t.workspace_id = s.workspace_id and t.id = s.text_id
+		)
+		select from gone`, day},
 		{`delete from query_stats where ctid = any (array(
 			select ctid from query_stats where day < $1 order by day limit $2 for update skip locked))`, day},
 		// A text's day is raised by whoever asks it again.
@@ -81,12 +89,17 @@ func (s *Store) slices(ctx context.Context, one statement) (int, error) {
 	}
 	swept := 0
 	for range slices {
-		tag, err := s.pool.Exec(ctx, one.sql, arguments...)
+		var rows int64
+		err := retried(ctx, func() error {
+			tag, err := s.pool.Exec(ctx, one.sql, arguments...)
+			rows = tag.RowsAffected()
+			return err
+		})
 		if err != nil {
 			return swept, fmt.Errorf("sweep the query log: %w", readable(err))
 		}
-		swept += int(tag.RowsAffected())
-		if tag.RowsAffected() < slice {
+		swept += int(rows)
+		if rows < slice {
 			break
 		}
 	}

@@ -4,14 +4,19 @@
 -- kept beside them: a report costs what its days cost, not what was asked.
 
 -- The texts of questions, scrubbed, each once in a workspace. An id is a hash
--- of the text's form for grouping.
+-- of the text's form for grouping. The counts are of all days that are kept:
+-- they only choose the texts that are worth counting for a report.
 create table query_texts (
     workspace_id uuid not null references workspaces (id) on delete cascade,
     id           bigint not null,
     text         text not null,
     last_day     date not null,
+    queries      bigint not null,
+    zero_results bigint not null,
     primary key (workspace_id, id)
 );
+create index query_texts_queries on query_texts (workspace_id, queries desc);
+create index query_texts_zero_results on query_texts (workspace_id, zero_results desc) where zero_results > 0;
 create index query_texts_day on query_texts (last_day);
 
 -- A row a search or question. It names nobody.
@@ -92,7 +97,8 @@ create table query_stats (
 create index query_stats_day on query_stats (day);
 create index query_stats_collection on query_stats (workspace_id, collection_id) where collection_id is not null;
 
--- Counts of a day by text.
+-- Counts of a day by text. The key holds the counts, too: those of one text are
+-- read from it alone, side by side.
 create table query_text_days (
     workspace_id  uuid not null references workspaces (id) on delete cascade,
     day           date not null,
@@ -106,11 +112,12 @@ create table query_text_days (
     scored        integer not null, -- queries with a score
     scores        double precision not null, -- sum of their best ones
     last_at       timestamptz not null,
-    constraint query_text_days_key unique nulls not distinct (workspace_id, day, text_id, kind, api_key_id, collection_id),
+    constraint query_text_days_key unique nulls not distinct (workspace_id, text_id, day, kind, api_key_id, collection_id)
+        include (queries, zero_results, clicks, scored, scores, last_at),
     constraint query_text_days_collection_fk foreign key (workspace_id, collection_id)
         references collections (workspace_id, id) on delete cascade
 );
-create index query_text_days_day on query_text_days (day);
+create index query_text_days_day on query_text_days (day, workspace_id);
 create index query_text_days_collection on query_text_days (workspace_id, collection_id) where collection_id is not null;
 
 grant select, insert, update, delete on query_texts, query_log, query_events, query_stats, query_text_days to magpie_app;

@@ -1,4 +1,12 @@
-with asked as materialized (
+-- Questions that are worth a place in a list: $11 of those asked most, and as
+-- many of those that most often found nothing. The statement counts them alone,
+-- or all, by what is put at the mark.
+with chosen as materialized (
+    (select id from query_texts where workspace_id = $1 order by queries desc limit $11)
+    union
+    (select id from query_texts where workspace_id = $1 and zero_results > 0 order by zero_results desc limit $11)
+),
+asked as materialized (
     select text_id, sum(queries) as queries, sum(zero_results) as zero_results, sum(clicks) as clicks,
         sum(scores) / nullif(sum(scored), 0) as score, max(last_at) as last_at
     from query_text_days
@@ -7,6 +15,7 @@ with asked as materialized (
         and ($5::uuid is null or api_key_id = $5)
         and ($6::text is null or kind = $6)
         and ($7::boolean or collection_id = any ($8::uuid[]))
+        %s
     group by text_id
 ),
 listed as (

@@ -21,12 +21,17 @@ logged as (
     returning *, (at at time zone 'UTC')::date as day, case kind when 'search' then results = 0 else sourced is false end as zero
 ),
 texts as (
-    insert into query_texts (workspace_id, id, text, last_day)
-    select distinct on (l.workspace_id, l.text_id) l.workspace_id, l.text_id, g.text, l.day
+    insert into query_texts (workspace_id, id, text, last_day, queries, zero_results)
+    select l.workspace_id, l.text_id, min(g.text), max(l.day),
+        count(*) filter (where not l.next_page), count(*) filter (where l.zero and not l.next_page)
     from logged l join given g on g.id = l.id
     where l.text_id is not null
-    order by l.workspace_id, l.text_id, l.day desc
-    on conflict (workspace_id, id) do update set last_day = excluded.last_day where query_texts.last_day < excluded.last_day
+    group by 1, 2
+    order by 1, 2
+    on conflict (workspace_id, id) do update set
+        last_day = greatest(query_texts.last_day, excluded.last_day),
+        queries = query_texts.queries + excluded.queries,
+        zero_results = query_texts.zero_results + excluded.zero_results
 ),
 stats as (
     insert into query_stats (workspace_id, day, kind, surface, api_key_id, collection_id, bucket,
@@ -50,7 +55,7 @@ days as (
     from logged
     where text_id is not null and not next_page
     group by 1, 2, 3, 4, 5, 6
-    order by 1, 2, 3, 4, 5, 6
+    order by 1, 3, 2, 4, 5, 6
     on conflict on constraint query_text_days_key do update set
         queries = query_text_days.queries + excluded.queries,
         zero_results = query_text_days.zero_results + excluded.zero_results,
