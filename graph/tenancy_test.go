@@ -42,7 +42,9 @@ func trials(ada *tenant) map[string]trial {
 			id("i", ada.collection), "not_found"},
 		"Query.conversations": {"{ conversations " + page + " }", nil, ""},
 		"Query.conversation":  {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
-		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
+			id("i", ada.collection), "not_found"},
+		"Query.apiKeys": {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
 		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},
@@ -64,6 +66,9 @@ func trials(ada *tenant) map[string]trial {
 		"Mutation.createAPIKey": {"mutation($i: [ID!]!) { createAPIKey(input: {name: \"x\", allowedHosts: [\"*\"], allowedCollections: $i}) { secretKey } }",
 			id("i", []any{ada.collection}), "not_found"},
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
+
+		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
+			id("i", ada.document), "forbidden"},
 
 		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
 		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
@@ -167,12 +172,12 @@ func TestEveryRootFieldNamesItsSurface(t *testing.T) {
 					public = append(public, f.Name)
 				}
 			}
-			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "signOut" {
+			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "signOut" && f.Name != "recordEvents" {
 				t.Errorf("the mutation %s names no role", f.Name)
 			}
 		}
 	}
-	if !slices.Equal(public, []string{"search", "chat"}) {
+	if !slices.Equal(public, []string{"search", "recordEvents", "chat"}) {
 		t.Errorf("the public surface is %v", public)
 	}
 }
