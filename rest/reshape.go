@@ -120,12 +120,12 @@ func (r *route) edgeError(list gqlerror.List) error {
 // empty when it has none.
 func wireName(fields []field, name string) string {
 	for _, f := range fields {
-		switch {
-		case f.kind == group:
+		switch f.kind {
+		case group:
 			if inner := wireName(f.fields, name); inner != "" {
 				return f.name + "." + inner
 			}
-		case f.kind == objects:
+		case objects:
 			if inner := f.wireNameInside(name); inner != "" {
 				return inner
 			}

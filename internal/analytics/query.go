@@ -99,7 +99,7 @@ func firstID(at time.Time) uuid.UUID {
 }
 
 func stamp(id *uuid.UUID, at time.Time) {
-	ms := uint64(max(at.UnixMilli(), 0)) //nolint:gosec // not negative
+	ms := uint64(max(at.UnixMilli(), 0))
 	var head [8]byte
 	binary.BigEndian.PutUint64(head[:], ms<<16)
 	copy(id[:6], head[:6])

@@ -121,8 +121,9 @@ func digitValue(r rune) rune {
 		}
 	}
 	for _, run := range unicode.Nd.R32 {
-		if rune(run.Lo) <= r && r <= rune(run.Hi) {
-			return (r - rune(run.Lo)) % 10
+		low, high := rune(run.Lo), rune(run.Hi) //nolint:gosec // code points have 21 bits
+		if low <= r && r <= high {
+			return (r - low) % 10
 		}
 	}
 	return 0

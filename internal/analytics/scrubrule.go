@@ -195,7 +195,7 @@ func appendIBAN(n int, c byte) int {
 // check digit of payment cards.
 func cards(s string) string {
 	return where(cardPattern, func(_, found string, _ int) bool {
-		groups := strings.FieldsFunc(found, func(r rune) bool { return !digit(byte(r)) })
+		groups := strings.FieldsFunc(found, func(r rune) bool { return r < '0' || r > '9' })
 		for i := range groups {
 			digits := ""
 			for _, group := range groups[i:] {
