@@ -92,6 +92,16 @@ func TestTheReportCounts(t *testing.T) {
 		t.Errorf("p50 of chats: %v", p)
 	}
 
+	// A report of many questions counts chosen texts only: here, all the same ones.
+	r = f.report(s, ada, analytics.Span{})
+	all := fmt.Sprint(f.texts(r.TopQueries), f.texts(r.ZeroResultQueries), f.texts(r.LowScoreQueries), f.texts(r.UnclickedQueries))
+	f.exec("update query_stats set queries = 100001 where ctid = (select ctid from query_stats where workspace_id = $1 and day = '2026-11-24' limit 1)", ada.workspace)
+	r = f.report(s, ada, analytics.Span{})
+	if got := fmt.Sprint(f.texts(r.TopQueries), f.texts(r.ZeroResultQueries), f.texts(r.LowScoreQueries), f.texts(r.UnclickedQueries)); got != all ||
+		r.Totals.Searches+r.Totals.Chats <= 100_000 {
+		t.Errorf("of many: %s, of few: %s, %+v", got, all, r.Totals)
+	}
+
 	// Another workspace's collection and key lead nowhere, and a narrow scope stays narrow.
 	r = f.report(s, eve, analytics.Span{Collection: ada.collection})
 	if r.Totals.Searches != 0 || len(f.texts(r.TopQueries)) != 0 {
