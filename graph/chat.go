@@ -18,7 +18,8 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 	if err != nil {
 		return nil, err
 	}
-	return relay(ctx, events, chatEvent), nil
+	note := r.noteChat(ctx, in)
+	return relay(ctx, events, note.event, note.end), nil
 }
 
 func (r *Resolver) chatModels() []*model.ChatModel {

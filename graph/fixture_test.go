@@ -20,6 +20,7 @@ import (
 	"magpie/connectors/all"
 	"magpie/ent/membership"
 	"magpie/graph"
+	"magpie/internal/analytics"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
@@ -107,7 +108,7 @@ func newHouse(t *testing.T) *house {
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
-		Log: log, MinScore: 0.5, Now: time.Now,
+		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)

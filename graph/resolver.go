@@ -9,6 +9,7 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	"magpie/internal/analytics"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/chat"
@@ -24,7 +25,8 @@ import (
 	"magpie/internal/viewer"
 )
 
-// Resolver answers the schema from the domain packages. Every field is needed.
+// Resolver answers the schema from the domain packages. Every field is needed
+// unless it says otherwise.
 type Resolver struct {
 	Ent       *ent.Client
 	Accounts  *authn.Accounts
@@ -40,6 +42,8 @@ type Resolver struct {
 	Summaries *summary.Summarizer
 	SignIns   Attempts // to sign in
 	Quota     *quota.Quota
+	Analytics *analytics.Store
+	Queries   QueryLog // may be nil: nothing is noted
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

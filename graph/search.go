@@ -40,6 +40,7 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	if err != nil {
 		return nil, err
 	}
+	r.noteSearch(ctx, reach, query, found)
 	out := &model.SearchResults{
 		Results: make([]*model.SearchResult, len(found.Hits)), Total: found.Total,
 		Limit: query.Limit, Offset: query.Offset, TookMs: float64(found.Took.Microseconds()) / 1000,

@@ -70,10 +70,12 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	return s
 }
 
-// untransacted names the mutations that hash passwords, wait for a network or
-// take a body in: no transaction is held over those.
+// untransacted names the mutations that hash passwords, wait for a network,
+// take a body in or write in a transaction of their own: no other one is held
+// over those.
 func untransacted() []string {
-	return []string{"signIn", "refreshSession", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats"}
+	return []string{"signIn", "refreshSession", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats",
+		"recordEvents"}
 }
 
 // introspection answers for signed-in people only.

@@ -46,15 +46,16 @@ func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *m
 	if err != nil {
 		return nil, err
 	}
-	return relay(ctx, snapshots, progressEvent), nil
+	return relay(ctx, snapshots, progressEvent, func() {}), nil
 }
 
 // relay passes what comes in on, changed by convert, until in is closed or ctx
-// ends. The goroutine ends with either.
-func relay[A, B any](ctx context.Context, in <-chan A, convert func(A) B) <-chan B {
+// ends, and then calls ended. The goroutine ends with either.
+func relay[A, B any](ctx context.Context, in <-chan A, convert func(A) B, ended func()) <-chan B {
 	out := make(chan B)
 	go func() {
 		defer close(out)
+		defer ended()
 		for a := range in {
 			select {
 			case out <- convert(a):

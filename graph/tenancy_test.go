@@ -46,6 +46,8 @@ func trials(ada *tenant) map[string]trial {
 		"Query.usage":         {"{ usage { queries limit remaining } }", nil, ""},
 		"Query.chatModels":    {"{ chatModels { name isDefault } }", nil, ""},
 		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
+			id("i", ada.collection), "not_found"},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
 		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},
@@ -69,6 +71,9 @@ func trials(ada *tenant) map[string]trial {
 		"Mutation.updateAPIKey": {"mutation($i: ID!) { updateAPIKey(id: $i, input: {name: \"Mine\"}) { id name } }", id("i", ada.key), "not_found"},
 		"Mutation.rotateAPIKey": {"mutation($i: ID!) { rotateAPIKey(id: $i) { secretKey } }", id("i", ada.key), "not_found"},
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
+
+		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
+			id("i", ada.document), "forbidden"},
 
 		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
 		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
@@ -172,12 +177,12 @@ func TestEveryRootFieldNamesItsSurface(t *testing.T) {
 					public = append(public, f.Name)
 				}
 			}
-			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "signOut" {
+			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "signOut" && f.Name != "recordEvents" {
 				t.Errorf("the mutation %s names no role", f.Name)
 			}
 		}
 	}
-	if !slices.Equal(public, []string{"search", "chat"}) {
+	if !slices.Equal(public, []string{"search", "recordEvents", "chat"}) {
 		t.Errorf("the public surface is %v", public)
 	}
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,27 +20,40 @@ const (
 	boolean       // true or false
 	texts         // an array of strings
 	date          // a day, YYYY-MM-DD
+	moment        // a moment, as in RFC 3339
 	group         // an object with the fields of the table
+	objects       // an array of objects with the fields of the table; in bodies only
 	anything      // an object with any content
 )
 
 // field is one input of a route, in its body or its query string.
 type field struct {
 	name     string // on the wire
-	variable string // where it goes in the operation's variables, dotted; empty for a group
+	variable string // where it goes in the operation's variables, dotted; empty for a group, inside an array from the item on
 	kind     kind
 	required bool
 	// nullable hands an explicit null on: it clears the value. Otherwise null
 	// is the same as leaving the field out.
 	nullable bool
-	fields   []field  // of a group
-	allowed  []string // the only values of a text
-	upper    bool     // the values of allowed are an enum's, upper case in GraphQL
-	list     bool     // the operation takes a list; the one value is put into it
-	bounds   *bounds  // of a number
-	longest  int      // the most characters of a text; 0 is no bound
-	filled   bool     // a text must not be blank, a list not be empty
-	about    string   // for the interface's description, where the schema says nothing
+	// alone is where the one item of an array goes whose fields are given in the
+	// place of the array's name; empty where that cannot be.
+	alone   string
+	fields  []field  // of a group or of the items of an array
+	most    int      // items of an array
+	allowed []string // the only values of a text
+	upper   bool     // the values of allowed are an enum's, upper case in GraphQL
+	list    bool     // the operation takes a list; the one value is put into it
+	bounds  *bounds  // of a number
+	longest int      // the most characters of a text; 0 is no bound
+	filled  bool     // a text must not be blank, a list not be empty
+	form    *form    // of a text
+	about   string   // for the interface's description, where the schema says nothing
+}
+
+// form is what a text must look like.
+type form struct {
+	pattern *regexp.Regexp // anchored at both ends
+	wrong   string         // said of one that does not
 }
 
 // bounds are a number's, both included.
@@ -80,6 +94,8 @@ func (f *field) examine(value any) (wrong string) {
 		return fmt.Sprintf("must have at most %d characters", f.longest)
 	case isText && f.filled && strings.TrimSpace(s) == "":
 		return "must not be blank"
+	case isText && f.form != nil && !f.form.pattern.MatchString(s):
+		return f.form.wrong
 	case isList && f.filled && len(list) == 0:
 		return "must name at least one"
 	default:

@@ -149,6 +149,14 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 			return nil, apierr.NotFound("It")
 		}
 	}
+	if c.field == "recordEvents" {
+		if events, ok := input["events"].([]any); ok && events[0].(map[string]any)["eventId"] == "odd" {
+			return nil, apierr.Invalid("events[3].requestId", "does not fit")
+		}
+		if one, ok := input["event"].(map[string]any); ok && one["eventId"] == "odd" {
+			return nil, apierr.Invalid("requestId", "does not fit")
+		}
+	}
 	if c.field == "chat" {
 		return h.chat(ctx, c)
 	}
@@ -302,6 +310,7 @@ func rows() map[string]any {
 		"uploadFiles": []any{file}, "deleteFiles": []any{"guides/queues.md"},
 		"documents": page("", document), "document": document, "deleteDocument": documentID,
 		"startSync": job, "syncJob": job,
+		"recordEvents":  object{"accepted": 2, "duplicates": 1, "unknown": 1},
 		"search":        object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25},
 		"conversations": page("", conversation), "conversation": conversation,
 	}

@@ -82,6 +82,12 @@ func place(raw []byte, offset int) string {
 func readObject(values map[string]any, fields []field, prefix string, into variables) error {
 	for _, f := range fields {
 		name := prefix + f.name
+		if f.kind == objects {
+			if err := f.readArray(values, name, prefix, into); err != nil {
+				return err
+			}
+			continue
+		}
 		value, given := values[f.name]
 		if given && value == nil && f.nullable {
 			into.set(f.variable, nil)
@@ -114,10 +120,49 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 	return nil
 }
 
+// readArray moves an array of objects into variables, or the one object whose
+// fields stand in its place.
+func (f *field) readArray(values map[string]any, name, prefix string, into variables) error {
+	value, given := values[f.name]
+	if !given && f.alone != "" {
+		item := variables{}
+		if err := readObject(values, f.fields, prefix, item); err != nil {
+			return err
+		}
+		into.set(f.alone, map[string]any(item))
+		return nil
+	}
+	if value == nil && !f.required && f.alone == "" {
+		return nil
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return apierr.Invalid(name, "must be an array of objects")
+	}
+	if len(list) < 1 || len(list) > f.most {
+		return apierr.Invalid(name, fmt.Sprintf("must have 1 to %d items", f.most))
+	}
+	items := make([]any, len(list))
+	for i, value := range list {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		inner, ok := value.(map[string]any)
+		if !ok {
+			return apierr.Invalid(at, "must be an object")
+		}
+		item := variables{}
+		if err := readObject(inner, f.fields, at+".", item); err != nil {
+			return err
+		}
+		items[i] = map[string]any(item)
+	}
+	into.set(f.variable, items)
+	return nil
+}
+
 // fromJSON turns a JSON value into what the operation takes, or says what is wrong.
 func (f *field) fromJSON(value any) (read any, wrong string) {
 	switch f.kind {
-	case text, uid, date:
+	case text, uid, date, moment:
 		s, ok := value.(string)
 		if !ok {
 			if f.kind == uid {
@@ -170,6 +215,11 @@ func (f *field) fromText(s string) (read any, wrong string) {
 	case date:
 		if _, err := time.Parse(time.DateOnly, s); err != nil {
 			return nil, "must be a date as YYYY-MM-DD"
+		}
+		return s, ""
+	case moment:
+		if _, err := time.Parse(time.RFC3339, s); err != nil {
+			return nil, "must be a time such as 2026-01-31T12:00:00Z"
 		}
 		return s, ""
 	case integer, number:

@@ -61,6 +61,7 @@ func (d *describer) refusedRows() []refused {
 		{[]audience{byKey, bySession}, apierr.QuotaExceeded, "Query limit exceeded"},
 		{[]audience{byKey, bySession}, apierr.Forbidden, "Collection access denied"},
 		{[]audience{byKey}, apierr.Forbidden, "Host not allowed"},
+		{[]audience{byKey}, apierr.Forbidden, "Secret key required"},
 		{[]audience{bySession}, apierr.Forbidden, "Your role does not allow this; it needs the role editor"},
 		{[]audience{bySession}, apierr.CodeNotFound, "Collection not found"},
 		{[]audience{byKey}, apierr.CodeNotFound, "Conversation not found"},
@@ -92,7 +93,7 @@ func (d *describer) refusals(r *route, o *operation) []int {
 	add(counted(o.root(r).field), http.StatusPaymentRequired)
 	add(!r.Anonymous, http.StatusForbidden)
 	add(named || slices.ContainsFunc(r.fields, func(f field) bool { return f.kind == uid }), http.StatusNotFound)
-	add(changes && !r.Anonymous, http.StatusConflict)
+	add(changes && r.audience() == bySession, http.StatusConflict)
 	add(reads, http.StatusRequestEntityTooLarge)
 	add(r.from == body || r.from == multipartForm, http.StatusUnsupportedMediaType)
 	add(r.audience() != bySession, http.StatusTooManyRequests)
@@ -134,8 +135,11 @@ func (d *describer) refusal(to audience, status int, rows []refused) {
 			codes = append(codes, row.code)
 		}
 		name, value := string(row.code), map[string]any{"error": map[string]any{"code": row.code, "message": row.message}}
-		if _, taken := media.Examples.Get(name); taken {
-			name += "_" + strconv.Itoa(len(codes)+1)
+		for again := 2; ; again++ {
+			if _, taken := media.Examples.Get(name); !taken {
+				break
+			}
+			name = string(row.code) + "_" + strconv.Itoa(again)
 		}
 		media.Examples.Set(name, &openapi.Example{Summary: row.message, Value: value})
 	}

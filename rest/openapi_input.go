@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -75,7 +76,7 @@ func (d *describer) requestBody(r *route, id string) *openapi.RequestBody {
 	name := strings.ToUpper(id[:1]) + id[1:] + "Request"
 	d.doc.Components.Schemas.Set(name, schema)
 	return &openapi.RequestBody{
-		Required:    len(schema.Required) > 0,
+		Required:    len(schema.Required)+len(schema.OneOf) > 0,
 		Description: "At most " + bytesText(d.limits.Body) + ".",
 		Content:     openapi.MapOf("application/json", &openapi.MediaType{Schema: openapi.Refer(name), Example: d.sample("", schema)}),
 	}
@@ -88,12 +89,25 @@ func (d *describer) inputs(r *route, fields []field) *openapi.Schema {
 		inner := d.input(r, &f)
 		if f.required {
 			schema.Required = append(schema.Required, f.name)
-		} else {
+		} else if f.alone == "" {
 			inner = openapi.Nullable(inner)
 		}
 		schema.Properties.Set(f.name, inner)
+		if f.alone != "" {
+			schema.Required = append(schema.Required, f.name)
+			return &openapi.Schema{OneOf: []*openapi.Schema{schema, d.item(r, &f)}}
+		}
 	}
 	return schema
+}
+
+// item is the object of which an array has several.
+func (d *describer) item(r *route, f *field) *openapi.Schema {
+	inside := slices.Clone(f.fields)
+	for i := range inside {
+		inside[i].variable = f.variable + "." + inside[i].variable
+	}
+	return d.inputs(r, inside)
 }
 
 // input describes one field: what readObject and readQuery take of it.
@@ -106,6 +120,12 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 	case date:
 		s = openapi.Of(openapi.String)
 		s.Format, s.Pattern = "date", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+	case moment:
+		s = openapi.Of(openapi.String)
+		s.Format = "date-time"
+	case objects:
+		s = openapi.Of(openapi.Array)
+		s.Items, s.MinItems, s.MaxItems = d.item(r, f), 1, f.most
 	case integer:
 		s = openapi.Of(openapi.Integer)
 	case number:
@@ -128,6 +148,9 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		s.MaxLength = f.longest
 		if f.filled {
 			s.MinLength, s.Pattern = 1, `\S`
+		}
+		if f.form != nil {
+			s.Pattern = f.form.pattern.String()
 		}
 		for _, value := range f.allowed {
 			s.Enum = append(s.Enum, value)

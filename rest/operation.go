@@ -79,21 +79,31 @@ func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, err
 // typeAt is the input type that a dotted path such as "input.filters.tags"
 // reaches from the operation's variables; nil when it leads nowhere.
 func (o *operation) typeAt(schema *ast.Schema, path string) *ast.Type {
-	parts := strings.Split(path, ".")
-	variable := o.variables[parts[0]]
-	if variable == nil {
+	name, rest, nested := strings.Cut(path, ".")
+	variable := o.variables[name]
+	switch {
+	case variable == nil:
+		return nil
+	case !nested:
+		return variable.Type
+	case variable.Type.Elem != nil:
 		return nil
 	}
-	t := variable.Type
-	for _, name := range parts[1:] {
-		if t.Elem != nil {
-			return nil
-		}
-		field := schema.Types[t.NamedType].Fields.ForName(name)
-		if field == nil {
-			return nil
-		}
-		t = field.Type
+	return fieldType(schema, schema.Types[variable.Type.NamedType], rest)
+}
+
+// fieldType is the type that a dotted path reaches from an input object; nil
+// when it leads nowhere.
+func fieldType(schema *ast.Schema, from *ast.Definition, path string) *ast.Type {
+	name, rest, nested := strings.Cut(path, ".")
+	field := from.Fields.ForName(name)
+	switch {
+	case field == nil:
+		return nil
+	case !nested:
+		return field.Type
+	case field.Type.Elem != nil:
+		return nil
 	}
-	return t
+	return fieldType(schema, schema.Types[field.Type.NamedType], rest)
 }

@@ -120,13 +120,37 @@ func (r *route) edgeError(list gqlerror.List) error {
 // empty when it has none.
 func wireName(fields []field, name string) string {
 	for _, f := range fields {
-		if f.kind == group {
+		switch f.kind {
+		case group:
 			if inner := wireName(f.fields, name); inner != "" {
 				return f.name + "." + inner
 			}
-		} else if f.variable[strings.LastIndexByte(f.variable, '.')+1:] == name {
+		case objects:
+			if inner := f.wireNameInside(name); inner != "" {
+				return inner
+			}
+		}
+		if f.kind != group && f.variable[strings.LastIndexByte(f.variable, '.')+1:] == name {
 			return f.name
 		}
 	}
 	return ""
+}
+
+// wireNameInside is the name on the wire of a field of an array's item, which
+// an operation calls items[3].name, or name where the item stands alone.
+func (f *field) wireNameInside(name string) string {
+	if f.alone != "" && !strings.Contains(name, "[") {
+		return wireName(f.fields, name)
+	}
+	list := f.variable[strings.LastIndexByte(f.variable, '.')+1:]
+	place, inner, found := strings.Cut(name, "].")
+	index, ours := strings.CutPrefix(place, list+"[")
+	if !found || !ours {
+		return ""
+	}
+	if inner = wireName(f.fields, inner); inner == "" {
+		return ""
+	}
+	return f.name + "[" + index + "]." + inner
 }

@@ -3,7 +3,9 @@ package rest
 import (
 	"math"
 	"net/http"
+	"regexp"
 
+	"magpie/internal/requestid"
 	"magpie/internal/viewer"
 )
 
@@ -56,6 +58,9 @@ const (
 	maxResults = 100
 	maxMessage = 4000 // characters of a chat message, or of a description
 	maxName    = 200  // characters of a name
+	maxEvents  = 100
+	maxComment = 500 // characters
+	maxEventID = 100 // characters
 )
 
 func newTable() []*route {
@@ -67,6 +72,10 @@ func newTable() []*route {
 			from: query, fields: searchFields(), input: true, reach: "input.collection"},
 		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
 			from: body, fields: chatFields(), input: true, reach: "input.collection"},
+		{Route: Route{http.MethodPost, "/v1/analytics/events", "RecordEvents", public, false, 202},
+			from: body, fields: []field{
+				{name: "events", variable: "input.events", alone: "input.event", kind: objects, most: maxEvents, fields: eventFields()},
+			}, input: true},
 
 		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
 			from: body, fields: []field{{name: "email", variable: "email", required: true}, {name: "password", variable: "password", required: true}}},
@@ -176,6 +185,24 @@ func chatFields() []field {
 		{name: "message", variable: "input.message", required: true, longest: maxMessage, filled: true},
 		{name: "conversation_id", variable: "input.conversationId", kind: uid},
 		{name: "collection", variable: "input.collection", kind: uid},
+	}
+}
+
+// eventFields are those of one event. What is needed for which type is the
+// operation's to say.
+func eventFields() []field {
+	return []field{
+		{name: "type", variable: "type", required: true, upper: true, allowed: []string{"click", "feedback"}},
+		{name: "request_id", variable: "requestId", required: true,
+			form: &form{regexp.MustCompile(requestid.Pattern), "must be the X-Request-Id of a search or chat response"}},
+		{name: "result_id", variable: "resultId", kind: uid},
+		{name: "document_id", variable: "documentId", kind: uid},
+		{name: "position", variable: "position", kind: integer, bounds: between(0, math.MaxInt32)},
+		{name: "rating", variable: "rating", upper: true, allowed: []string{"positive", "negative"}},
+		{name: "reason", variable: "reason", upper: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
+		{name: "comment", variable: "comment", longest: maxComment},
+		{name: "occurred_at", variable: "occurredAt", kind: moment},
+		{name: "event_id", variable: "eventId", longest: maxEventID},
 	}
 }
 

@@ -200,7 +200,8 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 	if r.from == multipartForm {
 		given["files"], given["paths"] = true, true
 	}
-	if err := fieldsFit(schema, o, r.fields, given); err != nil {
+	find := func(path string) *ast.Type { return o.typeAt(schema, path) }
+	if err := fieldsFit(schema, find, r, r.fields, given); err != nil {
 		return err
 	}
 	for name, v := range o.variables {
@@ -219,19 +220,38 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 	return nil
 }
 
-func fieldsFit(schema *ast.Schema, o *operation, fields []field, given map[string]bool) error {
+// fieldsFit checks that find knows a place for each field, among the operation's
+// variables or the fields of an array's items.
+func fieldsFit(schema *ast.Schema, find func(path string) *ast.Type, r *route, fields []field, given map[string]bool) error {
 	for _, f := range fields {
 		if f.kind == group {
-			if err := fieldsFit(schema, o, f.fields, given); err != nil {
+			if err := fieldsFit(schema, find, r, f.fields, given); err != nil {
 				return err
 			}
 			continue
 		}
-		if o.typeAt(schema, f.variable) == nil {
-			return fmt.Errorf("%s has no variable %s for %s", o.name, f.variable, f.name)
+		t := find(f.variable)
+		if t == nil {
+			return fmt.Errorf("%s has no variable %s for %s", r.Operation, f.variable, f.name)
 		}
 		if root, _, nested := strings.Cut(f.variable, "."); !nested && f.required {
 			given[root] = true
+		}
+		if f.kind != objects {
+			continue
+		}
+		switch {
+		case t.Elem == nil || schema.Types[t.Elem.NamedType] == nil:
+			return fmt.Errorf("%s of %s is no list of objects", f.variable, r.Operation)
+		case r.from != body:
+			return fmt.Errorf("%s: an array of objects can stand in a body only", f.name)
+		case f.alone != "" && find(f.alone) == nil:
+			return fmt.Errorf("%s has no variable %s for one of %s", r.Operation, f.alone, f.name)
+		}
+		item := schema.Types[t.Elem.NamedType]
+		inside := func(path string) *ast.Type { return fieldType(schema, item, path) }
+		if err := fieldsFit(schema, inside, r, f.fields, map[string]bool{}); err != nil {
+			return err
 		}
 	}
 	return nil

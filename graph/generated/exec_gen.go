@@ -14,6 +14,7 @@ import (
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
 	"magpie/graph/model"
+	"magpie/internal/analytics"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -335,6 +336,7 @@ type ComplexityRoot struct {
 		DeleteConnector        func(childComplexity int, id uuid.UUID) int
 		DeleteDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
 		DeleteFiles            func(childComplexity int, connectorID uuid.UUID, paths []string) int
+		RecordEvents           func(childComplexity int, input model.RecordEventsInput) int
 		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
 		RefreshSession         func(childComplexity int, refreshToken string) int
 		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
@@ -373,11 +375,62 @@ type ComplexityRoot struct {
 		Me             func(childComplexity int) int
 		Node           func(childComplexity int, id uuid.UUID) int
 		Nodes          func(childComplexity int, ids []uuid.UUID) int
+		QueryAnalytics func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
 		Search         func(childComplexity int, input model.SearchInput) int
 		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		SyncJob        func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs       func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		Usage          func(childComplexity int) int
+	}
+
+	QueryAnalytics struct {
+		Daily             func(childComplexity int) int
+		From              func(childComplexity int) int
+		LowScoreQueries   func(childComplexity int, first int) int
+		To                func(childComplexity int) int
+		TopQueries        func(childComplexity int, first int) int
+		Totals            func(childComplexity int) int
+		UnclickedQueries  func(childComplexity int, first int) int
+		ZeroResultQueries func(childComplexity int, first int) int
+	}
+
+	QueryCount struct {
+		AverageScore func(childComplexity int) int
+		Clicks       func(childComplexity int) int
+		Count        func(childComplexity int) int
+		LastAt       func(childComplexity int) int
+		Query        func(childComplexity int) int
+		ZeroResults  func(childComplexity int) int
+	}
+
+	QueryDay struct {
+		Chats            func(childComplexity int) int
+		Clicks           func(childComplexity int) int
+		Date             func(childComplexity int) int
+		NegativeFeedback func(childComplexity int) int
+		PositiveFeedback func(childComplexity int) int
+		Searches         func(childComplexity int) int
+		ZeroResults      func(childComplexity int) int
+	}
+
+	QueryTotals struct {
+		Chats                   func(childComplexity int) int
+		ClickThroughRate        func(childComplexity int) int
+		Clicks                  func(childComplexity int) int
+		MeanReciprocalClickRank func(childComplexity int) int
+		NegativeFeedback        func(childComplexity int) int
+		P50Ms                   func(childComplexity int) int
+		P95Ms                   func(childComplexity int) int
+		PositiveFeedback        func(childComplexity int) int
+		Searches                func(childComplexity int) int
+		ZeroResultRate          func(childComplexity int) int
+		ZeroResults             func(childComplexity int) int
+	}
+
+	RecordedEvents struct {
+		Accepted   func(childComplexity int) int
+		Duplicates func(childComplexity int) int
+		Unknown    func(childComplexity int) int
 	}
 
 	SearchResult struct {
@@ -579,6 +632,7 @@ type MutationResolver interface {
 	SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error)
 	RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error)
 	SignOut(ctx context.Context) (bool, error)
+	RecordEvents(ctx context.Context, input model.RecordEventsInput) (*analytics.Recorded, error)
 	CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error)
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
 	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
@@ -602,6 +656,7 @@ type QueryResolver interface {
 	Node(ctx context.Context, id uuid.UUID) (ent.Noder, error)
 	Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder, error)
 	Me(ctx context.Context) (*model.Me, error)
+	QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
 	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error)
@@ -1848,6 +1903,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteFiles(childComplexity, args["connectorId"].(uuid.UUID), args["paths"].([]string)), true
+	case "Mutation.recordEvents":
+		if e.ComplexityRoot.Mutation.RecordEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_recordEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RecordEvents(childComplexity, args["input"].(model.RecordEventsInput)), true
 	case "Mutation.refreshCollectionStats":
 		if e.ComplexityRoot.Mutation.RefreshCollectionStats == nil {
 			break
@@ -2163,6 +2229,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Nodes(childComplexity, args["ids"].([]uuid.UUID)), true
+	case "Query.queryAnalytics":
+		if e.ComplexityRoot.Query.QueryAnalytics == nil {
+			break
+		}
+
+		args, err := ec.field_Query_queryAnalytics_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.QueryAnalytics(childComplexity, args["from"].(*time.Time), args["to"].(*time.Time), args["collectionId"].(*uuid.UUID), args["apiKeyId"].(*uuid.UUID), args["kind"].(*model.QueryKind)), true
 	case "Query.search":
 		if e.ComplexityRoot.Query.Search == nil {
 			break
@@ -2213,6 +2290,241 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Usage(childComplexity), true
+
+	case "QueryAnalytics.daily":
+		if e.ComplexityRoot.QueryAnalytics.Daily == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.Daily(childComplexity), true
+	case "QueryAnalytics.from":
+		if e.ComplexityRoot.QueryAnalytics.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.From(childComplexity), true
+	case "QueryAnalytics.lowScoreQueries":
+		if e.ComplexityRoot.QueryAnalytics.LowScoreQueries == nil {
+			break
+		}
+
+		args, err := ec.field_QueryAnalytics_lowScoreQueries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.LowScoreQueries(childComplexity, args["first"].(int)), true
+	case "QueryAnalytics.to":
+		if e.ComplexityRoot.QueryAnalytics.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.To(childComplexity), true
+	case "QueryAnalytics.topQueries":
+		if e.ComplexityRoot.QueryAnalytics.TopQueries == nil {
+			break
+		}
+
+		args, err := ec.field_QueryAnalytics_topQueries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.TopQueries(childComplexity, args["first"].(int)), true
+	case "QueryAnalytics.totals":
+		if e.ComplexityRoot.QueryAnalytics.Totals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.Totals(childComplexity), true
+	case "QueryAnalytics.unclickedQueries":
+		if e.ComplexityRoot.QueryAnalytics.UnclickedQueries == nil {
+			break
+		}
+
+		args, err := ec.field_QueryAnalytics_unclickedQueries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.UnclickedQueries(childComplexity, args["first"].(int)), true
+	case "QueryAnalytics.zeroResultQueries":
+		if e.ComplexityRoot.QueryAnalytics.ZeroResultQueries == nil {
+			break
+		}
+
+		args, err := ec.field_QueryAnalytics_zeroResultQueries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.QueryAnalytics.ZeroResultQueries(childComplexity, args["first"].(int)), true
+
+	case "QueryCount.averageScore":
+		if e.ComplexityRoot.QueryCount.AverageScore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.AverageScore(childComplexity), true
+	case "QueryCount.clicks":
+		if e.ComplexityRoot.QueryCount.Clicks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.Clicks(childComplexity), true
+	case "QueryCount.count":
+		if e.ComplexityRoot.QueryCount.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.Count(childComplexity), true
+	case "QueryCount.lastAt":
+		if e.ComplexityRoot.QueryCount.LastAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.LastAt(childComplexity), true
+	case "QueryCount.query":
+		if e.ComplexityRoot.QueryCount.Query == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.Query(childComplexity), true
+	case "QueryCount.zeroResults":
+		if e.ComplexityRoot.QueryCount.ZeroResults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.ZeroResults(childComplexity), true
+
+	case "QueryDay.chats":
+		if e.ComplexityRoot.QueryDay.Chats == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.Chats(childComplexity), true
+	case "QueryDay.clicks":
+		if e.ComplexityRoot.QueryDay.Clicks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.Clicks(childComplexity), true
+	case "QueryDay.date":
+		if e.ComplexityRoot.QueryDay.Date == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.Date(childComplexity), true
+	case "QueryDay.negativeFeedback":
+		if e.ComplexityRoot.QueryDay.NegativeFeedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.NegativeFeedback(childComplexity), true
+	case "QueryDay.positiveFeedback":
+		if e.ComplexityRoot.QueryDay.PositiveFeedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.PositiveFeedback(childComplexity), true
+	case "QueryDay.searches":
+		if e.ComplexityRoot.QueryDay.Searches == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.Searches(childComplexity), true
+	case "QueryDay.zeroResults":
+		if e.ComplexityRoot.QueryDay.ZeroResults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryDay.ZeroResults(childComplexity), true
+
+	case "QueryTotals.chats":
+		if e.ComplexityRoot.QueryTotals.Chats == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.Chats(childComplexity), true
+	case "QueryTotals.clickThroughRate":
+		if e.ComplexityRoot.QueryTotals.ClickThroughRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.ClickThroughRate(childComplexity), true
+	case "QueryTotals.clicks":
+		if e.ComplexityRoot.QueryTotals.Clicks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.Clicks(childComplexity), true
+	case "QueryTotals.meanReciprocalClickRank":
+		if e.ComplexityRoot.QueryTotals.MeanReciprocalClickRank == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.MeanReciprocalClickRank(childComplexity), true
+	case "QueryTotals.negativeFeedback":
+		if e.ComplexityRoot.QueryTotals.NegativeFeedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.NegativeFeedback(childComplexity), true
+	case "QueryTotals.p50Ms":
+		if e.ComplexityRoot.QueryTotals.P50Ms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.P50Ms(childComplexity), true
+	case "QueryTotals.p95Ms":
+		if e.ComplexityRoot.QueryTotals.P95Ms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.P95Ms(childComplexity), true
+	case "QueryTotals.positiveFeedback":
+		if e.ComplexityRoot.QueryTotals.PositiveFeedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.PositiveFeedback(childComplexity), true
+	case "QueryTotals.searches":
+		if e.ComplexityRoot.QueryTotals.Searches == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.Searches(childComplexity), true
+	case "QueryTotals.zeroResultRate":
+		if e.ComplexityRoot.QueryTotals.ZeroResultRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.ZeroResultRate(childComplexity), true
+	case "QueryTotals.zeroResults":
+		if e.ComplexityRoot.QueryTotals.ZeroResults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryTotals.ZeroResults(childComplexity), true
+
+	case "RecordedEvents.accepted":
+		if e.ComplexityRoot.RecordedEvents.Accepted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordedEvents.Accepted(childComplexity), true
+	case "RecordedEvents.duplicates":
+		if e.ComplexityRoot.RecordedEvents.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordedEvents.Duplicates(childComplexity), true
+	case "RecordedEvents.unknown":
+		if e.ComplexityRoot.RecordedEvents.Unknown == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
 	case "SearchResult.collection":
 		if e.ComplexityRoot.SearchResult.Collection == nil {
@@ -2940,7 +3252,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
+		ec.unmarshalInputEventInput,
 		ec.unmarshalInputMessageOrder,
+		ec.unmarshalInputRecordEventsInput,
 		ec.unmarshalInputSearchFilters,
 		ec.unmarshalInputSearchInput,
 		ec.unmarshalInputSignInInput,
@@ -3116,6 +3430,144 @@ type Me {
   user: User!
   workspace: Workspace!
   role: Role!
+}
+`, BuiltIn: false},
+	{Name: "../schema/analytics.graphql", Input: `extend type Query {
+  "What was asked, and what came of it, counted by whole days in UTC."
+  queryAnalytics(
+    "A moment of the first day; 29 days before the last one when omitted."
+    from: Time
+    "A moment of the last day; today when omitted."
+    to: Time
+    "Questions to this collection alone; those to everything that a session reaches count for none."
+    collectionId: ID
+    apiKeyId: ID
+    kind: QueryKind
+  ): QueryAnalytics! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type Mutation {
+  "Clicks and feedback, told by a client's server with a secret key."
+  recordEvents(input: RecordEventsInput!): RecordedEvents! @surface(on: [PUBLIC])
+}
+
+enum QueryKind {
+  SEARCH
+  CHAT
+}
+
+type QueryAnalytics {
+  "Beginning of the first day."
+  from: Time!
+  "Beginning of the last day."
+  to: Time!
+  totals: QueryTotals!
+  "Every day from the first to the last."
+  daily: [QueryDay!]!
+  "The questions asked most."
+  topQueries(first: Int! = 10): [QueryCount!]!
+  "The questions that most often found nothing."
+  zeroResultQueries(first: Int! = 10): [QueryCount!]!
+  "The questions asked most whose best results have a mean score below 0.6."
+  lowScoreQueries(first: Int! = 10): [QueryCount!]!
+  "The questions asked most that found something of which nothing was clicked."
+  unclickedQueries(first: Int! = 10): [QueryCount!]!
+}
+
+"A next page of a search is no search of its own."
+type QueryTotals {
+  searches: Int!
+  chats: Int!
+  "Searches that found nothing and answers that cite nothing."
+  zeroResults: Int!
+  "Of searches and chats."
+  zeroResultRate: Float!
+  clicks: Int!
+  "Share of searches and chats with a click."
+  clickThroughRate: Float!
+  "Mean of 1 / (position + 1) of the clicks that name a position; 0 without any."
+  meanReciprocalClickRank: Float!
+  positiveFeedback: Int!
+  negativeFeedback: Int!
+  "Milliseconds of searches; of chats where only those are asked for."
+  p50Ms: Float!
+  p95Ms: Float!
+}
+
+type QueryDay {
+  "YYYY-MM-DD."
+  date: String!
+  searches: Int!
+  chats: Int!
+  zeroResults: Int!
+  "Of that day's questions."
+  clicks: Int!
+  positiveFeedback: Int!
+  negativeFeedback: Int!
+}
+
+type QueryCount {
+  "Without personal data."
+  query: String!
+  count: Int!
+  zeroResults: Int!
+  clicks: Int!
+  "Mean of the best results' scores; null where nothing was found, and for chat."
+  averageScore: Float
+  lastAt: Time!
+}
+
+"One of the two."
+input RecordEventsInput {
+  event: EventInput
+  "1 to 100."
+  events: [EventInput!]
+}
+
+input EventInput {
+  type: EventType!
+  "X-Request-Id of the search or chat response."
+  requestId: String!
+  "The passage; it or the document is needed for a click."
+  resultId: ID
+  documentId: ID
+  "Rank of the result from 0, the offset included."
+  position: Int
+  "Needed for feedback."
+  rating: Rating
+  reason: FeedbackReason
+  "At most 500 characters."
+  comment: String
+  "Now when omitted."
+  occurredAt: Time
+  "The client's own id: the same one sent again counts once."
+  eventId: String
+}
+
+enum EventType {
+  CLICK
+  FEEDBACK
+}
+
+enum Rating {
+  POSITIVE
+  NEGATIVE
+}
+
+enum FeedbackReason {
+  IRRELEVANT
+  OUTDATED
+  INCORRECT
+  INCOMPLETE
+  OTHER
+}
+
+type RecordedEvents {
+  accepted: Int!
+  "Events that had been sent before."
+  duplicates: Int!
+  "Accepted events whose request is not known (yet); they count once it is."
+  unknown: Int!
 }
 `, BuiltIn: false},
 	{Name: "../schema/apikey.graphql", Input: `extend type Query {
@@ -5168,6 +5620,106 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_QueryAnalytics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "from":
+		return ec.fieldContext_QueryAnalytics_from(ctx, field)
+	case "to":
+		return ec.fieldContext_QueryAnalytics_to(ctx, field)
+	case "totals":
+		return ec.fieldContext_QueryAnalytics_totals(ctx, field)
+	case "daily":
+		return ec.fieldContext_QueryAnalytics_daily(ctx, field)
+	case "topQueries":
+		return ec.fieldContext_QueryAnalytics_topQueries(ctx, field)
+	case "zeroResultQueries":
+		return ec.fieldContext_QueryAnalytics_zeroResultQueries(ctx, field)
+	case "lowScoreQueries":
+		return ec.fieldContext_QueryAnalytics_lowScoreQueries(ctx, field)
+	case "unclickedQueries":
+		return ec.fieldContext_QueryAnalytics_unclickedQueries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QueryAnalytics", field.Name)
+}
+
+func (ec *executionContext) childFields_QueryCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "query":
+		return ec.fieldContext_QueryCount_query(ctx, field)
+	case "count":
+		return ec.fieldContext_QueryCount_count(ctx, field)
+	case "zeroResults":
+		return ec.fieldContext_QueryCount_zeroResults(ctx, field)
+	case "clicks":
+		return ec.fieldContext_QueryCount_clicks(ctx, field)
+	case "averageScore":
+		return ec.fieldContext_QueryCount_averageScore(ctx, field)
+	case "lastAt":
+		return ec.fieldContext_QueryCount_lastAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QueryCount", field.Name)
+}
+
+func (ec *executionContext) childFields_QueryDay(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "date":
+		return ec.fieldContext_QueryDay_date(ctx, field)
+	case "searches":
+		return ec.fieldContext_QueryDay_searches(ctx, field)
+	case "chats":
+		return ec.fieldContext_QueryDay_chats(ctx, field)
+	case "zeroResults":
+		return ec.fieldContext_QueryDay_zeroResults(ctx, field)
+	case "clicks":
+		return ec.fieldContext_QueryDay_clicks(ctx, field)
+	case "positiveFeedback":
+		return ec.fieldContext_QueryDay_positiveFeedback(ctx, field)
+	case "negativeFeedback":
+		return ec.fieldContext_QueryDay_negativeFeedback(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QueryDay", field.Name)
+}
+
+func (ec *executionContext) childFields_QueryTotals(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "searches":
+		return ec.fieldContext_QueryTotals_searches(ctx, field)
+	case "chats":
+		return ec.fieldContext_QueryTotals_chats(ctx, field)
+	case "zeroResults":
+		return ec.fieldContext_QueryTotals_zeroResults(ctx, field)
+	case "zeroResultRate":
+		return ec.fieldContext_QueryTotals_zeroResultRate(ctx, field)
+	case "clicks":
+		return ec.fieldContext_QueryTotals_clicks(ctx, field)
+	case "clickThroughRate":
+		return ec.fieldContext_QueryTotals_clickThroughRate(ctx, field)
+	case "meanReciprocalClickRank":
+		return ec.fieldContext_QueryTotals_meanReciprocalClickRank(ctx, field)
+	case "positiveFeedback":
+		return ec.fieldContext_QueryTotals_positiveFeedback(ctx, field)
+	case "negativeFeedback":
+		return ec.fieldContext_QueryTotals_negativeFeedback(ctx, field)
+	case "p50Ms":
+		return ec.fieldContext_QueryTotals_p50Ms(ctx, field)
+	case "p95Ms":
+		return ec.fieldContext_QueryTotals_p95Ms(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QueryTotals", field.Name)
+}
+
+func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "accepted":
+		return ec.fieldContext_RecordedEvents_accepted(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_RecordedEvents_duplicates(ctx, field)
+	case "unknown":
+		return ec.fieldContext_RecordedEvents_unknown(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6096,6 +6648,20 @@ func (ec *executionContext) field_Mutation_deleteFiles_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_recordEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RecordEventsInput, error) {
+			return ec.unmarshalNRecordEventsInput2magpieᚋgraphᚋmodelᚐRecordEventsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_refreshCollectionStats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -6325,6 +6891,62 @@ func (ec *executionContext) field_Mutation_uploadFiles_args(ctx context.Context,
 		return nil, err
 	}
 	args["paths"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_QueryAnalytics_lowScoreQueries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_QueryAnalytics_topQueries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_QueryAnalytics_unclickedQueries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_QueryAnalytics_zeroResultQueries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
 	return args, nil
 }
 
@@ -6715,6 +7337,52 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["ids"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collectionId"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "apiKeyId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["apiKeyId"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*model.QueryKind, error) {
+			return ec.unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg4
 	return args, nil
 }
 
@@ -11574,6 +12242,73 @@ func (ec *executionContext) fieldContext_Mutation_signOut(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Mutation", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _Mutation_recordEvents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_recordEvents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RecordEvents(ctx, fc.Args["input"].(model.RecordEventsInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC"})
+				if err != nil {
+					var zeroVal *analytics.Recorded
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *analytics.Recorded
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *analytics.Recorded
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *analytics.Recorded) graphql.Marshaler {
+			return ec.marshalNRecordedEvents2ᚖmagpieᚋinternalᚋanalyticsᚐRecorded(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_recordEvents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecordedEvents(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_recordEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createAPIKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13277,6 +14012,85 @@ func (ec *executionContext) fieldContext_Query_me(_ context.Context, field graph
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_queryAnalytics(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_queryAnalytics(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().QueryAnalytics(ctx, fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time), fc.Args["collectionId"].(*uuid.UUID), fc.Args["apiKeyId"].(*uuid.UUID), fc.Args["kind"].(*model.QueryKind))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *analytics.Report
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *analytics.Report
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *analytics.Report
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *analytics.Report
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *analytics.Report
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
+			return ec.marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_queryAnalytics(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryAnalytics(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_queryAnalytics_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_apiKeys(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14490,6 +15304,913 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _QueryAnalytics_from(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryAnalytics", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _QueryAnalytics_to(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryAnalytics", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _QueryAnalytics_totals(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_totals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Totals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v analytics.Totals) graphql.Marshaler {
+			return ec.marshalNQueryTotals2magpieᚋinternalᚋanalyticsᚐTotals(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_totals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QueryAnalytics",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryTotals(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QueryAnalytics_daily(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_daily(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Daily, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.Day) graphql.Marshaler {
+			return ec.marshalNQueryDay2ᚕᚖmagpieᚋinternalᚋanalyticsᚐDayᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_daily(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QueryAnalytics",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryDay(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QueryAnalytics_topQueries(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_topQueries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return obj.TopQueries(ctx, fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
+			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_topQueries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QueryAnalytics",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryCount(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_QueryAnalytics_topQueries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QueryAnalytics_zeroResultQueries(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_zeroResultQueries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return obj.ZeroResultQueries(ctx, fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
+			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_zeroResultQueries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QueryAnalytics",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryCount(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_QueryAnalytics_zeroResultQueries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QueryAnalytics_lowScoreQueries(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_lowScoreQueries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return obj.LowScoreQueries(ctx, fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
+			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_lowScoreQueries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QueryAnalytics",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryCount(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_QueryAnalytics_lowScoreQueries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QueryAnalytics_unclickedQueries(ctx context.Context, field graphql.CollectedField, obj *analytics.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryAnalytics_unclickedQueries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return obj.UnclickedQueries(ctx, fc.Args["first"].(int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
+			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryAnalytics_unclickedQueries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QueryAnalytics",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QueryCount(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_QueryAnalytics_unclickedQueries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QueryCount_query(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_query(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Query, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_query(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _QueryCount_count(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryCount_zeroResults(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_zeroResults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ZeroResults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_zeroResults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryCount_clicks(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_clicks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Clicks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_clicks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryCount_averageScore(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_averageScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AverageScore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_averageScore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _QueryCount_lastAt(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_lastAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_lastAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_date(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_date(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Date, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_date(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_searches(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_searches(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Searches, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_searches(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_chats(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_chats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Chats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_chats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_zeroResults(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_zeroResults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ZeroResults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_zeroResults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_clicks(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_clicks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Clicks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_clicks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_positiveFeedback(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_positiveFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PositiveFeedback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_positiveFeedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryDay_negativeFeedback(ctx context.Context, field graphql.CollectedField, obj *analytics.Day) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryDay_negativeFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NegativeFeedback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryDay_negativeFeedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryDay", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_searches(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_searches(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Searches, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_searches(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_chats(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_chats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Chats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_chats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_zeroResults(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_zeroResults(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ZeroResults, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_zeroResults(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_zeroResultRate(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_zeroResultRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ZeroResultRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_zeroResultRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_clicks(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_clicks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Clicks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_clicks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_clickThroughRate(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_clickThroughRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClickThroughRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_clickThroughRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_meanReciprocalClickRank(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_meanReciprocalClickRank(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MeanReciprocalClickRank, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_meanReciprocalClickRank(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_positiveFeedback(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_positiveFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PositiveFeedback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_positiveFeedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_negativeFeedback(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_negativeFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NegativeFeedback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_negativeFeedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_p50Ms(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_p50Ms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.P50Ms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_p50Ms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _QueryTotals_p95Ms(ctx context.Context, field graphql.CollectedField, obj *analytics.Totals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryTotals_p95Ms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.P95Ms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QueryTotals_p95Ms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryTotals", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RecordedEvents_accepted(ctx context.Context, field graphql.CollectedField, obj *analytics.Recorded) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordedEvents_accepted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accepted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordedEvents_accepted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RecordedEvents_duplicates(ctx context.Context, field graphql.CollectedField, obj *analytics.Recorded) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordedEvents_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordedEvents_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RecordedEvents_unknown(ctx context.Context, field graphql.CollectedField, obj *analytics.Recorded) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordedEvents_unknown(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unknown, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _SearchResult_id(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
@@ -18900,6 +20621,99 @@ func (ec *executionContext) unmarshalInputDocumentOrder(ctx context.Context, obj
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputEventInput(ctx context.Context, obj any) (model.EventInput, error) {
+	var it model.EventInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"type", "requestId", "resultId", "documentId", "position", "rating", "reason", "comment", "occurredAt", "eventId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "requestId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestId"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestID = data
+		case "resultId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resultId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ResultID = data
+		case "documentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("documentId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DocumentID = data
+		case "position":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("position"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Position = data
+		case "rating":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rating"))
+			data, err := ec.unmarshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rating = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "comment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("comment"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Comment = data
+		case "occurredAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("occurredAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OccurredAt = data
+		case "eventId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("eventId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EventID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj any) (ent.MessageOrder, error) {
 	var it ent.MessageOrder
 	if obj == nil {
@@ -18936,6 +20750,43 @@ func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj 
 				return it, err
 			}
 			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRecordEventsInput(ctx context.Context, obj any) (model.RecordEventsInput, error) {
+	var it model.RecordEventsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"event", "events"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "event":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("event"))
+			data, err := ec.unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Event = data
+		case "events":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("events"))
+			data, err := ec.unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Events = data
 		}
 	}
 	return it, nil
@@ -22418,6 +24269,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "recordEvents":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_recordEvents(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "createAPIKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createAPIKey(ctx, field)
@@ -22692,6 +24550,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_me(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "queryAnalytics":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_queryAnalytics(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -23091,6 +24971,478 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var queryAnalyticsImplementors = []string{"QueryAnalytics"}
+
+func (ec *executionContext) _QueryAnalytics(ctx context.Context, sel ast.SelectionSet, obj *analytics.Report) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, queryAnalyticsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QueryAnalytics")
+		case "from":
+			out.Values[i] = ec._QueryAnalytics_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "to":
+			out.Values[i] = ec._QueryAnalytics_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totals":
+			out.Values[i] = ec._QueryAnalytics_totals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "daily":
+			out.Values[i] = ec._QueryAnalytics_daily(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "topQueries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._QueryAnalytics_topQueries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "zeroResultQueries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._QueryAnalytics_zeroResultQueries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "lowScoreQueries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._QueryAnalytics_lowScoreQueries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "unclickedQueries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._QueryAnalytics_unclickedQueries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var queryCountImplementors = []string{"QueryCount"}
+
+func (ec *executionContext) _QueryCount(ctx context.Context, sel ast.SelectionSet, obj *analytics.QueryCount) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, queryCountImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QueryCount")
+		case "query":
+			out.Values[i] = ec._QueryCount_query(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._QueryCount_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "zeroResults":
+			out.Values[i] = ec._QueryCount_zeroResults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clicks":
+			out.Values[i] = ec._QueryCount_clicks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "averageScore":
+			out.Values[i] = ec._QueryCount_averageScore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastAt":
+			out.Values[i] = ec._QueryCount_lastAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var queryDayImplementors = []string{"QueryDay"}
+
+func (ec *executionContext) _QueryDay(ctx context.Context, sel ast.SelectionSet, obj *analytics.Day) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, queryDayImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QueryDay")
+		case "date":
+			out.Values[i] = ec._QueryDay_date(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "searches":
+			out.Values[i] = ec._QueryDay_searches(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "chats":
+			out.Values[i] = ec._QueryDay_chats(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "zeroResults":
+			out.Values[i] = ec._QueryDay_zeroResults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clicks":
+			out.Values[i] = ec._QueryDay_clicks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "positiveFeedback":
+			out.Values[i] = ec._QueryDay_positiveFeedback(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "negativeFeedback":
+			out.Values[i] = ec._QueryDay_negativeFeedback(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var queryTotalsImplementors = []string{"QueryTotals"}
+
+func (ec *executionContext) _QueryTotals(ctx context.Context, sel ast.SelectionSet, obj *analytics.Totals) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, queryTotalsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QueryTotals")
+		case "searches":
+			out.Values[i] = ec._QueryTotals_searches(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "chats":
+			out.Values[i] = ec._QueryTotals_chats(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "zeroResults":
+			out.Values[i] = ec._QueryTotals_zeroResults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "zeroResultRate":
+			out.Values[i] = ec._QueryTotals_zeroResultRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clicks":
+			out.Values[i] = ec._QueryTotals_clicks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clickThroughRate":
+			out.Values[i] = ec._QueryTotals_clickThroughRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "meanReciprocalClickRank":
+			out.Values[i] = ec._QueryTotals_meanReciprocalClickRank(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "positiveFeedback":
+			out.Values[i] = ec._QueryTotals_positiveFeedback(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "negativeFeedback":
+			out.Values[i] = ec._QueryTotals_negativeFeedback(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "p50Ms":
+			out.Values[i] = ec._QueryTotals_p50Ms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "p95Ms":
+			out.Values[i] = ec._QueryTotals_p95Ms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var recordedEventsImplementors = []string{"RecordedEvents"}
+
+func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.SelectionSet, obj *analytics.Recorded) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recordedEventsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecordedEvents")
+		case "accepted":
+			out.Values[i] = ec._RecordedEvents_accepted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._RecordedEvents_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unknown":
+			out.Values[i] = ec._RecordedEvents_unknown(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -25362,6 +27714,21 @@ func (ec *executionContext) marshalNDocumentStatus2magpieᚋentᚋdocumentᚐSta
 	return v
 }
 
+func (ec *executionContext) unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
+	res, err := ec.unmarshalInputEventInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx context.Context, v any) (model.EventType, error) {
+	var res model.EventType
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx context.Context, sel ast.SelectionSet, v model.EventType) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
 	res, err := graphql.UnmarshalFloatContext(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -25550,6 +27917,87 @@ func (ec *executionContext) marshalNOrderDirection2entgoᚗioᚋcontribᚋentgql
 
 func (ec *executionContext) marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._QueryAnalytics(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNQueryCount2ᚖmagpieᚋinternalᚋanalyticsᚐQueryCount(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNQueryCount2ᚖmagpieᚋinternalᚋanalyticsᚐQueryCount(ctx context.Context, sel ast.SelectionSet, v *analytics.QueryCount) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._QueryCount(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNQueryDay2ᚕᚖmagpieᚋinternalᚋanalyticsᚐDayᚄ(ctx context.Context, sel ast.SelectionSet, v []*analytics.Day) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNQueryDay2ᚖmagpieᚋinternalᚋanalyticsᚐDay(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNQueryDay2ᚖmagpieᚋinternalᚋanalyticsᚐDay(ctx context.Context, sel ast.SelectionSet, v *analytics.Day) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._QueryDay(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNQueryTotals2magpieᚋinternalᚋanalyticsᚐTotals(ctx context.Context, sel ast.SelectionSet, v analytics.Totals) graphql.Marshaler {
+	return ec._QueryTotals(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNRecordEventsInput2magpieᚋgraphᚋmodelᚐRecordEventsInput(ctx context.Context, v any) (model.RecordEventsInput, error) {
+	res, err := ec.unmarshalInputRecordEventsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRecordedEvents2ᚖmagpieᚋinternalᚋanalyticsᚐRecorded(ctx context.Context, sel ast.SelectionSet, v *analytics.Recorded) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RecordedEvents(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx context.Context, v any) (model.Role, error) {
@@ -26523,6 +28971,47 @@ func (ec *executionContext) marshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐ
 	return ret
 }
 
+func (ec *executionContext) unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx context.Context, v any) ([]*model.EventInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*model.EventInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputEventInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx context.Context, v any) (*model.FeedbackReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.FeedbackReason)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx context.Context, sel ast.SelectionSet, v *model.FeedbackReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalOFloat2ᚖfloat64(ctx context.Context, v any) (*float64, error) {
 	if v == nil {
 		return nil, nil
@@ -26731,6 +29220,38 @@ func (ec *executionContext) marshalONode2magpieᚋentᚐNoder(ctx context.Contex
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.QueryKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, sel ast.SelectionSet, v *model.QueryKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (*model.Rating, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.Rating)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v *model.Rating) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx context.Context, v any) (*model.SearchFilters, error) {

@@ -174,10 +174,37 @@ type DocSyncInput struct {
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
 }
 
+type EventInput struct {
+	Type EventType `json:"type"`
+	// X-Request-Id of the search or chat response.
+	RequestID string `json:"requestId"`
+	// The passage; it or the document is needed for a click.
+	ResultID   *uuid.UUID `json:"resultId,omitempty"`
+	DocumentID *uuid.UUID `json:"documentId,omitempty"`
+	// Rank of the result from 0, the offset included.
+	Position *int `json:"position,omitempty"`
+	// Needed for feedback.
+	Rating *Rating         `json:"rating,omitempty"`
+	Reason *FeedbackReason `json:"reason,omitempty"`
+	// At most 500 characters.
+	Comment *string `json:"comment,omitempty"`
+	// Now when omitted.
+	OccurredAt *time.Time `json:"occurredAt,omitempty"`
+	// The client's own id: the same one sent again counts once.
+	EventID *string `json:"eventId,omitempty"`
+}
+
 type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
+}
+
+// One of the two.
+type RecordEventsInput struct {
+	Event *EventInput `json:"event,omitempty"`
+	// 1 to 100.
+	Events []*EventInput `json:"events,omitempty"`
 }
 
 type SearchFilters struct {
@@ -413,6 +440,232 @@ func (e *APIKeyStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e APIKeyStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type EventType string
+
+const (
+	EventTypeClick    EventType = "CLICK"
+	EventTypeFeedback EventType = "FEEDBACK"
+)
+
+var AllEventType = []EventType{
+	EventTypeClick,
+	EventTypeFeedback,
+}
+
+func (e EventType) IsValid() bool {
+	switch e {
+	case EventTypeClick, EventTypeFeedback:
+		return true
+	}
+	return false
+}
+
+func (e EventType) String() string {
+	return string(e)
+}
+
+func (e *EventType) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = EventType(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid EventType", str)
+	}
+	return nil
+}
+
+func (e EventType) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *EventType) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e EventType) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type FeedbackReason string
+
+const (
+	FeedbackReasonIrrelevant FeedbackReason = "IRRELEVANT"
+	FeedbackReasonOutdated   FeedbackReason = "OUTDATED"
+	FeedbackReasonIncorrect  FeedbackReason = "INCORRECT"
+	FeedbackReasonIncomplete FeedbackReason = "INCOMPLETE"
+	FeedbackReasonOther      FeedbackReason = "OTHER"
+)
+
+var AllFeedbackReason = []FeedbackReason{
+	FeedbackReasonIrrelevant,
+	FeedbackReasonOutdated,
+	FeedbackReasonIncorrect,
+	FeedbackReasonIncomplete,
+	FeedbackReasonOther,
+}
+
+func (e FeedbackReason) IsValid() bool {
+	switch e {
+	case FeedbackReasonIrrelevant, FeedbackReasonOutdated, FeedbackReasonIncorrect, FeedbackReasonIncomplete, FeedbackReasonOther:
+		return true
+	}
+	return false
+}
+
+func (e FeedbackReason) String() string {
+	return string(e)
+}
+
+func (e *FeedbackReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = FeedbackReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid FeedbackReason", str)
+	}
+	return nil
+}
+
+func (e FeedbackReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *FeedbackReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e FeedbackReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type QueryKind string
+
+const (
+	QueryKindSearch QueryKind = "SEARCH"
+	QueryKindChat   QueryKind = "CHAT"
+)
+
+var AllQueryKind = []QueryKind{
+	QueryKindSearch,
+	QueryKindChat,
+}
+
+func (e QueryKind) IsValid() bool {
+	switch e {
+	case QueryKindSearch, QueryKindChat:
+		return true
+	}
+	return false
+}
+
+func (e QueryKind) String() string {
+	return string(e)
+}
+
+func (e *QueryKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = QueryKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid QueryKind", str)
+	}
+	return nil
+}
+
+func (e QueryKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *QueryKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e QueryKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type Rating string
+
+const (
+	RatingPositive Rating = "POSITIVE"
+	RatingNegative Rating = "NEGATIVE"
+)
+
+var AllRating = []Rating{
+	RatingPositive,
+	RatingNegative,
+}
+
+func (e Rating) IsValid() bool {
+	switch e {
+	case RatingPositive, RatingNegative:
+		return true
+	}
+	return false
+}
+
+func (e Rating) String() string {
+	return string(e)
+}
+
+func (e *Rating) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Rating(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Rating", str)
+	}
+	return nil
+}
+
+func (e Rating) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Rating) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Rating) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

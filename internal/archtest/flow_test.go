@@ -21,7 +21,8 @@ func flow() map[string][]string {
 		"ent/migrate/migrations":    {},
 		"ent/rule":                  {"internal/viewer"},
 		"ent/schema":                {"ent/rule", "internal/gid", "internal/viewer"},
-		"graph":                     with("internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"graph":                     with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"internal/analytics":        with(),
 		"internal/apierr":           {},
 		"internal/archtest":         {},
 		"internal/authn":            with("internal/transaction", "internal/fresh", "ent"),
@@ -128,7 +129,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
-		"github.com/jackc/pgx":              {"internal/store", "internal/index", "internal/quota", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/quota", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

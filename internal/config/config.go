@@ -92,6 +92,11 @@ type Config struct {
 	// QueryLimit is how many queries a month a workspace has that was given no limit of its own; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 
+	// QueryLog says what of searches and questions is kept: full, counts (no texts) or off.
+	QueryLog string `env:"QUERY_LOG" envDefault:"full"`
+	// QueryLogRetention is how long it is kept; 0 is for good.
+	QueryLogRetention Days `env:"QUERY_LOG_RETENTION" envDefault:"90d"`
+
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
 	// WorkerLostAfter is the silence after which a worker counts as dead and

@@ -35,7 +35,7 @@ func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	}
 	if c.ListenAddr != "127.0.0.1:8080" || c.PublicURL() != "http://127.0.0.1:8080" || c.DefaultMinScore != 0.5 ||
 		c.IdempotencyWindow != 30*time.Minute || c.PublishableRateLimit != 60 || c.SecretRateLimit != 600 ||
-		c.UploadLimit != 100<<20 || c.LogFormat != "text" {
+		c.UploadLimit != 100<<20 || c.LogFormat != "text" || c.QueryLog != "full" || c.QueryLogRetention.Duration() != 90*24*time.Hour {
 		t.Errorf("defaults: %+v", c)
 	}
 	if !c.MetricsNetworks.Contain(netip.MustParseAddr("127.0.0.1")) || c.MetricsNetworks.Contain(netip.MustParseAddr("10.0.0.1")) {
@@ -83,6 +83,16 @@ func TestTheSettingsFileNamesItsMistakes(t *testing.T) {
 	}
 }
 
+func TestRetentionIsInDaysOrHours(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"0": 0, "0d": 0, "30d": 720 * time.Hour, "48h": 48 * time.Hour, "1d": 24 * time.Hour} {
+		c, err := load("QUERY_LOG_RETENTION=" + text)
+		if err != nil || c.QueryLogRetention.Duration() != want {
+			t.Errorf("%s: %v %v", text, c, err)
+		}
+	}
+}
+
 func TestWrongSettingsAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, entry := range []string{
@@ -99,6 +109,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=x", "LLM_BASE_URL=file:///etc/passwd",
 		"RERANK_BASE_URL=https://user:hunter2@x", "RERANK_TIMEOUT=0s", "RERANK_TIMEOUT=fast",
 		"DEFAULT_MIN_SCORE=1.5", "DEFAULT_MIN_SCORE=NaN", "IDEMPOTENCY_WINDOW=-1m", "PUBLISHABLE_RATE_LIMIT=-1", "SECRET_RATE_LIMIT=x",
+		"QUERY_LOG=some", "QUERY_LOG_RETENTION=12h", "QUERY_LOG_RETENTION=-1d", "QUERY_LOG_RETENTION=90", "QUERY_LOG_RETENTION=40000d",
+		"QUERY_LOG_RETENTION=999999999999d", "QUERY_LOG_RETENTION=d",
 		"WORKER_CONCURRENCY=5000", "WORKER_LOST_AFTER=1s", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
 	} {
 		name, _, _ := strings.Cut(entry, "=")

@@ -21,6 +21,12 @@ const (
 // maxDimensions is what an index over half-precision vectors can hold.
 const maxDimensions = 4000
 
+// The bounds of a retention that is not for good.
+const (
+	minRetention = 24 * time.Hour
+	maxRetention = 36_500 * 24 * time.Hour
+)
+
 // minLostAfter is twice the time in which a worker that lives is heard of.
 const minLostAfter = 10 * time.Second
 
@@ -62,6 +68,8 @@ func (c *Config) Validate() error {
 		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},
 		{"SECRET_RATE_LIMIT", func() error { return within(c.SecretRateLimit, 0, 1_000_000) }},
 		{"QUERY_LIMIT", func() error { return within(c.QueryLimit, 0, 1_000_000_000_000) }},
+		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
+		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
@@ -246,6 +254,14 @@ func positive(ok bool) error {
 func atLeast(value, least time.Duration) error {
 	if value < least {
 		return fmt.Errorf("must be %s or more", least)
+	}
+	return nil
+}
+
+// retention is for good, or a day and more: counts are of whole days.
+func retention(d time.Duration) error {
+	if d != 0 && (d < minRetention || d > maxRetention) {
+		return errors.New("must be 0 to keep the log for good, or 1d to 36500d")
 	}
 	return nil
 }

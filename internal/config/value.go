@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Networks is a list of address ranges, written as 10.0.0.0/8,::1,192.168.1.7.
@@ -45,6 +46,28 @@ func (n Networks) Contain(address netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// Days is a length of time, written as 90d or as 2160h.
+type Days time.Duration
+
+// Duration is the length itself.
+func (d Days) Duration() time.Duration { return time.Duration(d) }
+
+// UnmarshalText reads a number of days, or a duration as Go writes them.
+func (d *Days) UnmarshalText(text []byte) error {
+	const most = math.MaxInt64 / int64(24*time.Hour)
+	if number, found := strings.CutSuffix(string(text), "d"); found {
+		days, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err == nil && days >= 0 && days <= most {
+			*d = Days(time.Duration(days) * 24 * time.Hour)
+			return nil
+		}
+	} else if length, err := time.ParseDuration(string(text)); err == nil && length >= 0 {
+		*d = Days(length)
+		return nil
+	}
+	return fmt.Errorf("%q is no length of time; write it as 90d or as 2160h", text)
 }
 
 // Bytes is a size, written as 1048576, 64MiB or 64MB.

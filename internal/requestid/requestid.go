@@ -21,6 +21,9 @@ func From(ctx context.Context) string {
 	return id
 }
 
+// Pattern is Acceptable as a regular expression.
+const Pattern = `^[A-Za-z0-9._-]{1,128}$`
+
 // Acceptable reports whether an id that a client sent may be kept: 1 to 128
 // letters, digits, dots, underscores and hyphens, so that it can do no harm in
 // a log or a header.

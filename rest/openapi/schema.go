@@ -32,6 +32,7 @@ type Schema struct {
 	Minimum              *float64     `json:"minimum,omitempty"`
 	Maximum              *float64     `json:"maximum,omitempty"`
 	MinItems             int          `json:"minItems,omitempty"`
+	MaxItems             int          `json:"maxItems,omitempty"`
 	Items                *Schema      `json:"items,omitempty"`
 	Properties           Map[*Schema] `json:"properties,omitzero"`
 	Required             []string     `json:"required,omitempty"`

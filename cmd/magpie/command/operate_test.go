@@ -215,6 +215,29 @@ func TestSearchAndChatWithNothingIndexed(t *testing.T) {
 	}
 }
 
+func TestAnalyticsOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.ok("collections", "create", "Docs")
+	s.ok("search", "what the shell asks is not logged")
+	var report struct {
+		Totals struct{ Searches *int }
+		Daily  []struct{ Date string }
+		Top    []any `json:"topQueries"`
+	}
+	s.read(&report, "analytics", "--days", "7")
+	if len(report.Daily) != 7 || report.Totals.Searches == nil || *report.Totals.Searches != 0 || report.Top == nil || len(report.Top) != 0 {
+		t.Errorf("%+v", report)
+	}
+	if out := s.ok("analytics", "--collection", "Docs"); !strings.Contains(out, "searches") || !strings.Contains(out, "without results") {
+		t.Errorf("%s", out)
+	}
+	s.fails("--days", "analytics", "--days", "0")
+	s.fails("at most 1100 days", "analytics", "--days", "2000")
+	s.fails("first", "analytics", "--first", "0")
+	s.fails("Nowhere", "analytics", "--collection", "Nowhere")
+}
+
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	s := emptyShell(t)

@@ -58,6 +58,12 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	metrics.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})
+	metrics.Counter("query_log", "written_total", "Searches and questions that were written to the query log.", func() float64 {
+		return float64(app.Queries.Written())
+	})
+	metrics.Counter("query_log", "dropped_total", "Those that were lost because the log could not be written fast enough.", func() float64 {
+		return float64(app.Queries.Dropped())
+	})
 	for _, g := range []struct {
 		name, help string
 		read       func(resident.CacheStats) float64

@@ -75,9 +75,12 @@ func intrusions(ada belongings) map[string]intrusion {
 	collection, connector := "/api/v1/collections/"+ada.collection, "/api/v1/connectors/"+ada.connector
 	ask := map[string]any{"query": canary, "collection": ada.collection, "min_score": 0}
 	return map[string]intrusion{
-		"POST /v1/docs/search":                                  {"/v1/docs/search", ask, 403},
-		"GET /v1/docs/search":                                   {"/v1/docs/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 403},
-		"POST /v1/chat/stream":                                  {"/v1/chat/stream", map[string]any{"message": canary, "conversation_id": ada.conversation}, 404},
+		"POST /v1/docs/search": {"/v1/docs/search", ask, 403},
+		"GET /v1/docs/search":  {"/v1/docs/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 403},
+		"POST /v1/chat/stream": {"/v1/chat/stream", map[string]any{"message": canary, "conversation_id": ada.conversation}, 404},
+		"POST /v1/analytics/events": {"/v1/analytics/events", map[string]any{
+			"type": "click", "request_id": "request-of-ada", "document_id": ada.document,
+		}, 202},
 		"POST /api/v1/auth/login":                               {"/api/v1/auth/login", map[string]any{"email": email, "password": "a bad password"}, 401},
 		"POST /api/v1/auth/refresh":                             {"/api/v1/auth/refresh", map[string]any{"refresh_token": "guess"}, 401},
 		"GET /api/v1/collections":                               {"/api/v1/collections", nil, 200},

@@ -44,6 +44,13 @@ func (m *Metrics) Gauge(subsystem, name, help string, read func() float64) {
 	}, read))
 }
 
+// Counter adds a value that only rises and is read when metrics are asked for.
+func (m *Metrics) Counter(subsystem, name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: "magpie", Subsystem: subsystem, Name: name, Help: help,
+	}, read))
+}
+
 // measured counts and times requests. Paths hold ids and would make endless
 // series: they are told apart by surface only.
 func (m *Metrics) measured(next http.Handler) http.Handler {

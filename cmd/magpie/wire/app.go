@@ -17,6 +17,7 @@ import (
 	"magpie/connectors"
 	"magpie/connectors/all"
 	"magpie/graph"
+	"magpie/internal/analytics"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
@@ -56,14 +57,16 @@ type App struct {
 	Models   *embed.Registry
 	Search   *search.Engine
 	Chat     *chat.Chat
+	Queries  *analytics.Log
 	Queue    *tasks.Asynq
 	Bus      *syncjob.RedisBus
 	Jobs     *syncjob.Jobs
 
-	schema   graphql.ExecutableSchema
-	resolver *graph.Resolver
-	limiter  *ratelimit.Limiter
-	closers  []func() error
+	analytics *analytics.Store
+	schema    graphql.ExecutableSchema
+	resolver  *graph.Resolver
+	limiter   *ratelimit.Limiter
+	closers   []func() error
 }
 
 // Open connects to the stores that the settings name and builds everything
@@ -117,6 +120,7 @@ func (a *App) open(ctx context.Context) error {
 	if memory == 0 {
 		memory = -1
 	}
+	a.queryLog(ctx) // is closed after what still writes to it
 	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: memory, Reranker: reranker})
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
@@ -131,9 +135,18 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
 		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Analytics: a.analytics, Queries: a.Queries,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
+}
+
+// queryLog starts what keeps and counts questions.
+func (a *App) queryLog(ctx context.Context) {
+	mode := analytics.Mode(a.Config.QueryLog)
+	a.analytics = analytics.New(a.DB.Pool, analytics.StoreOptions{Mode: mode, Retention: a.Config.QueryLogRetention.Duration(), Now: now})
+	a.Queries = analytics.NewLog(ctx, a.DB.Pool, analytics.LogOptions{Mode: mode, Log: a.Log})
+	a.closers = append(a.closers, func() error { a.Queries.Close(); return nil })
 }
 
 func (a *App) stores(ctx context.Context) (err error) {

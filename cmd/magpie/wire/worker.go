@@ -39,8 +39,18 @@ func (a *App) Worker() *worker.Worker {
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.buildVectorIndexes,
+		Maintain: a.maintain,
 	})
+}
+
+// maintain forgets what the query log has kept long enough, and looks after the
+// vector indexes.
+func (a *App) maintain(ctx context.Context) error {
+	swept, err := a.analytics.Sweep(ctx)
+	if swept > 0 {
+		a.Log.InfoContext(ctx, "old rows of the query log were removed", "rows", swept)
+	}
+	return errors.Join(err, a.buildVectorIndexes(ctx))
 }
 
 // buildVectorIndexes builds the indexes of collections that have outgrown exact

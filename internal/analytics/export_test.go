@@ -1,0 +1,42 @@
+package analytics
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Write writes questions as the Log does, at once.
+func Write(ctx context.Context, pool *pgxpool.Pool, queries ...Query) error {
+	return write(ctx, pool, rowsOf(queries))
+}
+
+// WriteTwice writes the same rows twice, as after a lost answer.
+func WriteTwice(ctx context.Context, pool *pgxpool.Pool, queries ...Query) error {
+	rows := rowsOf(queries)
+	if err := write(ctx, pool, rows); err != nil {
+		return err
+	}
+	return write(ctx, pool, rows)
+}
+
+func rowsOf(queries []Query) []row {
+	rows := make([]row, len(queries))
+	for i, q := range queries {
+		rows[i] = rowOf(q, Full)
+	}
+	return rows
+}
+
+// Reload reads the lists of a report again.
+func (r *Report) Reload(ctx context.Context) error { return r.load(ctx) }
+
+// Percentile is the one that a report gives for these times.
+func Percentile(share float64, times ...time.Duration) float64 {
+	var buckets [lastBucket + 1]int64
+	for _, t := range times {
+		buckets[bucketOf(t)]++
+	}
+	return percentile(&buckets, share)
+}
