@@ -146,7 +146,7 @@ func TestCollectionsAreTheViewersOwn(t *testing.T) {
 		"default out of reach":          {lost, uuid.Nil, "", []uuid.UUID{w.docs}},
 		"oldest of a key":               {w.key(), uuid.Nil, "", []uuid.UUID{w.docs}},
 		"oldest of what it reaches":     {w.key(w.wiki), uuid.Nil, "", []uuid.UUID{w.wiki}},
-		"a key that reaches none":       {nowhere, uuid.Nil, "", []uuid.UUID{}},
+		"a key that reaches none":       {nowhere, uuid.Nil, apierr.Forbidden, nil},
 		"everything of a session":       {w.session(), uuid.Nil, "", nil},
 		"pinned by a session":           {w.session(), w.docs, "", []uuid.UUID{w.docs}},
 		"unknown for a session":         {w.session(), gid.New(gid.Collection), apierr.CodeNotFound, nil},

@@ -55,11 +55,7 @@ func (c *Chat) reach(ctx context.Context, v viewer.Viewer, wanted uuid.UUID) (sc
 	if err != nil {
 		return viewer.Scope{}, uuid.Nil, err
 	}
-	if pinned == uuid.Nil { // a key that reaches no collection: nothing will be found
-		scope, err = scope.Narrow()
-	} else {
-		scope, err = scope.Narrow(pinned)
-	}
+	scope, err = scope.Narrow(pinned)
 	return scope, pinned, err
 }
 
@@ -82,7 +78,7 @@ func (c *Chat) reachable(ctx context.Context, v viewer.Viewer, scope viewer.Scop
 	}
 }
 
-// ofKey is the collection of a key that names none: its default, else the oldest it reaches; zero when there is none.
+// ofKey is the collection of a key that names none: its default, else the oldest it reaches; forbidden when there is none.
 func (c *Chat) ofKey(ctx context.Context, v viewer.Viewer, scope viewer.Scope) (uuid.UUID, error) {
 	if v.DefaultCollection != uuid.Nil {
 		err := c.reachable(ctx, v, scope, v.DefaultCollection)
@@ -96,7 +92,7 @@ func (c *Chat) ofKey(ctx context.Context, v viewer.Viewer, scope viewer.Scope) (
 	id, err := c.client.Collection.Query().
 		Order(ent.Asc(collection.FieldCreatedAt, collection.FieldID)).FirstID(ctx)
 	if ent.IsNotFound(err) {
-		return uuid.Nil, nil
+		return uuid.Nil, apierr.New(apierr.Forbidden, "Collection access denied")
 	}
 	return id, err
 }

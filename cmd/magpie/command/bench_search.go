@@ -288,8 +288,10 @@ func (s *searchRun) length(share float64) time.Duration {
 
 const (
 	residentPoll = 5 * time.Millisecond
-	// residentPatience is how long a server may make no progress with loading a collection.
-	residentPatience = 5 * time.Second
+	// residentPatience and as much for each passage is how long a server may take
+	// to load a collection: it tells of it when all of it is there.
+	residentPatience   = 5 * time.Second
+	patiencePerPassage = 100 * time.Microsecond
 	// loaded is the share of the passages from which on all are there: documents
 	// that were changed for the catch-up of a smaller size may have fewer than they had.
 	loaded = 0.99
@@ -314,7 +316,7 @@ func (s *searchRun) cold(server *benchServer, size *sizeBench) error {
 	size.Cold.FirstQuery = time.Since(began)
 	ticker := time.NewTicker(residentPoll)
 	defer ticker.Stop()
-	most, moved := 0.0, time.Now()
+	patience := residentPatience + time.Duration(size.Passages)*patiencePerPassage
 	for {
 		metrics, err := bench.ReadMetrics(s, server.client, server.url)
 		if err != nil {
@@ -326,10 +328,8 @@ func (s *searchRun) cold(server *benchServer, size *sizeBench) error {
 			taken := time.Since(began)
 			size.Cold.Resident = &taken
 			return nil
-		case !told, time.Since(moved) > residentPatience:
+		case !told, time.Since(began) > patience:
 			return nil
-		case passages > most:
-			most, moved = passages, time.Now()
 		}
 		select {
 		case <-ticker.C:

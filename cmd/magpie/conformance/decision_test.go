@@ -97,6 +97,7 @@ func decisionCases() map[string]check {
 				return a, a.status != 200
 			})
 			refused(t, "a key that reaches nothing", gone, 403, "forbidden", "Collection access denied")
+			refused(t, "nor does it answer", s.post(t, chatPath, ask, "X-Service-Key", lost.Secret), 403, "forbidden", "Collection access denied")
 			refused(t, "the deleted one by name", s.search(t, `{"query":"q","collection":"`+doomed.id+`"}`, "X-Service-Key", lost.Secret), 403, "forbidden", "Collection access denied")
 		},
 		"design score": func(t *testing.T, s *site) {
@@ -145,9 +146,10 @@ func decisionCases() map[string]check {
 			}
 			found(t, "any host", s.search(t, `{"query":"note"}`, "X-Service-Key", k.Publishable, "Origin", "http://whatever.example:99"))
 		},
-		"design host check":           hosts,
-		"design order of checks":      order,
-		"design HMAC and stored keys": stored,
+		"design host check":                    hosts,
+		"design order of checks":               order,
+		"design HMAC and stored keys":          stored,
+		"design analytics write by secret key": clicks,
 	}
 }
 

@@ -205,6 +205,9 @@ func (s *search) weigh(ctx context.Context) error {
 			}
 		}
 		at += len(terms)
+		if len(kept) == 0 {
+			continue // other words stand for all of its terms
+		}
 		weight := rarity(passages, matching)
 		s.whole += weight
 		s.words = append(s.words, Word{Terms: kept, Weight: weight})

@@ -78,7 +78,7 @@ type Phrase [][]string
 
 // Word is one word of a weighted question. Words of one request have no term in common.
 type Word struct {
-	Terms  []string // occurrences of any of them count alike
+	Terms  []string // one at least; occurrences of any of them count alike
 	Weight float64  // over 0: rarity times the word's share of the question
 }
 

@@ -1,0 +1,81 @@
+package rank_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"magpie/internal/search/analysis"
+	"magpie/internal/search/rank"
+)
+
+// vocabulary is a Source of terms without passages. It keeps what it is asked.
+type vocabulary struct {
+	terms []string
+	asked []*rank.Request
+}
+
+func (v *vocabulary) Statistics(context.Context) (rank.Statistics, error) {
+	return rank.Statistics{Documents: 1, Passages: 100_000, BodyWords: 10_000_000}, nil
+}
+
+func (v *vocabulary) Frequencies(_ context.Context, terms []string) ([]int, error) {
+	return make([]int, len(terms)), nil
+}
+
+func (v *vocabulary) Complete(_ context.Context, prefix string, limit int) ([]string, error) {
+	var found []string
+	for _, term := range v.terms {
+		if strings.HasPrefix(term, prefix) && len(found) < limit {
+			found = append(found, term)
+		}
+	}
+	return found, nil
+}
+
+func (v *vocabulary) Chance(context.Context, []float32) (rank.Chance, error) { return rank.Chance{}, nil }
+
+func (v *vocabulary) Candidates(_ context.Context, r *rank.Request) ([]rank.Candidate, error) {
+	v.asked = append(v.asked, r)
+	return nil, nil
+}
+
+func (v *vocabulary) Terms(context.Context, []rank.Candidate) ([][]rank.TermCount, error) {
+	return nil, nil
+}
+
+func (v *vocabulary) Vectors(context.Context, []rank.Candidate) ([][]float32, error) { return nil, nil }
+
+func (v *vocabulary) Facets(context.Context, []rank.Candidate) (rank.Facets, error) {
+	return rank.Facets{}, nil
+}
+
+// A lone character of a script that is indexed in pairs is completed to what
+// later words say, too: they are not asked for without a term.
+func TestEveryWordThatIsAskedForHasTermsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	a := analysis.New()
+	for _, text := range []string{"数 数据", "数 数据 数", "数 据 库 数据 据库", "backup backups", "数据"} {
+		v := &vocabulary{terms: []string{"数", "数据", "数库", "据库", "backup"}}
+		if _, err := rank.New(a).Search(t.Context(), []rank.Part{{Source: v}}, rank.NewQuestion(a, text, "", false), rank.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(v.asked) == 0 {
+			t.Fatalf("%s: nothing was asked", text)
+		}
+		for _, r := range v.asked {
+			seen := make(map[string]bool)
+			for _, word := range r.Words {
+				if len(word.Terms) == 0 {
+					t.Errorf("%s: a word without terms: %v", text, r.Words)
+				}
+				for _, term := range word.Terms {
+					if seen[term] {
+						t.Errorf("%s: two words with %s", text, term)
+					}
+					seen[term] = true
+				}
+			}
+		}
+	}
+}
