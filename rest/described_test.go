@@ -173,7 +173,7 @@ func tap(r *http.Request) *tapped {
 
 // again is the request anew, with its whole body.
 func (t *tapped) again() *http.Request {
-	r := t.Request.Clone(context.Background())
+	r := t.Clone(context.Background())
 	if t.body != nil {
 		_, _ = io.Copy(io.Discard, t.body)
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(t.read.Bytes())), int64(t.read.Len())

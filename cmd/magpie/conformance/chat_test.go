@@ -258,7 +258,7 @@ func chatCases() map[string]check {
 			r := quick.request(t, call{http.MethodPost, chatPath, ask, s.keyed(nil)}).WithContext(ctx)
 			response, err := quick.client.Do(r)
 			must(t, err)
-			defer response.Body.Close()
+			defer func() { _ = response.Body.Close() }()
 			lines, comments, text := bufio.NewScanner(response.Body), 0, false
 			for (comments < 3 || !text) && lines.Scan() { // the text says that the model is at work
 				text = text || strings.HasPrefix(lines.Text(), "data: ")

@@ -148,7 +148,7 @@ func (s *search) confidences(all []found, order []keyed) func(place int, f *foun
 
 // gather sets what the words say about a candidate and returns its lexical score.
 func (s *search) gather(f *found, counts []Counts) float64 {
-	norm := BodyNorm(f.Candidate.Words[index.FieldBody], s.average)
+	norm := BodyNorm(f.Words[index.FieldBody], s.average)
 	e := &f.evidence
 	var sum, inTitle, inHeading, titleShare, headingShare float64
 	for i, c := range counts {
@@ -169,8 +169,8 @@ func (s *search) gather(f *found, counts []Counts) float64 {
 	}
 	if s.whole > 0 {
 		e.Lexical, e.Coverage = sum/s.whole, e.Coverage/s.whole
-		e.Title = sameness(inTitle, titleShare/s.whole, f.Candidate.Words[index.FieldTitle])
-		e.Heading = sameness(inHeading, headingShare/s.whole, f.Candidate.Words[index.FieldHeading])
+		e.Title = sameness(inTitle, titleShare/s.whole, f.Words[index.FieldTitle])
+		e.Heading = sameness(inHeading, headingShare/s.whole, f.Words[index.FieldHeading])
 		e.Proximity = s.proximity(f.Hits)
 	}
 	e.Start = f.Ordinal == 0

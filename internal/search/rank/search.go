@@ -368,7 +368,7 @@ func (s *search) rank() []Ranked {
 func (s *search) byKey(all []found) []keyed {
 	order := s.memory.keys[:0]
 	for i := range all {
-		order = append(order, keyed{all[i].key, int32(i)}) //nolint:gosec // few thousand
+		order = append(order, keyed{all[i].key, int32(i)})
 	}
 	s.memory.keys = order
 	slices.SortFunc(order, func(a, b keyed) int {

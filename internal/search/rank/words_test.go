@@ -33,7 +33,9 @@ func (v *vocabulary) Complete(_ context.Context, prefix string, limit int) ([]st
 	return found, nil
 }
 
-func (v *vocabulary) Chance(context.Context, []float32) (rank.Chance, error) { return rank.Chance{}, nil }
+func (v *vocabulary) Chance(context.Context, []float32) (rank.Chance, error) {
+	return rank.Chance{}, nil
+}
 
 func (v *vocabulary) Candidates(_ context.Context, r *rank.Request) ([]rank.Candidate, error) {
 	v.asked = append(v.asked, r)
