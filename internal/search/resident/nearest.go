@@ -40,7 +40,7 @@ func (v *View) findNear(x *scratch, k int) []scored {
 	s := v.snapshot
 	length := len(x.q.vector)
 	enough := max(k*s.index.opt.Rescored, s.index.opt.LeastRescored)
-	list := x.near.list[:0]
+	list := x.list[:0]
 	if v.count <= enough {
 		v.eachVector(length, func(p *part, set *vectors, passage uint32, slot int) {
 			list = append(list, scored{p.base + passage, set.similarity(slot, &x.q)})
@@ -58,7 +58,7 @@ func (v *View) findNear(x *scratch, k int) []scored {
 			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.q)
 		}
 	}
-	x.near.list = list
+	x.list = list
 	best := slices.Clone(s.top(list, k))
 	slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(a.ref, b.ref) })
 	return best
@@ -93,13 +93,13 @@ const roughStep = 16
 // looked at again.
 func (v *View) rough(x *scratch, enough int, list []scored) []scored {
 	v.closer(x, v.limit(x, enough))
-	if len(x.near.refs) < enough {
+	if len(x.refs) < enough {
 		v.closer(x, math.MaxUint16)
 	}
-	limit := within(x.near.far, enough)
-	for i, d := range x.near.far {
+	limit := within(x.far, enough)
+	for i, d := range x.far {
 		if int(d) < limit {
-			list = append(list, scored{ref: x.near.refs[i]})
+			list = append(list, scored{ref: x.refs[i]})
 		}
 	}
 	return list
@@ -108,13 +108,13 @@ func (v *View) rough(x *scratch, enough int, list []scored) []scored {
 // limit is a difference below which somewhat more than enough codes are, as far
 // as a sample of them can tell.
 func (v *View) limit(x *scratch, enough int) int {
-	far := x.near.far[:0]
+	far := x.far[:0]
 	v.eachBlock(x, roughStep, func(_ *part, set *vectors, w int, word uint64, first int, block []uint16) {
 		for ; word != 0; word &= word - 1 {
 			far = append(far, block[set.slot(number(w<<6+bits.TrailingZeros64(word)))-first])
 		}
 	})
-	x.near.far = far
+	x.far = far
 	place := enough/roughStep*2 + 64
 	if place >= len(far) {
 		return math.MaxUint16
@@ -143,7 +143,7 @@ func within(far []uint16, n int) int {
 // closer gathers the selected passages whose codes differ by less than a limit,
 // and by how much.
 func (v *View) closer(x *scratch, limit int) {
-	refs, far := x.near.refs[:0], x.near.far[:0]
+	refs, far := x.refs[:0], x.far[:0]
 	v.eachBlock(x, 1, func(p *part, set *vectors, w int, word uint64, first int, block []uint16) {
 		base := p.base + number(w<<6)
 		if set.slots == nil && word == ^uint64(0) {
@@ -161,7 +161,7 @@ func (v *View) closer(x *scratch, limit int) {
 			}
 		}
 	})
-	x.near.refs, x.near.far = refs, far
+	x.refs, x.far = refs, far
 }
 
 // eachBlock calls f for every step-th block of 64 passages in which some that

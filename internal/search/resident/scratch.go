@@ -17,14 +17,8 @@ type scratch struct {
 	list    []scored
 	sample  []float64
 	q       question
-	near    nearScratch
-}
-
-// nearScratch is what the search for the nearest passages uses, beside all else.
-type nearScratch struct {
-	refs []uint32
-	far  []uint16
-	list []scored
+	refs    []uint32
+	far     []uint16
 }
 
 // scratchFor returns memory for a snapshot, to be put back.
