@@ -71,12 +71,16 @@ func within(matches []match, from, to int) []match {
 	return kept
 }
 
+func fits(text string, maxRunes int) bool {
+	return len(text) <= maxRunes || utf8.RuneCountInString(text) <= maxRunes
+}
+
 // uncut is the snippet of a text that needs no search for the best part of it.
 func uncut(text string, maxRunes int) (snippet string, ok bool) {
 	switch {
 	case maxRunes <= 0:
 		return "", true
-	case len(text) <= maxRunes || utf8.RuneCountInString(text) <= maxRunes:
+	case fits(text, maxRunes):
 		return text, true
 	case maxRunes <= 2:
 		return ellipsis, true
@@ -104,7 +108,7 @@ func (p part) text(text string) string {
 
 // window finds the part of a text that shows most of what is wanted.
 func window(text string, matches []match, phrases []occurrence, maxRunes int) part {
-	if len(text) <= maxRunes || utf8.RuneCountInString(text) <= maxRunes {
+	if fits(text, maxRunes) {
 		return part{to: len(text)}
 	}
 	starts := runeStarts(text)

@@ -132,10 +132,11 @@ func (s *search) compare(f *found, gave *source) float64 {
 	return learned
 }
 
-// confidences turns the evidence into scores that fall along the order.
-func (s *search) confidences(all []found, order []keyed) func(place int, f *found) float64 {
+// confidences makes the keys, by which everything is ordered, confidences by the
+// evidence that fall along the order.
+func (s *search) confidences(all []found, order []keyed) {
 	if len(order) == 0 {
-		return nil
+		return
 	}
 	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].at].evidence
 	certain := make([]float64, len(order))
@@ -143,7 +144,9 @@ func (s *search) confidences(all []found, order []keyed) func(place int, f *foun
 		certain[i] = s.query.certain(&all[o.at].evidence)
 	}
 	fall(certain)
-	return func(place int, _ *found) float64 { return confidence(certain[place], place) }
+	for i, o := range order {
+		all[o.at].key = confidence(certain[i], i)
+	}
 }
 
 // gather sets what the words say about a candidate and returns its lexical score.

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"magpie/internal/search/quickselect"
 )
 
 // The second pass: terms of the first pass's best passages join the question,
@@ -114,7 +116,7 @@ func (s *search) shortlist(part int) []Candidate {
 	for i := range pool {
 		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)}
 	}
-	keys = first(keys, most, func(a, b keyed) int {
+	keys = quickselect.First(keys, most, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(b.key, a.key), bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:]))
 	})
 	out := make([]Candidate, len(keys))
@@ -153,41 +155,6 @@ func (s *search) quick(part int, c *Candidate, best float64) float64 {
 // gateLook is among how many of the best passages the gate looks for documents.
 const gateLook = 200
 
-// first moves the best n of a list to its front, in no particular order (Hoare's
-// quickselect).
-func first[T any](list []T, n int, compare func(a, b T) int) []T {
-	if n >= len(list) {
-		return list
-	}
-	low, high := 0, len(list)-1
-	for low < high {
-		pivot := list[(low+high)/2]
-		i, j := low, high
-		for i <= j {
-			for compare(list[i], pivot) < 0 {
-				i++
-			}
-			for compare(list[j], pivot) > 0 {
-				j--
-			}
-			if i <= j {
-				list[i], list[j] = list[j], list[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case n <= j:
-			high = j
-		case n >= i:
-			low = i
-		default:
-			return list[:n]
-		}
-	}
-	return list[:n]
-}
-
 type ranking struct {
 	part int
 	c    *Candidate
@@ -215,7 +182,7 @@ func (s *search) learn(ctx context.Context) error {
 	better := func(a, b ranking) int {
 		return cmp.Or(cmp.Compare(b.x, a.x), bytes.Compare(a.c.Passage[:], b.c.Passage[:]))
 	}
-	order = first(order, gateLook, better)
+	order = quickselect.First(order, gateLook, better)
 	slices.SortFunc(order, better)
 	s.feedback.gate = gate(order)
 	order = order[:min(len(order), feedbackPassages)]

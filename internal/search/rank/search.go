@@ -325,11 +325,11 @@ type found struct {
 	*Candidate
 	part     int
 	evidence Evidence
-	key      float64 // by which it is ordered
+	key      float64 // by which it is ordered, then its score
 }
 
-func (f *found) ranked(score float64) Ranked {
-	r := Ranked{Candidate: *f.Candidate, Part: f.part, Score: score, Evidence: f.evidence}
+func (f *found) ranked() Ranked {
+	r := Ranked{Candidate: *f.Candidate, Part: f.part, Score: f.key, Evidence: f.evidence}
 	r.Hits = nil // they belong to the search
 	return r
 }
@@ -343,7 +343,6 @@ func (s *search) rank() []Ranked {
 		}
 	}
 	s.memory.found = all
-	score := func(_ int, f *found) float64 { return f.key }
 	switch s.opt.Mode {
 	case Lexical:
 		for i := range all {
@@ -354,14 +353,13 @@ func (s *search) rank() []Ranked {
 			all[i].key = (all[i].Similarity + 1) / 2
 		}
 	case Hybrid:
-		score = nil
 		s.weighEvidence(all)
 	}
 	order := s.byKey(all)
-	if score == nil {
-		score = s.confidences(all, order)
+	if s.opt.Mode == Hybrid {
+		s.confidences(all, order)
 	}
-	return s.cut(all, order, score)
+	return s.cut(all, order)
 }
 
 // byKey is the best of what was found, best first.
@@ -381,21 +379,20 @@ func (s *search) byKey(all []found) []keyed {
 }
 
 // cut makes results of what reaches the least score.
-func (s *search) cut(all []found, order []keyed, score func(place int, f *found) float64) []Ranked {
+func (s *search) cut(all []found, order []keyed) []Ranked {
 	kept := make([]Ranked, 0, len(order)/2)
 	count := make(map[uuid.UUID]int)
-	for place, o := range order {
+	for _, o := range order {
 		f := &all[o.at]
-		x := score(place, f)
 		if s.opt.Least > 0 {
-			if x < s.opt.Least {
+			if f.key < s.opt.Least {
 				break
 			}
 			if count[f.Document]++; count[f.Document] > perDocument {
 				continue
 			}
 		}
-		kept = append(kept, f.ranked(x))
+		kept = append(kept, f.ranked())
 	}
 	return kept
 }

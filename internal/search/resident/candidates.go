@@ -1,12 +1,14 @@
 package resident
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/bits"
 	"slices"
 
 	"magpie/internal/index"
+	"magpie/internal/search/quickselect"
 	"magpie/internal/search/rank"
 )
 
@@ -108,39 +110,7 @@ func (x *scratch) floor(scores []float64, k int) float64 {
 	if place >= len(sample) {
 		return math.SmallestNonzeroFloat64
 	}
-	return nth(sample, len(sample)-place)
-}
-
-// nth is the value that would stand at a place were the values in order, which
-// it changes (Hoare's quickselect).
-func nth(values []float64, place int) float64 {
-	low, high := 0, len(values)-1
-	for low < high {
-		pivot := values[(low+high)/2]
-		i, j := low, high
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case place <= j:
-			high = j
-		case place >= i:
-			low = i
-		default:
-			return values[place]
-		}
-	}
-	return values[place]
+	return slices.Min(quickselect.First(sample, place, func(a, b float64) int { return cmp.Compare(b, a) }))
 }
 
 // atLeast appends the passages whose scores reach a floor above 0.

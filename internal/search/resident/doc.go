@@ -35,6 +35,7 @@
 // of 1000, 0.995 and 0.988 of 2000, 0.995 and 0.991 of 3000, 0.995 and 0.992 of
 // 4000. Four for each passage asked for is the default.
 //
-// The package may import internal/index, internal/search/rank, internal/viewer,
+// The package may import internal/index, internal/search/quickselect, internal/search/rank,
+// internal/viewer,
 // google/uuid, golang.org/x/sys/cpu and the standard library.
 package resident

@@ -1,6 +1,10 @@
 package resident
 
-import "slices"
+import (
+	"slices"
+
+	"magpie/internal/search/quickselect"
+)
 
 // scratch is memory of one call that the next one uses again. What it says is
 // cleared is so between calls.
@@ -76,45 +80,5 @@ func (s *Snapshot) top(list []scored, k int) []scored {
 		x, y := s.id(a.ref), s.id(b.ref)
 		return slices.Compare(x[:], y[:])
 	}
-	// Hoare's quickselect; where it does not get on, the rest is sorted.
-	low, high := 0, len(list)
-	for rounds := 0; high-low > 16; rounds++ {
-		if rounds == 64 {
-			break
-		}
-		a, b, c := list[low], list[(low+high)/2], list[high-1]
-		if less(b, a) < 0 {
-			a, b = b, a
-		}
-		if less(c, b) < 0 {
-			b = c
-			if less(b, a) < 0 {
-				b = a
-			}
-		}
-		i, j := low, high-1
-		for i <= j {
-			for less(list[i], b) < 0 {
-				i++
-			}
-			for less(b, list[j]) < 0 {
-				j--
-			}
-			if i <= j {
-				list[i], list[j] = list[j], list[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			high = j + 1
-		case k > i:
-			low = i
-		default:
-			return list[:k]
-		}
-	}
-	slices.SortFunc(list[low:high], less)
-	return list[:k]
+	return quickselect.First(list, k, less)
 }
