@@ -36,6 +36,5 @@
 // 4000. Four for each passage asked for is the default.
 //
 // The package may import internal/index, internal/search/quickselect, internal/search/rank,
-// internal/viewer,
-// google/uuid, golang.org/x/sys/cpu and the standard library.
+// internal/viewer, google/uuid, golang.org/x/sys/cpu and the standard library.
 package resident
