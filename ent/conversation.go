@@ -4,6 +4,7 @@ package ent
 
 import (
 	"fmt"
+	"magpie/ent/agent"
 	"magpie/ent/conversation"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ type Conversation struct {
 	SubjectID uuid.UUID `json:"subject_id,omitempty"`
 	// CollectionID holds the value of the "collection_id" field.
 	CollectionID *uuid.UUID `json:"collection_id,omitempty"`
+	// the agent that it is held with; null for a chat
+	AgentID *uuid.UUID `json:"agent_id,omitempty"`
 	// Title holds the value of the "title" field.
 	Title string `json:"title,omitempty"`
 	// what its first messages were about, for the chat model; written once they no longer fit into a prompt
@@ -42,21 +45,34 @@ type Conversation struct {
 
 // ConversationEdges holds the relations/edges for other nodes in the graph.
 type ConversationEdges struct {
+	// Agent holds the value of the agent edge.
+	Agent *Agent `json:"agent,omitempty"`
 	// Messages holds the value of the messages edge.
 	Messages []*Message `json:"messages,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [2]bool
 	// totalCount holds the count of the edges above.
 	totalCount [1]map[string]int
 
 	namedMessages map[string][]*Message
 }
 
+// AgentOrErr returns the Agent value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ConversationEdges) AgentOrErr() (*Agent, error) {
+	if e.Agent != nil {
+		return e.Agent, nil
+	} else if e.loadedTypes[0] {
+		return nil, &NotFoundError{label: agent.Label}
+	}
+	return nil, &NotLoadedError{edge: "agent"}
+}
+
 // MessagesOrErr returns the Messages value or an error if the edge
 // was not loaded in eager-loading.
 func (e ConversationEdges) MessagesOrErr() ([]*Message, error) {
-	if e.loadedTypes[0] {
+	if e.loadedTypes[1] {
 		return e.Messages, nil
 	}
 	return nil, &NotLoadedError{edge: "messages"}
@@ -67,7 +83,7 @@ func (*Conversation) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case conversation.FieldCollectionID:
+		case conversation.FieldCollectionID, conversation.FieldAgentID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case conversation.FieldSummarized:
 			values[i] = new(sql.NullInt64)
@@ -129,6 +145,13 @@ func (_m *Conversation) assignValues(columns []string, values []any) error {
 				_m.CollectionID = new(uuid.UUID)
 				*_m.CollectionID = *value.S.(*uuid.UUID)
 			}
+		case conversation.FieldAgentID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field agent_id", values[i])
+			} else if value.Valid {
+				_m.AgentID = new(uuid.UUID)
+				*_m.AgentID = *value.S.(*uuid.UUID)
+			}
 		case conversation.FieldTitle:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field title", values[i])
@@ -158,6 +181,11 @@ func (_m *Conversation) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *Conversation) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
+}
+
+// QueryAgent queries the "agent" edge of the Conversation entity.
+func (_m *Conversation) QueryAgent() *AgentQuery {
+	return NewConversationClient(_m.config).QueryAgent(_m)
 }
 
 // QueryMessages queries the "messages" edge of the Conversation entity.
@@ -202,6 +230,11 @@ func (_m *Conversation) String() string {
 	builder.WriteString(", ")
 	if v := _m.CollectionID; v != nil {
 		builder.WriteString("collection_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.AgentID; v != nil {
+		builder.WriteString("agent_id=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")

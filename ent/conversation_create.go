@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"magpie/ent/agent"
 	"magpie/ent/conversation"
 	"magpie/ent/message"
 	"time"
@@ -79,6 +80,20 @@ func (_c *ConversationCreate) SetNillableCollectionID(v *uuid.UUID) *Conversatio
 	return _c
 }
 
+// SetAgentID sets the "agent_id" field.
+func (_c *ConversationCreate) SetAgentID(v uuid.UUID) *ConversationCreate {
+	_c.mutation.SetAgentID(v)
+	return _c
+}
+
+// SetNillableAgentID sets the "agent_id" field if the given value is not nil.
+func (_c *ConversationCreate) SetNillableAgentID(v *uuid.UUID) *ConversationCreate {
+	if v != nil {
+		_c.SetAgentID(*v)
+	}
+	return _c
+}
+
 // SetTitle sets the "title" field.
 func (_c *ConversationCreate) SetTitle(v string) *ConversationCreate {
 	_c.mutation.SetTitle(v)
@@ -133,6 +148,11 @@ func (_c *ConversationCreate) SetNillableID(v *uuid.UUID) *ConversationCreate {
 		_c.SetID(*v)
 	}
 	return _c
+}
+
+// SetAgent sets the "agent" edge to the Agent entity.
+func (_c *ConversationCreate) SetAgent(v *Agent) *ConversationCreate {
+	return _c.SetAgentID(v.ID)
 }
 
 // AddMessageIDs adds the "messages" edge to the Message entity by IDs.
@@ -319,6 +339,23 @@ func (_c *ConversationCreate) createSpec() (*Conversation, *sqlgraph.CreateSpec)
 		_spec.SetField(conversation.FieldSummarized, field.TypeInt, value)
 		_node.Summarized = value
 	}
+	if nodes := _c.mutation.AgentIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   conversation.AgentTable,
+			Columns: []string{conversation.AgentColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(agent.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.AgentID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
 	if nodes := _c.mutation.MessagesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -484,6 +521,9 @@ func (u *ConversationUpsertOne) UpdateNewValues() *ConversationUpsertOne {
 		}
 		if _, exists := u.create.mutation.SubjectID(); exists {
 			s.SetIgnore(conversation.FieldSubjectID)
+		}
+		if _, exists := u.create.mutation.AgentID(); exists {
+			s.SetIgnore(conversation.FieldAgentID)
 		}
 	}))
 	return u
@@ -791,6 +831,9 @@ func (u *ConversationUpsertBulk) UpdateNewValues() *ConversationUpsertBulk {
 			}
 			if _, exists := b.mutation.SubjectID(); exists {
 				s.SetIgnore(conversation.FieldSubjectID)
+			}
+			if _, exists := b.mutation.AgentID(); exists {
+				s.SetIgnore(conversation.FieldAgentID)
 			}
 		}
 	}))

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"magpie/ent/agent"
 	"magpie/ent/conversation"
 	"magpie/ent/message"
 	"magpie/ent/predicate"
@@ -27,6 +28,7 @@ type ConversationQuery struct {
 	order             []conversation.OrderOption
 	inters            []Interceptor
 	predicates        []predicate.Conversation
+	withAgent         *AgentQuery
 	withMessages      *MessageQuery
 	loadTotal         []func(context.Context, []*Conversation) error
 	modifiers         []func(*sql.Selector)
@@ -65,6 +67,28 @@ func (_q *ConversationQuery) Unique(unique bool) *ConversationQuery {
 func (_q *ConversationQuery) Order(o ...conversation.OrderOption) *ConversationQuery {
 	_q.order = append(_q.order, o...)
 	return _q
+}
+
+// QueryAgent chains the current query on the "agent" edge.
+func (_q *ConversationQuery) QueryAgent() *AgentQuery {
+	query := (&AgentClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(conversation.Table, conversation.FieldID, selector),
+			sqlgraph.To(agent.Table, agent.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, conversation.AgentTable, conversation.AgentColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
 }
 
 // QueryMessages chains the current query on the "messages" edge.
@@ -281,12 +305,24 @@ func (_q *ConversationQuery) Clone() *ConversationQuery {
 		order:        append([]conversation.OrderOption{}, _q.order...),
 		inters:       append([]Interceptor{}, _q.inters...),
 		predicates:   append([]predicate.Conversation{}, _q.predicates...),
+		withAgent:    _q.withAgent.Clone(),
 		withMessages: _q.withMessages.Clone(),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
 		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
 	}
+}
+
+// WithAgent tells the query-builder to eager-load the nodes that are connected to
+// the "agent" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ConversationQuery) WithAgent(opts ...func(*AgentQuery)) *ConversationQuery {
+	query := (&AgentClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withAgent = query
+	return _q
 }
 
 // WithMessages tells the query-builder to eager-load the nodes that are connected to
@@ -384,7 +420,8 @@ func (_q *ConversationQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 	var (
 		nodes       = []*Conversation{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [2]bool{
+			_q.withAgent != nil,
 			_q.withMessages != nil,
 		}
 	)
@@ -409,6 +446,12 @@ func (_q *ConversationQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
+	if query := _q.withAgent; query != nil {
+		if err := _q.loadAgent(ctx, query, nodes, nil,
+			func(n *Conversation, e *Agent) { n.Edges.Agent = e }); err != nil {
+			return nil, err
+		}
+	}
 	if query := _q.withMessages; query != nil {
 		if err := _q.loadMessages(ctx, query, nodes,
 			func(n *Conversation) { n.Edges.Messages = []*Message{} },
@@ -431,6 +474,38 @@ func (_q *ConversationQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 	return nodes, nil
 }
 
+func (_q *ConversationQuery) loadAgent(ctx context.Context, query *AgentQuery, nodes []*Conversation, init func(*Conversation), assign func(*Conversation, *Agent)) error {
+	ids := make([]uuid.UUID, 0, len(nodes))
+	nodeids := make(map[uuid.UUID][]*Conversation)
+	for i := range nodes {
+		if nodes[i].AgentID == nil {
+			continue
+		}
+		fk := *nodes[i].AgentID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(agent.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "agent_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 func (_q *ConversationQuery) loadMessages(ctx context.Context, query *MessageQuery, nodes []*Conversation, init func(*Conversation), assign func(*Conversation, *Message)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[uuid.UUID]*Conversation)
@@ -489,6 +564,9 @@ func (_q *ConversationQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != conversation.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
+		}
+		if _q.withAgent != nil {
+			_spec.Node.AddColumnOnce(conversation.FieldAgentID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

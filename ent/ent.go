@@ -6,6 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
+	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -85,19 +89,23 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			apikey.Table:       apikey.ValidColumn,
-			collection.Table:   collection.ValidColumn,
-			connector.Table:    connector.ValidColumn,
-			conversation.Table: conversation.ValidColumn,
-			document.Table:     document.ValidColumn,
-			membership.Table:   membership.ValidColumn,
-			message.Table:      message.ValidColumn,
-			session.Table:      session.ValidColumn,
-			sourcefile.Table:   sourcefile.ValidColumn,
-			syncitem.Table:     syncitem.ValidColumn,
-			syncjob.Table:      syncjob.ValidColumn,
-			user.Table:         user.ValidColumn,
-			workspace.Table:    workspace.ValidColumn,
+			apikey.Table:        apikey.ValidColumn,
+			agent.Table:         agent.ValidColumn,
+			agentmemory.Table:   agentmemory.ValidColumn,
+			agentrun.Table:      agentrun.ValidColumn,
+			agenttemplate.Table: agenttemplate.ValidColumn,
+			collection.Table:    collection.ValidColumn,
+			connector.Table:     connector.ValidColumn,
+			conversation.Table:  conversation.ValidColumn,
+			document.Table:      document.ValidColumn,
+			membership.Table:    membership.ValidColumn,
+			message.Table:       message.ValidColumn,
+			session.Table:       session.ValidColumn,
+			sourcefile.Table:    sourcefile.ValidColumn,
+			syncitem.Table:      syncitem.ValidColumn,
+			syncjob.Table:       syncjob.ValidColumn,
+			user.Table:          user.ValidColumn,
+			workspace.Table:     workspace.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

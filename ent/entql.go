@@ -3,6 +3,10 @@
 package ent
 
 import (
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
+	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -26,7 +30,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 13)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 17)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -68,6 +72,106 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[1] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   agent.Table,
+			Columns: agent.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: agent.FieldID,
+			},
+		},
+		Type: "Agent",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			agent.FieldCreatedAt:    {Type: field.TypeTime, Column: agent.FieldCreatedAt},
+			agent.FieldUpdatedAt:    {Type: field.TypeTime, Column: agent.FieldUpdatedAt},
+			agent.FieldWorkspaceID:  {Type: field.TypeUUID, Column: agent.FieldWorkspaceID},
+			agent.FieldName:         {Type: field.TypeString, Column: agent.FieldName},
+			agent.FieldDescription:  {Type: field.TypeString, Column: agent.FieldDescription},
+			agent.FieldSystemPrompt: {Type: field.TypeString, Column: agent.FieldSystemPrompt},
+			agent.FieldTools:        {Type: field.TypeJSON, Column: agent.FieldTools},
+			agent.FieldCollections:  {Type: field.TypeJSON, Column: agent.FieldCollections},
+			agent.FieldStartMessage: {Type: field.TypeString, Column: agent.FieldStartMessage},
+			agent.FieldModel:        {Type: field.TypeString, Column: agent.FieldModel},
+		},
+	}
+	graph.Nodes[2] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   agentmemory.Table,
+			Columns: agentmemory.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: agentmemory.FieldID,
+			},
+		},
+		Type: "AgentMemory",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			agentmemory.FieldCreatedAt:      {Type: field.TypeTime, Column: agentmemory.FieldCreatedAt},
+			agentmemory.FieldUpdatedAt:      {Type: field.TypeTime, Column: agentmemory.FieldUpdatedAt},
+			agentmemory.FieldWorkspaceID:    {Type: field.TypeUUID, Column: agentmemory.FieldWorkspaceID},
+			agentmemory.FieldAgentID:        {Type: field.TypeUUID, Column: agentmemory.FieldAgentID},
+			agentmemory.FieldPersonID:       {Type: field.TypeUUID, Column: agentmemory.FieldPersonID},
+			agentmemory.FieldKind:           {Type: field.TypeEnum, Column: agentmemory.FieldKind},
+			agentmemory.FieldContent:        {Type: field.TypeString, Column: agentmemory.FieldContent},
+			agentmemory.FieldImportance:     {Type: field.TypeFloat64, Column: agentmemory.FieldImportance},
+			agentmemory.FieldRunID:          {Type: field.TypeUUID, Column: agentmemory.FieldRunID},
+			agentmemory.FieldRecalledAt:     {Type: field.TypeTime, Column: agentmemory.FieldRecalledAt},
+			agentmemory.FieldEmbedding:      {Type: field.TypeBytes, Column: agentmemory.FieldEmbedding},
+			agentmemory.FieldEmbeddingModel: {Type: field.TypeString, Column: agentmemory.FieldEmbeddingModel},
+		},
+	}
+	graph.Nodes[3] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   agentrun.Table,
+			Columns: agentrun.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: agentrun.FieldID,
+			},
+		},
+		Type: "AgentRun",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			agentrun.FieldCreatedAt:        {Type: field.TypeTime, Column: agentrun.FieldCreatedAt},
+			agentrun.FieldUpdatedAt:        {Type: field.TypeTime, Column: agentrun.FieldUpdatedAt},
+			agentrun.FieldWorkspaceID:      {Type: field.TypeUUID, Column: agentrun.FieldWorkspaceID},
+			agentrun.FieldAgentID:          {Type: field.TypeUUID, Column: agentrun.FieldAgentID},
+			agentrun.FieldSubjectID:        {Type: field.TypeUUID, Column: agentrun.FieldSubjectID},
+			agentrun.FieldConversationID:   {Type: field.TypeUUID, Column: agentrun.FieldConversationID},
+			agentrun.FieldStatus:           {Type: field.TypeEnum, Column: agentrun.FieldStatus},
+			agentrun.FieldMessage:          {Type: field.TypeString, Column: agentrun.FieldMessage},
+			agentrun.FieldAnswer:           {Type: field.TypeString, Column: agentrun.FieldAnswer},
+			agentrun.FieldModel:            {Type: field.TypeString, Column: agentrun.FieldModel},
+			agentrun.FieldIterations:       {Type: field.TypeInt, Column: agentrun.FieldIterations},
+			agentrun.FieldToolCalls:        {Type: field.TypeInt, Column: agentrun.FieldToolCalls},
+			agentrun.FieldPromptTokens:     {Type: field.TypeInt, Column: agentrun.FieldPromptTokens},
+			agentrun.FieldCompletionTokens: {Type: field.TypeInt, Column: agentrun.FieldCompletionTokens},
+			agentrun.FieldError:            {Type: field.TypeString, Column: agentrun.FieldError},
+			agentrun.FieldHeartbeatAt:      {Type: field.TypeTime, Column: agentrun.FieldHeartbeatAt},
+			agentrun.FieldFinishedAt:       {Type: field.TypeTime, Column: agentrun.FieldFinishedAt},
+		},
+	}
+	graph.Nodes[4] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   agenttemplate.Table,
+			Columns: agenttemplate.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: agenttemplate.FieldID,
+			},
+		},
+		Type: "AgentTemplate",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			agenttemplate.FieldCreatedAt:    {Type: field.TypeTime, Column: agenttemplate.FieldCreatedAt},
+			agenttemplate.FieldUpdatedAt:    {Type: field.TypeTime, Column: agenttemplate.FieldUpdatedAt},
+			agenttemplate.FieldWorkspaceID:  {Type: field.TypeUUID, Column: agenttemplate.FieldWorkspaceID},
+			agenttemplate.FieldName:         {Type: field.TypeString, Column: agenttemplate.FieldName},
+			agenttemplate.FieldDescription:  {Type: field.TypeString, Column: agenttemplate.FieldDescription},
+			agenttemplate.FieldCategory:     {Type: field.TypeString, Column: agenttemplate.FieldCategory},
+			agenttemplate.FieldSystemPrompt: {Type: field.TypeString, Column: agenttemplate.FieldSystemPrompt},
+			agenttemplate.FieldTools:        {Type: field.TypeJSON, Column: agenttemplate.FieldTools},
+			agenttemplate.FieldStartMessage: {Type: field.TypeString, Column: agenttemplate.FieldStartMessage},
+		},
+	}
+	graph.Nodes[5] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   collection.Table,
 			Columns: collection.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -86,7 +190,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			collection.FieldNextEmbeddingModel: {Type: field.TypeString, Column: collection.FieldNextEmbeddingModel},
 		},
 	}
-	graph.Nodes[2] = &sqlgraph.Node{
+	graph.Nodes[6] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   connector.Table,
 			Columns: connector.Columns,
@@ -114,7 +218,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			connector.FieldLastError:        {Type: field.TypeString, Column: connector.FieldLastError},
 		},
 	}
-	graph.Nodes[3] = &sqlgraph.Node{
+	graph.Nodes[7] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   conversation.Table,
 			Columns: conversation.Columns,
@@ -130,12 +234,13 @@ var schemaGraph = func() *sqlgraph.Schema {
 			conversation.FieldWorkspaceID:  {Type: field.TypeUUID, Column: conversation.FieldWorkspaceID},
 			conversation.FieldSubjectID:    {Type: field.TypeUUID, Column: conversation.FieldSubjectID},
 			conversation.FieldCollectionID: {Type: field.TypeUUID, Column: conversation.FieldCollectionID},
+			conversation.FieldAgentID:      {Type: field.TypeUUID, Column: conversation.FieldAgentID},
 			conversation.FieldTitle:        {Type: field.TypeString, Column: conversation.FieldTitle},
 			conversation.FieldSummary:      {Type: field.TypeString, Column: conversation.FieldSummary},
 			conversation.FieldSummarized:   {Type: field.TypeInt, Column: conversation.FieldSummarized},
 		},
 	}
-	graph.Nodes[4] = &sqlgraph.Node{
+	graph.Nodes[8] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   document.Table,
 			Columns: document.Columns,
@@ -176,7 +281,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			document.FieldDeletedAt:       {Type: field.TypeTime, Column: document.FieldDeletedAt},
 		},
 	}
-	graph.Nodes[5] = &sqlgraph.Node{
+	graph.Nodes[9] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   membership.Table,
 			Columns: membership.Columns,
@@ -194,7 +299,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			membership.FieldRole:        {Type: field.TypeEnum, Column: membership.FieldRole},
 		},
 	}
-	graph.Nodes[6] = &sqlgraph.Node{
+	graph.Nodes[10] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   message.Table,
 			Columns: message.Columns,
@@ -213,11 +318,12 @@ var schemaGraph = func() *sqlgraph.Schema {
 			message.FieldRole:             {Type: field.TypeEnum, Column: message.FieldRole},
 			message.FieldContent:          {Type: field.TypeString, Column: message.FieldContent},
 			message.FieldSources:          {Type: field.TypeJSON, Column: message.FieldSources},
+			message.FieldRunID:            {Type: field.TypeUUID, Column: message.FieldRunID},
 			message.FieldPromptTokens:     {Type: field.TypeInt, Column: message.FieldPromptTokens},
 			message.FieldCompletionTokens: {Type: field.TypeInt, Column: message.FieldCompletionTokens},
 		},
 	}
-	graph.Nodes[7] = &sqlgraph.Node{
+	graph.Nodes[11] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
@@ -238,7 +344,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			session.FieldRevokedAt:    {Type: field.TypeTime, Column: session.FieldRevokedAt},
 		},
 	}
-	graph.Nodes[8] = &sqlgraph.Node{
+	graph.Nodes[12] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -260,7 +366,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[9] = &sqlgraph.Node{
+	graph.Nodes[13] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -288,7 +394,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[10] = &sqlgraph.Node{
+	graph.Nodes[14] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -329,7 +435,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[11] = &sqlgraph.Node{
+	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -348,7 +454,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			user.FieldEmailVerified: {Type: field.TypeBool, Column: user.FieldEmailVerified},
 		},
 	}
-	graph.Nodes[12] = &sqlgraph.Node{
+	graph.Nodes[16] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -365,6 +471,66 @@ var schemaGraph = func() *sqlgraph.Schema {
 			workspace.FieldQueryLimit: {Type: field.TypeInt64, Column: workspace.FieldQueryLimit},
 		},
 	}
+	graph.MustAddE(
+		"memories",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   agent.MemoriesTable,
+			Columns: []string{agent.MemoriesColumn},
+			Bidi:    false,
+		},
+		"Agent",
+		"AgentMemory",
+	)
+	graph.MustAddE(
+		"runs",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   agent.RunsTable,
+			Columns: []string{agent.RunsColumn},
+			Bidi:    false,
+		},
+		"Agent",
+		"AgentRun",
+	)
+	graph.MustAddE(
+		"conversations",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   agent.ConversationsTable,
+			Columns: []string{agent.ConversationsColumn},
+			Bidi:    false,
+		},
+		"Agent",
+		"Conversation",
+	)
+	graph.MustAddE(
+		"agent",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   agentmemory.AgentTable,
+			Columns: []string{agentmemory.AgentColumn},
+			Bidi:    false,
+		},
+		"AgentMemory",
+		"Agent",
+	)
+	graph.MustAddE(
+		"agent",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   agentrun.AgentTable,
+			Columns: []string{agentrun.AgentColumn},
+			Bidi:    false,
+		},
+		"AgentRun",
+		"Agent",
+	)
 	graph.MustAddE(
 		"connectors",
 		&sqlgraph.EdgeSpec{
@@ -448,6 +614,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		"Connector",
 		"SyncItem",
+	)
+	graph.MustAddE(
+		"agent",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   conversation.AgentTable,
+			Columns: []string{conversation.AgentColumn},
+			Bidi:    false,
+		},
+		"Conversation",
+		"Agent",
 	)
 	graph.MustAddE(
 		"messages",
@@ -785,6 +963,476 @@ func (f *APIKeyFilter) WhereLeakedOrigin(p entql.StringP) {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *AgentQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the AgentQuery builder.
+func (_q *AgentQuery) Filter() *AgentFilter {
+	return &AgentFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *AgentMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the AgentMutation builder.
+func (m *AgentMutation) Filter() *AgentFilter {
+	return &AgentFilter{config: m.config, predicateAdder: m}
+}
+
+// AgentFilter provides a generic filtering capability at runtime for AgentQuery.
+type AgentFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *AgentFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[1].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *AgentFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(agent.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *AgentFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(agent.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *AgentFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(agent.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *AgentFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(agent.FieldWorkspaceID))
+}
+
+// WhereName applies the entql string predicate on the name field.
+func (f *AgentFilter) WhereName(p entql.StringP) {
+	f.Where(p.Field(agent.FieldName))
+}
+
+// WhereDescription applies the entql string predicate on the description field.
+func (f *AgentFilter) WhereDescription(p entql.StringP) {
+	f.Where(p.Field(agent.FieldDescription))
+}
+
+// WhereSystemPrompt applies the entql string predicate on the system_prompt field.
+func (f *AgentFilter) WhereSystemPrompt(p entql.StringP) {
+	f.Where(p.Field(agent.FieldSystemPrompt))
+}
+
+// WhereTools applies the entql json.RawMessage predicate on the tools field.
+func (f *AgentFilter) WhereTools(p entql.BytesP) {
+	f.Where(p.Field(agent.FieldTools))
+}
+
+// WhereCollections applies the entql json.RawMessage predicate on the collections field.
+func (f *AgentFilter) WhereCollections(p entql.BytesP) {
+	f.Where(p.Field(agent.FieldCollections))
+}
+
+// WhereStartMessage applies the entql string predicate on the start_message field.
+func (f *AgentFilter) WhereStartMessage(p entql.StringP) {
+	f.Where(p.Field(agent.FieldStartMessage))
+}
+
+// WhereModel applies the entql string predicate on the model field.
+func (f *AgentFilter) WhereModel(p entql.StringP) {
+	f.Where(p.Field(agent.FieldModel))
+}
+
+// WhereHasMemories applies a predicate to check if query has an edge memories.
+func (f *AgentFilter) WhereHasMemories() {
+	f.Where(entql.HasEdge("memories"))
+}
+
+// WhereHasMemoriesWith applies a predicate to check if query has an edge memories with a given conditions (other predicates).
+func (f *AgentFilter) WhereHasMemoriesWith(preds ...predicate.AgentMemory) {
+	f.Where(entql.HasEdgeWith("memories", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasRuns applies a predicate to check if query has an edge runs.
+func (f *AgentFilter) WhereHasRuns() {
+	f.Where(entql.HasEdge("runs"))
+}
+
+// WhereHasRunsWith applies a predicate to check if query has an edge runs with a given conditions (other predicates).
+func (f *AgentFilter) WhereHasRunsWith(preds ...predicate.AgentRun) {
+	f.Where(entql.HasEdgeWith("runs", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasConversations applies a predicate to check if query has an edge conversations.
+func (f *AgentFilter) WhereHasConversations() {
+	f.Where(entql.HasEdge("conversations"))
+}
+
+// WhereHasConversationsWith applies a predicate to check if query has an edge conversations with a given conditions (other predicates).
+func (f *AgentFilter) WhereHasConversationsWith(preds ...predicate.Conversation) {
+	f.Where(entql.HasEdgeWith("conversations", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
+func (_q *AgentMemoryQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the AgentMemoryQuery builder.
+func (_q *AgentMemoryQuery) Filter() *AgentMemoryFilter {
+	return &AgentMemoryFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *AgentMemoryMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the AgentMemoryMutation builder.
+func (m *AgentMemoryMutation) Filter() *AgentMemoryFilter {
+	return &AgentMemoryFilter{config: m.config, predicateAdder: m}
+}
+
+// AgentMemoryFilter provides a generic filtering capability at runtime for AgentMemoryQuery.
+type AgentMemoryFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *AgentMemoryFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[2].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *AgentMemoryFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(agentmemory.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *AgentMemoryFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(agentmemory.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *AgentMemoryFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(agentmemory.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *AgentMemoryFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(agentmemory.FieldWorkspaceID))
+}
+
+// WhereAgentID applies the entql [16]byte predicate on the agent_id field.
+func (f *AgentMemoryFilter) WhereAgentID(p entql.ValueP) {
+	f.Where(p.Field(agentmemory.FieldAgentID))
+}
+
+// WherePersonID applies the entql [16]byte predicate on the person_id field.
+func (f *AgentMemoryFilter) WherePersonID(p entql.ValueP) {
+	f.Where(p.Field(agentmemory.FieldPersonID))
+}
+
+// WhereKind applies the entql string predicate on the kind field.
+func (f *AgentMemoryFilter) WhereKind(p entql.StringP) {
+	f.Where(p.Field(agentmemory.FieldKind))
+}
+
+// WhereContent applies the entql string predicate on the content field.
+func (f *AgentMemoryFilter) WhereContent(p entql.StringP) {
+	f.Where(p.Field(agentmemory.FieldContent))
+}
+
+// WhereImportance applies the entql float64 predicate on the importance field.
+func (f *AgentMemoryFilter) WhereImportance(p entql.Float64P) {
+	f.Where(p.Field(agentmemory.FieldImportance))
+}
+
+// WhereRunID applies the entql [16]byte predicate on the run_id field.
+func (f *AgentMemoryFilter) WhereRunID(p entql.ValueP) {
+	f.Where(p.Field(agentmemory.FieldRunID))
+}
+
+// WhereRecalledAt applies the entql time.Time predicate on the recalled_at field.
+func (f *AgentMemoryFilter) WhereRecalledAt(p entql.TimeP) {
+	f.Where(p.Field(agentmemory.FieldRecalledAt))
+}
+
+// WhereEmbedding applies the entql []byte predicate on the embedding field.
+func (f *AgentMemoryFilter) WhereEmbedding(p entql.BytesP) {
+	f.Where(p.Field(agentmemory.FieldEmbedding))
+}
+
+// WhereEmbeddingModel applies the entql string predicate on the embedding_model field.
+func (f *AgentMemoryFilter) WhereEmbeddingModel(p entql.StringP) {
+	f.Where(p.Field(agentmemory.FieldEmbeddingModel))
+}
+
+// WhereHasAgent applies a predicate to check if query has an edge agent.
+func (f *AgentMemoryFilter) WhereHasAgent() {
+	f.Where(entql.HasEdge("agent"))
+}
+
+// WhereHasAgentWith applies a predicate to check if query has an edge agent with a given conditions (other predicates).
+func (f *AgentMemoryFilter) WhereHasAgentWith(preds ...predicate.Agent) {
+	f.Where(entql.HasEdgeWith("agent", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
+func (_q *AgentRunQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the AgentRunQuery builder.
+func (_q *AgentRunQuery) Filter() *AgentRunFilter {
+	return &AgentRunFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *AgentRunMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the AgentRunMutation builder.
+func (m *AgentRunMutation) Filter() *AgentRunFilter {
+	return &AgentRunFilter{config: m.config, predicateAdder: m}
+}
+
+// AgentRunFilter provides a generic filtering capability at runtime for AgentRunQuery.
+type AgentRunFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *AgentRunFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[3].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *AgentRunFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(agentrun.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *AgentRunFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(agentrun.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *AgentRunFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(agentrun.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *AgentRunFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(agentrun.FieldWorkspaceID))
+}
+
+// WhereAgentID applies the entql [16]byte predicate on the agent_id field.
+func (f *AgentRunFilter) WhereAgentID(p entql.ValueP) {
+	f.Where(p.Field(agentrun.FieldAgentID))
+}
+
+// WhereSubjectID applies the entql [16]byte predicate on the subject_id field.
+func (f *AgentRunFilter) WhereSubjectID(p entql.ValueP) {
+	f.Where(p.Field(agentrun.FieldSubjectID))
+}
+
+// WhereConversationID applies the entql [16]byte predicate on the conversation_id field.
+func (f *AgentRunFilter) WhereConversationID(p entql.ValueP) {
+	f.Where(p.Field(agentrun.FieldConversationID))
+}
+
+// WhereStatus applies the entql string predicate on the status field.
+func (f *AgentRunFilter) WhereStatus(p entql.StringP) {
+	f.Where(p.Field(agentrun.FieldStatus))
+}
+
+// WhereMessage applies the entql string predicate on the message field.
+func (f *AgentRunFilter) WhereMessage(p entql.StringP) {
+	f.Where(p.Field(agentrun.FieldMessage))
+}
+
+// WhereAnswer applies the entql string predicate on the answer field.
+func (f *AgentRunFilter) WhereAnswer(p entql.StringP) {
+	f.Where(p.Field(agentrun.FieldAnswer))
+}
+
+// WhereModel applies the entql string predicate on the model field.
+func (f *AgentRunFilter) WhereModel(p entql.StringP) {
+	f.Where(p.Field(agentrun.FieldModel))
+}
+
+// WhereIterations applies the entql int predicate on the iterations field.
+func (f *AgentRunFilter) WhereIterations(p entql.IntP) {
+	f.Where(p.Field(agentrun.FieldIterations))
+}
+
+// WhereToolCalls applies the entql int predicate on the tool_calls field.
+func (f *AgentRunFilter) WhereToolCalls(p entql.IntP) {
+	f.Where(p.Field(agentrun.FieldToolCalls))
+}
+
+// WherePromptTokens applies the entql int predicate on the prompt_tokens field.
+func (f *AgentRunFilter) WherePromptTokens(p entql.IntP) {
+	f.Where(p.Field(agentrun.FieldPromptTokens))
+}
+
+// WhereCompletionTokens applies the entql int predicate on the completion_tokens field.
+func (f *AgentRunFilter) WhereCompletionTokens(p entql.IntP) {
+	f.Where(p.Field(agentrun.FieldCompletionTokens))
+}
+
+// WhereError applies the entql string predicate on the error field.
+func (f *AgentRunFilter) WhereError(p entql.StringP) {
+	f.Where(p.Field(agentrun.FieldError))
+}
+
+// WhereHeartbeatAt applies the entql time.Time predicate on the heartbeat_at field.
+func (f *AgentRunFilter) WhereHeartbeatAt(p entql.TimeP) {
+	f.Where(p.Field(agentrun.FieldHeartbeatAt))
+}
+
+// WhereFinishedAt applies the entql time.Time predicate on the finished_at field.
+func (f *AgentRunFilter) WhereFinishedAt(p entql.TimeP) {
+	f.Where(p.Field(agentrun.FieldFinishedAt))
+}
+
+// WhereHasAgent applies a predicate to check if query has an edge agent.
+func (f *AgentRunFilter) WhereHasAgent() {
+	f.Where(entql.HasEdge("agent"))
+}
+
+// WhereHasAgentWith applies a predicate to check if query has an edge agent with a given conditions (other predicates).
+func (f *AgentRunFilter) WhereHasAgentWith(preds ...predicate.Agent) {
+	f.Where(entql.HasEdgeWith("agent", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
+func (_q *AgentTemplateQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the AgentTemplateQuery builder.
+func (_q *AgentTemplateQuery) Filter() *AgentTemplateFilter {
+	return &AgentTemplateFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *AgentTemplateMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the AgentTemplateMutation builder.
+func (m *AgentTemplateMutation) Filter() *AgentTemplateFilter {
+	return &AgentTemplateFilter{config: m.config, predicateAdder: m}
+}
+
+// AgentTemplateFilter provides a generic filtering capability at runtime for AgentTemplateQuery.
+type AgentTemplateFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *AgentTemplateFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[4].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *AgentTemplateFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(agenttemplate.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *AgentTemplateFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(agenttemplate.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *AgentTemplateFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(agenttemplate.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *AgentTemplateFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(agenttemplate.FieldWorkspaceID))
+}
+
+// WhereName applies the entql string predicate on the name field.
+func (f *AgentTemplateFilter) WhereName(p entql.StringP) {
+	f.Where(p.Field(agenttemplate.FieldName))
+}
+
+// WhereDescription applies the entql string predicate on the description field.
+func (f *AgentTemplateFilter) WhereDescription(p entql.StringP) {
+	f.Where(p.Field(agenttemplate.FieldDescription))
+}
+
+// WhereCategory applies the entql string predicate on the category field.
+func (f *AgentTemplateFilter) WhereCategory(p entql.StringP) {
+	f.Where(p.Field(agenttemplate.FieldCategory))
+}
+
+// WhereSystemPrompt applies the entql string predicate on the system_prompt field.
+func (f *AgentTemplateFilter) WhereSystemPrompt(p entql.StringP) {
+	f.Where(p.Field(agenttemplate.FieldSystemPrompt))
+}
+
+// WhereTools applies the entql json.RawMessage predicate on the tools field.
+func (f *AgentTemplateFilter) WhereTools(p entql.BytesP) {
+	f.Where(p.Field(agenttemplate.FieldTools))
+}
+
+// WhereStartMessage applies the entql string predicate on the start_message field.
+func (f *AgentTemplateFilter) WhereStartMessage(p entql.StringP) {
+	f.Where(p.Field(agenttemplate.FieldStartMessage))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *CollectionQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -813,7 +1461,7 @@ type CollectionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *CollectionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[1].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[5].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -916,7 +1564,7 @@ type ConnectorFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *ConnectorFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[2].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[6].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1101,7 +1749,7 @@ type ConversationFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *ConversationFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[3].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[7].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1137,6 +1785,11 @@ func (f *ConversationFilter) WhereCollectionID(p entql.ValueP) {
 	f.Where(p.Field(conversation.FieldCollectionID))
 }
 
+// WhereAgentID applies the entql [16]byte predicate on the agent_id field.
+func (f *ConversationFilter) WhereAgentID(p entql.ValueP) {
+	f.Where(p.Field(conversation.FieldAgentID))
+}
+
 // WhereTitle applies the entql string predicate on the title field.
 func (f *ConversationFilter) WhereTitle(p entql.StringP) {
 	f.Where(p.Field(conversation.FieldTitle))
@@ -1150,6 +1803,20 @@ func (f *ConversationFilter) WhereSummary(p entql.StringP) {
 // WhereSummarized applies the entql int predicate on the summarized field.
 func (f *ConversationFilter) WhereSummarized(p entql.IntP) {
 	f.Where(p.Field(conversation.FieldSummarized))
+}
+
+// WhereHasAgent applies a predicate to check if query has an edge agent.
+func (f *ConversationFilter) WhereHasAgent() {
+	f.Where(entql.HasEdge("agent"))
+}
+
+// WhereHasAgentWith applies a predicate to check if query has an edge agent with a given conditions (other predicates).
+func (f *ConversationFilter) WhereHasAgentWith(preds ...predicate.Agent) {
+	f.Where(entql.HasEdgeWith("agent", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
 }
 
 // WhereHasMessages applies a predicate to check if query has an edge messages.
@@ -1195,7 +1862,7 @@ type DocumentFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *DocumentFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[4].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[8].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1403,7 +2070,7 @@ type MembershipFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MembershipFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[5].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1496,7 +2163,7 @@ type MessageFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MessageFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[6].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1545,6 +2212,11 @@ func (f *MessageFilter) WhereContent(p entql.StringP) {
 // WhereSources applies the entql json.RawMessage predicate on the sources field.
 func (f *MessageFilter) WhereSources(p entql.BytesP) {
 	f.Where(p.Field(message.FieldSources))
+}
+
+// WhereRunID applies the entql [16]byte predicate on the run_id field.
+func (f *MessageFilter) WhereRunID(p entql.ValueP) {
+	f.Where(p.Field(message.FieldRunID))
 }
 
 // WherePromptTokens applies the entql int predicate on the prompt_tokens field.
@@ -1600,7 +2272,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[7].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1694,7 +2366,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[8].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1793,7 +2465,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1922,7 +2594,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2116,7 +2788,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2214,7 +2886,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -6,6 +6,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -211,6 +214,457 @@ func newAPIKeyPaginateArgs(rv map[string]any) *apikeyPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithAPIKeyOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *AgentQuery) CollectFields(ctx context.Context, satisfies ...string) (*AgentQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *AgentQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(agent.Columns))
+		selectedFields = []string{agent.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[agent.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, agent.FieldCreatedAt)
+				fieldSeen[agent.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[agent.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, agent.FieldUpdatedAt)
+				fieldSeen[agent.FieldUpdatedAt] = struct{}{}
+			}
+		case "name":
+			if _, ok := fieldSeen[agent.FieldName]; !ok {
+				selectedFields = append(selectedFields, agent.FieldName)
+				fieldSeen[agent.FieldName] = struct{}{}
+			}
+		case "description":
+			if _, ok := fieldSeen[agent.FieldDescription]; !ok {
+				selectedFields = append(selectedFields, agent.FieldDescription)
+				fieldSeen[agent.FieldDescription] = struct{}{}
+			}
+		case "systemPrompt":
+			if _, ok := fieldSeen[agent.FieldSystemPrompt]; !ok {
+				selectedFields = append(selectedFields, agent.FieldSystemPrompt)
+				fieldSeen[agent.FieldSystemPrompt] = struct{}{}
+			}
+		case "tools":
+			if _, ok := fieldSeen[agent.FieldTools]; !ok {
+				selectedFields = append(selectedFields, agent.FieldTools)
+				fieldSeen[agent.FieldTools] = struct{}{}
+			}
+		case "collections":
+			if _, ok := fieldSeen[agent.FieldCollections]; !ok {
+				selectedFields = append(selectedFields, agent.FieldCollections)
+				fieldSeen[agent.FieldCollections] = struct{}{}
+			}
+		case "startMessage":
+			if _, ok := fieldSeen[agent.FieldStartMessage]; !ok {
+				selectedFields = append(selectedFields, agent.FieldStartMessage)
+				fieldSeen[agent.FieldStartMessage] = struct{}{}
+			}
+		case "model":
+			if _, ok := fieldSeen[agent.FieldModel]; !ok {
+				selectedFields = append(selectedFields, agent.FieldModel)
+				fieldSeen[agent.FieldModel] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type agentPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []AgentPaginateOption
+}
+
+func newAgentPaginateArgs(rv map[string]any) *agentPaginateArgs {
+	args := &agentPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*AgentOrder:
+			args.opts = append(args.opts, WithAgentOrder(v))
+		case []any:
+			var orders []*AgentOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &AgentOrder{Field: &AgentOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithAgentOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *AgentMemoryQuery) CollectFields(ctx context.Context, satisfies ...string) (*AgentMemoryQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *AgentMemoryQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(agentmemory.Columns))
+		selectedFields = []string{agentmemory.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "agent":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&AgentClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, oneNode, opCtx, field, path, mayAddCondition(satisfies, agentImplementors)...); err != nil {
+				return err
+			}
+			_q.withAgent = query
+			if _, ok := fieldSeen[agentmemory.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldAgentID)
+				fieldSeen[agentmemory.FieldAgentID] = struct{}{}
+			}
+		case "createdAt":
+			if _, ok := fieldSeen[agentmemory.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldCreatedAt)
+				fieldSeen[agentmemory.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[agentmemory.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldUpdatedAt)
+				fieldSeen[agentmemory.FieldUpdatedAt] = struct{}{}
+			}
+		case "agentID":
+			if _, ok := fieldSeen[agentmemory.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldAgentID)
+				fieldSeen[agentmemory.FieldAgentID] = struct{}{}
+			}
+		case "personID":
+			if _, ok := fieldSeen[agentmemory.FieldPersonID]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldPersonID)
+				fieldSeen[agentmemory.FieldPersonID] = struct{}{}
+			}
+		case "kind":
+			if _, ok := fieldSeen[agentmemory.FieldKind]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldKind)
+				fieldSeen[agentmemory.FieldKind] = struct{}{}
+			}
+		case "content":
+			if _, ok := fieldSeen[agentmemory.FieldContent]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldContent)
+				fieldSeen[agentmemory.FieldContent] = struct{}{}
+			}
+		case "importance":
+			if _, ok := fieldSeen[agentmemory.FieldImportance]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldImportance)
+				fieldSeen[agentmemory.FieldImportance] = struct{}{}
+			}
+		case "runID":
+			if _, ok := fieldSeen[agentmemory.FieldRunID]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldRunID)
+				fieldSeen[agentmemory.FieldRunID] = struct{}{}
+			}
+		case "recalledAt":
+			if _, ok := fieldSeen[agentmemory.FieldRecalledAt]; !ok {
+				selectedFields = append(selectedFields, agentmemory.FieldRecalledAt)
+				fieldSeen[agentmemory.FieldRecalledAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type agentmemoryPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []AgentMemoryPaginateOption
+}
+
+func newAgentMemoryPaginateArgs(rv map[string]any) *agentmemoryPaginateArgs {
+	args := &agentmemoryPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*AgentMemoryOrder:
+			args.opts = append(args.opts, WithAgentMemoryOrder(v))
+		case []any:
+			var orders []*AgentMemoryOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &AgentMemoryOrder{Field: &AgentMemoryOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithAgentMemoryOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *AgentRunQuery) CollectFields(ctx context.Context, satisfies ...string) (*AgentRunQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *AgentRunQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(agentrun.Columns))
+		selectedFields = []string{agentrun.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "agent":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&AgentClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, oneNode, opCtx, field, path, mayAddCondition(satisfies, agentImplementors)...); err != nil {
+				return err
+			}
+			_q.withAgent = query
+			if _, ok := fieldSeen[agentrun.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldAgentID)
+				fieldSeen[agentrun.FieldAgentID] = struct{}{}
+			}
+		case "createdAt":
+			if _, ok := fieldSeen[agentrun.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldCreatedAt)
+				fieldSeen[agentrun.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[agentrun.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldUpdatedAt)
+				fieldSeen[agentrun.FieldUpdatedAt] = struct{}{}
+			}
+		case "agentID":
+			if _, ok := fieldSeen[agentrun.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldAgentID)
+				fieldSeen[agentrun.FieldAgentID] = struct{}{}
+			}
+		case "conversationID":
+			if _, ok := fieldSeen[agentrun.FieldConversationID]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldConversationID)
+				fieldSeen[agentrun.FieldConversationID] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[agentrun.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldStatus)
+				fieldSeen[agentrun.FieldStatus] = struct{}{}
+			}
+		case "message":
+			if _, ok := fieldSeen[agentrun.FieldMessage]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldMessage)
+				fieldSeen[agentrun.FieldMessage] = struct{}{}
+			}
+		case "answer":
+			if _, ok := fieldSeen[agentrun.FieldAnswer]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldAnswer)
+				fieldSeen[agentrun.FieldAnswer] = struct{}{}
+			}
+		case "model":
+			if _, ok := fieldSeen[agentrun.FieldModel]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldModel)
+				fieldSeen[agentrun.FieldModel] = struct{}{}
+			}
+		case "iterations":
+			if _, ok := fieldSeen[agentrun.FieldIterations]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldIterations)
+				fieldSeen[agentrun.FieldIterations] = struct{}{}
+			}
+		case "toolCalls":
+			if _, ok := fieldSeen[agentrun.FieldToolCalls]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldToolCalls)
+				fieldSeen[agentrun.FieldToolCalls] = struct{}{}
+			}
+		case "promptTokens":
+			if _, ok := fieldSeen[agentrun.FieldPromptTokens]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldPromptTokens)
+				fieldSeen[agentrun.FieldPromptTokens] = struct{}{}
+			}
+		case "completionTokens":
+			if _, ok := fieldSeen[agentrun.FieldCompletionTokens]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldCompletionTokens)
+				fieldSeen[agentrun.FieldCompletionTokens] = struct{}{}
+			}
+		case "error":
+			if _, ok := fieldSeen[agentrun.FieldError]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldError)
+				fieldSeen[agentrun.FieldError] = struct{}{}
+			}
+		case "finishedAt":
+			if _, ok := fieldSeen[agentrun.FieldFinishedAt]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldFinishedAt)
+				fieldSeen[agentrun.FieldFinishedAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type agentrunPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []AgentRunPaginateOption
+}
+
+func newAgentRunPaginateArgs(rv map[string]any) *agentrunPaginateArgs {
+	args := &agentrunPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*AgentRunOrder:
+			args.opts = append(args.opts, WithAgentRunOrder(v))
+		case []any:
+			var orders []*AgentRunOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &AgentRunOrder{Field: &AgentRunOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithAgentRunOrder(orders))
 		}
 	}
 	return args
@@ -1159,6 +1613,11 @@ func (_q *ConversationQuery) collectField(ctx context.Context, oneNode bool, opC
 				selectedFields = append(selectedFields, conversation.FieldCollectionID)
 				fieldSeen[conversation.FieldCollectionID] = struct{}{}
 			}
+		case "agentID":
+			if _, ok := fieldSeen[conversation.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, conversation.FieldAgentID)
+				fieldSeen[conversation.FieldAgentID] = struct{}{}
+			}
 		case "title":
 			if _, ok := fieldSeen[conversation.FieldTitle]; !ok {
 				selectedFields = append(selectedFields, conversation.FieldTitle)
@@ -1527,6 +1986,11 @@ func (_q *MessageQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 			if _, ok := fieldSeen[message.FieldSources]; !ok {
 				selectedFields = append(selectedFields, message.FieldSources)
 				fieldSeen[message.FieldSources] = struct{}{}
+			}
+		case "runID":
+			if _, ok := fieldSeen[message.FieldRunID]; !ok {
+				selectedFields = append(selectedFields, message.FieldRunID)
+				fieldSeen[message.FieldRunID] = struct{}{}
 			}
 		case "promptTokens":
 			if _, ok := fieldSeen[message.FieldPromptTokens]; !ok {

@@ -8,6 +8,22 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
+func (_m *AgentMemory) Agent(ctx context.Context) (*Agent, error) {
+	result, err := _m.Edges.AgentOrErr()
+	if IsNotLoaded(err) {
+		result, err = _m.QueryAgent().Only(ctx)
+	}
+	return result, err
+}
+
+func (_m *AgentRun) Agent(ctx context.Context) (*Agent, error) {
+	result, err := _m.Edges.AgentOrErr()
+	if IsNotLoaded(err) {
+		result, err = _m.QueryAgent().Only(ctx)
+	}
+	return result, err
+}
+
 func (_m *Collection) Connectors(
 	ctx context.Context, after *Cursor, first *int, before *Cursor, last *int, orderBy []*ConnectorOrder,
 ) (*ConnectorConnection, error) {

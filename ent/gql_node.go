@@ -5,6 +5,9 @@ package ent
 import (
 	"context"
 	"fmt"
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -32,6 +35,21 @@ var apikeyImplementors = []string{"APIKey", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*APIKey) IsNode() {}
+
+var agentImplementors = []string{"Agent", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Agent) IsNode() {}
+
+var agentmemoryImplementors = []string{"AgentMemory", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*AgentMemory) IsNode() {}
+
+var agentrunImplementors = []string{"AgentRun", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*AgentRun) IsNode() {}
 
 var collectionImplementors = []string{"Collection", "Node"}
 
@@ -146,6 +164,33 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(apikey.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, apikeyImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case agent.Table:
+		query := c.Agent.Query().
+			Where(agent.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, agentImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case agentmemory.Table:
+		query := c.AgentMemory.Query().
+			Where(agentmemory.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, agentmemoryImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case agentrun.Table:
+		query := c.AgentRun.Query().
+			Where(agentrun.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, agentrunImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -317,6 +362,54 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.APIKey.Query().
 			Where(apikey.IDIn(ids...))
 		query, err := query.CollectFields(ctx, apikeyImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case agent.Table:
+		query := c.Agent.Query().
+			Where(agent.IDIn(ids...))
+		query, err := query.CollectFields(ctx, agentImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case agentmemory.Table:
+		query := c.AgentMemory.Query().
+			Where(agentmemory.IDIn(ids...))
+		query, err := query.CollectFields(ctx, agentmemoryImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case agentrun.Table:
+		query := c.AgentRun.Query().
+			Where(agentrun.IDIn(ids...))
+		query, err := query.CollectFields(ctx, agentrunImplementors...)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -454,6 +457,1074 @@ func (_m *APIKey) ToEdge(order *APIKeyOrder) *APIKeyEdge {
 		order = DefaultAPIKeyOrder
 	}
 	return &APIKeyEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// AgentEdge is the edge representation of Agent.
+type AgentEdge struct {
+	Node   *Agent `json:"node"`
+	Cursor Cursor `json:"cursor"`
+}
+
+// AgentConnection is the connection containing edges to Agent.
+type AgentConnection struct {
+	Edges      []*AgentEdge `json:"edges"`
+	PageInfo   PageInfo     `json:"pageInfo"`
+	TotalCount int          `json:"totalCount"`
+}
+
+func (c *AgentConnection) build(nodes []*Agent, pager *agentPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Agent
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Agent {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Agent {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*AgentEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &AgentEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// AgentPaginateOption enables pagination customization.
+type AgentPaginateOption func(*agentPager) error
+
+// WithAgentOrder configures pagination ordering.
+func WithAgentOrder(order []*AgentOrder) AgentPaginateOption {
+	return func(pager *agentPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithAgentFilter configures pagination filter.
+func WithAgentFilter(filter func(*AgentQuery) (*AgentQuery, error)) AgentPaginateOption {
+	return func(pager *agentPager) error {
+		if filter == nil {
+			return errors.New("AgentQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type agentPager struct {
+	reverse bool
+	order   []*AgentOrder
+	filter  func(*AgentQuery) (*AgentQuery, error)
+}
+
+func newAgentPager(opts []AgentPaginateOption, reverse bool) (*agentPager, error) {
+	pager := &agentPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *agentPager) applyFilter(query *AgentQuery) (*AgentQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *agentPager) toCursor(_m *Agent) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *agentPager) applyCursors(query *AgentQuery, after, before *Cursor) (*AgentQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultAgentOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *agentPager) applyOrder(query *AgentQuery) *AgentQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultAgentOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultAgentOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *agentPager) orderExpr(query *AgentQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultAgentOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Agent.
+func (_m *AgentQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...AgentPaginateOption,
+) (*AgentConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newAgentPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &AgentConnection{Edges: []*AgentEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// AgentOrderFieldCreatedAt orders Agent by created_at.
+	AgentOrderFieldCreatedAt = &AgentOrderField{
+		Value: func(_m *Agent) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: agent.FieldCreatedAt,
+		toTerm: agent.ByCreatedAt,
+		toCursor: func(_m *Agent) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// AgentOrderFieldUpdatedAt orders Agent by updated_at.
+	AgentOrderFieldUpdatedAt = &AgentOrderField{
+		Value: func(_m *Agent) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: agent.FieldUpdatedAt,
+		toTerm: agent.ByUpdatedAt,
+		toCursor: func(_m *Agent) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+	// AgentOrderFieldName orders Agent by name.
+	AgentOrderFieldName = &AgentOrderField{
+		Value: func(_m *Agent) (ent.Value, error) {
+			return _m.Name, nil
+		},
+		column: agent.FieldName,
+		toTerm: agent.ByName,
+		toCursor: func(_m *Agent) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Name,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f AgentOrderField) String() string {
+	var str string
+	switch f.column {
+	case AgentOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case AgentOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	case AgentOrderFieldName.column:
+		str = "NAME"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f AgentOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *AgentOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("AgentOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *AgentOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *AgentOrderFieldUpdatedAt
+	case "NAME":
+		*f = *AgentOrderFieldName
+	default:
+		return fmt.Errorf("%s is not a valid AgentOrderField", str)
+	}
+	return nil
+}
+
+// AgentOrderField defines the ordering field of Agent.
+type AgentOrderField struct {
+	// Value extracts the ordering value from the given Agent.
+	Value    func(*Agent) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) agent.OrderOption
+	toCursor func(*Agent) Cursor
+}
+
+// AgentOrder defines the ordering of Agent.
+type AgentOrder struct {
+	Direction OrderDirection   `json:"direction"`
+	Field     *AgentOrderField `json:"field"`
+}
+
+// DefaultAgentOrder is the default ordering of Agent.
+var DefaultAgentOrder = &AgentOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &AgentOrderField{
+		Value: func(_m *Agent) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: agent.FieldID,
+		toTerm: agent.ByID,
+		toCursor: func(_m *Agent) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Agent into AgentEdge.
+func (_m *Agent) ToEdge(order *AgentOrder) *AgentEdge {
+	if order == nil {
+		order = DefaultAgentOrder
+	}
+	return &AgentEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// AgentMemoryEdge is the edge representation of AgentMemory.
+type AgentMemoryEdge struct {
+	Node   *AgentMemory `json:"node"`
+	Cursor Cursor       `json:"cursor"`
+}
+
+// AgentMemoryConnection is the connection containing edges to AgentMemory.
+type AgentMemoryConnection struct {
+	Edges      []*AgentMemoryEdge `json:"edges"`
+	PageInfo   PageInfo           `json:"pageInfo"`
+	TotalCount int                `json:"totalCount"`
+}
+
+func (c *AgentMemoryConnection) build(nodes []*AgentMemory, pager *agentmemoryPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *AgentMemory
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *AgentMemory {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *AgentMemory {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*AgentMemoryEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &AgentMemoryEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// AgentMemoryPaginateOption enables pagination customization.
+type AgentMemoryPaginateOption func(*agentmemoryPager) error
+
+// WithAgentMemoryOrder configures pagination ordering.
+func WithAgentMemoryOrder(order []*AgentMemoryOrder) AgentMemoryPaginateOption {
+	return func(pager *agentmemoryPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithAgentMemoryFilter configures pagination filter.
+func WithAgentMemoryFilter(filter func(*AgentMemoryQuery) (*AgentMemoryQuery, error)) AgentMemoryPaginateOption {
+	return func(pager *agentmemoryPager) error {
+		if filter == nil {
+			return errors.New("AgentMemoryQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type agentmemoryPager struct {
+	reverse bool
+	order   []*AgentMemoryOrder
+	filter  func(*AgentMemoryQuery) (*AgentMemoryQuery, error)
+}
+
+func newAgentMemoryPager(opts []AgentMemoryPaginateOption, reverse bool) (*agentmemoryPager, error) {
+	pager := &agentmemoryPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *agentmemoryPager) applyFilter(query *AgentMemoryQuery) (*AgentMemoryQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *agentmemoryPager) toCursor(_m *AgentMemory) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *agentmemoryPager) applyCursors(query *AgentMemoryQuery, after, before *Cursor) (*AgentMemoryQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultAgentMemoryOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *agentmemoryPager) applyOrder(query *AgentMemoryQuery) *AgentMemoryQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultAgentMemoryOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultAgentMemoryOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *agentmemoryPager) orderExpr(query *AgentMemoryQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultAgentMemoryOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to AgentMemory.
+func (_m *AgentMemoryQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...AgentMemoryPaginateOption,
+) (*AgentMemoryConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newAgentMemoryPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &AgentMemoryConnection{Edges: []*AgentMemoryEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// AgentMemoryOrderFieldCreatedAt orders AgentMemory by created_at.
+	AgentMemoryOrderFieldCreatedAt = &AgentMemoryOrderField{
+		Value: func(_m *AgentMemory) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: agentmemory.FieldCreatedAt,
+		toTerm: agentmemory.ByCreatedAt,
+		toCursor: func(_m *AgentMemory) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// AgentMemoryOrderFieldUpdatedAt orders AgentMemory by updated_at.
+	AgentMemoryOrderFieldUpdatedAt = &AgentMemoryOrderField{
+		Value: func(_m *AgentMemory) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: agentmemory.FieldUpdatedAt,
+		toTerm: agentmemory.ByUpdatedAt,
+		toCursor: func(_m *AgentMemory) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f AgentMemoryOrderField) String() string {
+	var str string
+	switch f.column {
+	case AgentMemoryOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case AgentMemoryOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f AgentMemoryOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *AgentMemoryOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("AgentMemoryOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *AgentMemoryOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *AgentMemoryOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid AgentMemoryOrderField", str)
+	}
+	return nil
+}
+
+// AgentMemoryOrderField defines the ordering field of AgentMemory.
+type AgentMemoryOrderField struct {
+	// Value extracts the ordering value from the given AgentMemory.
+	Value    func(*AgentMemory) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) agentmemory.OrderOption
+	toCursor func(*AgentMemory) Cursor
+}
+
+// AgentMemoryOrder defines the ordering of AgentMemory.
+type AgentMemoryOrder struct {
+	Direction OrderDirection         `json:"direction"`
+	Field     *AgentMemoryOrderField `json:"field"`
+}
+
+// DefaultAgentMemoryOrder is the default ordering of AgentMemory.
+var DefaultAgentMemoryOrder = &AgentMemoryOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &AgentMemoryOrderField{
+		Value: func(_m *AgentMemory) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: agentmemory.FieldID,
+		toTerm: agentmemory.ByID,
+		toCursor: func(_m *AgentMemory) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts AgentMemory into AgentMemoryEdge.
+func (_m *AgentMemory) ToEdge(order *AgentMemoryOrder) *AgentMemoryEdge {
+	if order == nil {
+		order = DefaultAgentMemoryOrder
+	}
+	return &AgentMemoryEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// AgentRunEdge is the edge representation of AgentRun.
+type AgentRunEdge struct {
+	Node   *AgentRun `json:"node"`
+	Cursor Cursor    `json:"cursor"`
+}
+
+// AgentRunConnection is the connection containing edges to AgentRun.
+type AgentRunConnection struct {
+	Edges      []*AgentRunEdge `json:"edges"`
+	PageInfo   PageInfo        `json:"pageInfo"`
+	TotalCount int             `json:"totalCount"`
+}
+
+func (c *AgentRunConnection) build(nodes []*AgentRun, pager *agentrunPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *AgentRun
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *AgentRun {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *AgentRun {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*AgentRunEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &AgentRunEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// AgentRunPaginateOption enables pagination customization.
+type AgentRunPaginateOption func(*agentrunPager) error
+
+// WithAgentRunOrder configures pagination ordering.
+func WithAgentRunOrder(order []*AgentRunOrder) AgentRunPaginateOption {
+	return func(pager *agentrunPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithAgentRunFilter configures pagination filter.
+func WithAgentRunFilter(filter func(*AgentRunQuery) (*AgentRunQuery, error)) AgentRunPaginateOption {
+	return func(pager *agentrunPager) error {
+		if filter == nil {
+			return errors.New("AgentRunQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type agentrunPager struct {
+	reverse bool
+	order   []*AgentRunOrder
+	filter  func(*AgentRunQuery) (*AgentRunQuery, error)
+}
+
+func newAgentRunPager(opts []AgentRunPaginateOption, reverse bool) (*agentrunPager, error) {
+	pager := &agentrunPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *agentrunPager) applyFilter(query *AgentRunQuery) (*AgentRunQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *agentrunPager) toCursor(_m *AgentRun) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *agentrunPager) applyCursors(query *AgentRunQuery, after, before *Cursor) (*AgentRunQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultAgentRunOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *agentrunPager) applyOrder(query *AgentRunQuery) *AgentRunQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultAgentRunOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultAgentRunOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *agentrunPager) orderExpr(query *AgentRunQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultAgentRunOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to AgentRun.
+func (_m *AgentRunQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...AgentRunPaginateOption,
+) (*AgentRunConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newAgentRunPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &AgentRunConnection{Edges: []*AgentRunEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// AgentRunOrderFieldCreatedAt orders AgentRun by created_at.
+	AgentRunOrderFieldCreatedAt = &AgentRunOrderField{
+		Value: func(_m *AgentRun) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: agentrun.FieldCreatedAt,
+		toTerm: agentrun.ByCreatedAt,
+		toCursor: func(_m *AgentRun) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// AgentRunOrderFieldUpdatedAt orders AgentRun by updated_at.
+	AgentRunOrderFieldUpdatedAt = &AgentRunOrderField{
+		Value: func(_m *AgentRun) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: agentrun.FieldUpdatedAt,
+		toTerm: agentrun.ByUpdatedAt,
+		toCursor: func(_m *AgentRun) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f AgentRunOrderField) String() string {
+	var str string
+	switch f.column {
+	case AgentRunOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case AgentRunOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f AgentRunOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *AgentRunOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("AgentRunOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *AgentRunOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *AgentRunOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid AgentRunOrderField", str)
+	}
+	return nil
+}
+
+// AgentRunOrderField defines the ordering field of AgentRun.
+type AgentRunOrderField struct {
+	// Value extracts the ordering value from the given AgentRun.
+	Value    func(*AgentRun) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) agentrun.OrderOption
+	toCursor func(*AgentRun) Cursor
+}
+
+// AgentRunOrder defines the ordering of AgentRun.
+type AgentRunOrder struct {
+	Direction OrderDirection      `json:"direction"`
+	Field     *AgentRunOrderField `json:"field"`
+}
+
+// DefaultAgentRunOrder is the default ordering of AgentRun.
+var DefaultAgentRunOrder = &AgentRunOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &AgentRunOrderField{
+		Value: func(_m *AgentRun) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: agentrun.FieldID,
+		toTerm: agentrun.ByID,
+		toCursor: func(_m *AgentRun) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts AgentRun into AgentRunEdge.
+func (_m *AgentRun) ToEdge(order *AgentRunOrder) *AgentRunEdge {
+	if order == nil {
+		order = DefaultAgentRunOrder
+	}
+	return &AgentRunEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

@@ -36,6 +36,8 @@ type Message struct {
 	Content string `json:"content,omitempty"`
 	// id, title and url of each source that was cited
 	Sources []map[string]interface{} `json:"sources,omitempty"`
+	// the agent's run that wrote it
+	RunID *uuid.UUID `json:"run_id,omitempty"`
 	// PromptTokens holds the value of the "prompt_tokens" field.
 	PromptTokens int `json:"prompt_tokens,omitempty"`
 	// CompletionTokens holds the value of the "completion_tokens" field.
@@ -73,6 +75,8 @@ func (*Message) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case message.FieldRunID:
+			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case message.FieldSources:
 			values[i] = new([]byte)
 		case message.FieldPromptTokens, message.FieldCompletionTokens:
@@ -154,6 +158,13 @@ func (_m *Message) assignValues(columns []string, values []any) error {
 					return fmt.Errorf("unmarshal field sources: %w", err)
 				}
 			}
+		case message.FieldRunID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field run_id", values[i])
+			} else if value.Valid {
+				_m.RunID = new(uuid.UUID)
+				*_m.RunID = *value.S.(*uuid.UUID)
+			}
 		case message.FieldPromptTokens:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field prompt_tokens", values[i])
@@ -230,6 +241,11 @@ func (_m *Message) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("sources=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Sources))
+	builder.WriteString(", ")
+	if v := _m.RunID; v != nil {
+		builder.WriteString("run_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("prompt_tokens=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PromptTokens))

@@ -89,6 +89,20 @@ func (_c *MessageCreate) SetSources(v []map[string]interface{}) *MessageCreate {
 	return _c
 }
 
+// SetRunID sets the "run_id" field.
+func (_c *MessageCreate) SetRunID(v uuid.UUID) *MessageCreate {
+	_c.mutation.SetRunID(v)
+	return _c
+}
+
+// SetNillableRunID sets the "run_id" field if the given value is not nil.
+func (_c *MessageCreate) SetNillableRunID(v *uuid.UUID) *MessageCreate {
+	if v != nil {
+		_c.SetRunID(*v)
+	}
+	return _c
+}
+
 // SetPromptTokens sets the "prompt_tokens" field.
 func (_c *MessageCreate) SetPromptTokens(v int) *MessageCreate {
 	_c.mutation.SetPromptTokens(v)
@@ -306,6 +320,10 @@ func (_c *MessageCreate) createSpec() (*Message, *sqlgraph.CreateSpec) {
 		_spec.SetField(message.FieldSources, field.TypeJSON, value)
 		_node.Sources = value
 	}
+	if value, ok := _c.mutation.RunID(); ok {
+		_spec.SetField(message.FieldRunID, field.TypeUUID, value)
+		_node.RunID = &value
+	}
 	if value, ok := _c.mutation.PromptTokens(); ok {
 		_spec.SetField(message.FieldPromptTokens, field.TypeInt, value)
 		_node.PromptTokens = value
@@ -432,6 +450,9 @@ func (u *MessageUpsertOne) UpdateNewValues() *MessageUpsertOne {
 		}
 		if _, exists := u.create.mutation.Sources(); exists {
 			s.SetIgnore(message.FieldSources)
+		}
+		if _, exists := u.create.mutation.RunID(); exists {
+			s.SetIgnore(message.FieldRunID)
 		}
 		if _, exists := u.create.mutation.PromptTokens(); exists {
 			s.SetIgnore(message.FieldPromptTokens)
@@ -687,6 +708,9 @@ func (u *MessageUpsertBulk) UpdateNewValues() *MessageUpsertBulk {
 			}
 			if _, exists := b.mutation.Sources(); exists {
 				s.SetIgnore(message.FieldSources)
+			}
+			if _, exists := b.mutation.RunID(); exists {
+				s.SetIgnore(message.FieldRunID)
 			}
 			if _, exists := b.mutation.PromptTokens(); exists {
 				s.SetIgnore(message.FieldPromptTokens)

@@ -114,6 +114,9 @@ func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.SourcesCleared() {
 		_spec.ClearField(message.FieldSources, field.TypeJSON)
 	}
+	if _u.mutation.RunIDCleared() {
+		_spec.ClearField(message.FieldRunID, field.TypeUUID)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -250,6 +253,9 @@ func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err er
 	}
 	if _u.mutation.SourcesCleared() {
 		_spec.ClearField(message.FieldSources, field.TypeJSON)
+	}
+	if _u.mutation.RunIDCleared() {
+		_spec.ClearField(message.FieldRunID, field.TypeUUID)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Message{config: _u.config}

@@ -16,6 +16,14 @@ type Tx struct {
 	config
 	// APIKey is the client for interacting with the APIKey builders.
 	APIKey *APIKeyClient
+	// Agent is the client for interacting with the Agent builders.
+	Agent *AgentClient
+	// AgentMemory is the client for interacting with the AgentMemory builders.
+	AgentMemory *AgentMemoryClient
+	// AgentRun is the client for interacting with the AgentRun builders.
+	AgentRun *AgentRunClient
+	// AgentTemplate is the client for interacting with the AgentTemplate builders.
+	AgentTemplate *AgentTemplateClient
 	// Collection is the client for interacting with the Collection builders.
 	Collection *CollectionClient
 	// Connector is the client for interacting with the Connector builders.
@@ -172,6 +180,10 @@ func (tx *Tx) Client() *Client {
 
 func (tx *Tx) init() {
 	tx.APIKey = NewAPIKeyClient(tx.config)
+	tx.Agent = NewAgentClient(tx.config)
+	tx.AgentMemory = NewAgentMemoryClient(tx.config)
+	tx.AgentRun = NewAgentRunClient(tx.config)
+	tx.AgentTemplate = NewAgentTemplateClient(tx.config)
 	tx.Collection = NewCollectionClient(tx.config)
 	tx.Connector = NewConnectorClient(tx.config)
 	tx.Conversation = NewConversationClient(tx.config)

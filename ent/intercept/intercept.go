@@ -7,6 +7,10 @@ import (
 	"fmt"
 
 	"magpie/ent"
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
+	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -106,6 +110,114 @@ func (f TraverseAPIKey) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.APIKeyQuery", q)
+}
+
+// The AgentFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AgentFunc func(context.Context, *ent.AgentQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AgentFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AgentQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AgentQuery", q)
+}
+
+// The TraverseAgent type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAgent func(context.Context, *ent.AgentQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAgent) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAgent) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AgentQuery", q)
+}
+
+// The AgentMemoryFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AgentMemoryFunc func(context.Context, *ent.AgentMemoryQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AgentMemoryFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AgentMemoryQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AgentMemoryQuery", q)
+}
+
+// The TraverseAgentMemory type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAgentMemory func(context.Context, *ent.AgentMemoryQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAgentMemory) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAgentMemory) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentMemoryQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AgentMemoryQuery", q)
+}
+
+// The AgentRunFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AgentRunFunc func(context.Context, *ent.AgentRunQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AgentRunFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AgentRunQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AgentRunQuery", q)
+}
+
+// The TraverseAgentRun type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAgentRun func(context.Context, *ent.AgentRunQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAgentRun) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAgentRun) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentRunQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AgentRunQuery", q)
+}
+
+// The AgentTemplateFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AgentTemplateFunc func(context.Context, *ent.AgentTemplateQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AgentTemplateFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AgentTemplateQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AgentTemplateQuery", q)
+}
+
+// The TraverseAgentTemplate type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAgentTemplate func(context.Context, *ent.AgentTemplateQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAgentTemplate) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAgentTemplate) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentTemplateQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AgentTemplateQuery", q)
 }
 
 // The CollectionFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -437,6 +549,14 @@ func NewQuery(q ent.Query) (Query, error) {
 	switch q := q.(type) {
 	case *ent.APIKeyQuery:
 		return &query[*ent.APIKeyQuery, predicate.APIKey, apikey.OrderOption]{typ: ent.TypeAPIKey, tq: q}, nil
+	case *ent.AgentQuery:
+		return &query[*ent.AgentQuery, predicate.Agent, agent.OrderOption]{typ: ent.TypeAgent, tq: q}, nil
+	case *ent.AgentMemoryQuery:
+		return &query[*ent.AgentMemoryQuery, predicate.AgentMemory, agentmemory.OrderOption]{typ: ent.TypeAgentMemory, tq: q}, nil
+	case *ent.AgentRunQuery:
+		return &query[*ent.AgentRunQuery, predicate.AgentRun, agentrun.OrderOption]{typ: ent.TypeAgentRun, tq: q}, nil
+	case *ent.AgentTemplateQuery:
+		return &query[*ent.AgentTemplateQuery, predicate.AgentTemplate, agenttemplate.OrderOption]{typ: ent.TypeAgentTemplate, tq: q}, nil
 	case *ent.CollectionQuery:
 		return &query[*ent.CollectionQuery, predicate.Collection, collection.OrderOption]{typ: ent.TypeCollection, tq: q}, nil
 	case *ent.ConnectorQuery:

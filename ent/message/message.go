@@ -35,6 +35,8 @@ const (
 	FieldContent = "content"
 	// FieldSources holds the string denoting the sources field in the database.
 	FieldSources = "sources"
+	// FieldRunID holds the string denoting the run_id field in the database.
+	FieldRunID = "run_id"
 	// FieldPromptTokens holds the string denoting the prompt_tokens field in the database.
 	FieldPromptTokens = "prompt_tokens"
 	// FieldCompletionTokens holds the string denoting the completion_tokens field in the database.
@@ -63,6 +65,7 @@ var Columns = []string{
 	FieldRole,
 	FieldContent,
 	FieldSources,
+	FieldRunID,
 	FieldPromptTokens,
 	FieldCompletionTokens,
 }
@@ -163,6 +166,11 @@ func ByRole(opts ...sql.OrderTermOption) OrderOption {
 // ByContent orders the results by the content field.
 func ByContent(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldContent, opts...).ToFunc()
+}
+
+// ByRunID orders the results by the run_id field.
+func ByRunID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRunID, opts...).ToFunc()
 }
 
 // ByPromptTokens orders the results by the prompt_tokens field.

@@ -52,6 +52,143 @@ var (
 			},
 		},
 	}
+	// AgentsColumns holds the columns for the "agents" table.
+	AgentsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "description", Type: field.TypeString, Nullable: true, Size: 4000},
+		{Name: "system_prompt", Type: field.TypeString, Size: 32000},
+		{Name: "tools", Type: field.TypeJSON},
+		{Name: "collections", Type: field.TypeJSON},
+		{Name: "start_message", Type: field.TypeString, Nullable: true, Size: 4000},
+		{Name: "model", Type: field.TypeString, Nullable: true, Size: 200},
+	}
+	// AgentsTable holds the schema information for the "agents" table.
+	AgentsTable = &schema.Table{
+		Name:       "agents",
+		Columns:    AgentsColumns,
+		PrimaryKey: []*schema.Column{AgentsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "agent_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AgentsColumns[3], AgentsColumns[1]},
+			},
+		},
+	}
+	// AgentMemoriesColumns holds the columns for the "agent_memories" table.
+	AgentMemoriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "kind", Type: field.TypeEnum, Enums: []string{"FACT", "PREFERENCE", "INSIGHT", "PROCEDURE"}, Default: "FACT"},
+		{Name: "content", Type: field.TypeString, Size: 4000},
+		{Name: "importance", Type: field.TypeFloat64, Default: 0.5},
+		{Name: "run_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "recalled_at", Type: field.TypeTime, Nullable: true},
+		{Name: "embedding", Type: field.TypeBytes, Nullable: true},
+		{Name: "embedding_model", Type: field.TypeString, Size: 200, Default: ""},
+		{Name: "agent_id", Type: field.TypeUUID},
+	}
+	// AgentMemoriesTable holds the schema information for the "agent_memories" table.
+	AgentMemoriesTable = &schema.Table{
+		Name:       "agent_memories",
+		Columns:    AgentMemoriesColumns,
+		PrimaryKey: []*schema.Column{AgentMemoriesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "agent_memories_agents_memories",
+				Columns:    []*schema.Column{AgentMemoriesColumns[12]},
+				RefColumns: []*schema.Column{AgentsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "agentmemory_agent_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AgentMemoriesColumns[12], AgentMemoriesColumns[1]},
+			},
+		},
+	}
+	// AgentRunsColumns holds the columns for the "agent_runs" table.
+	AgentRunsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "subject_id", Type: field.TypeUUID},
+		{Name: "conversation_id", Type: field.TypeUUID},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"RUNNING", "COMPLETED", "FAILED", "CANCELED"}, Default: "RUNNING"},
+		{Name: "message", Type: field.TypeString, Size: 2147483647},
+		{Name: "answer", Type: field.TypeString, Size: 2147483647, Default: ""},
+		{Name: "model", Type: field.TypeString, Default: ""},
+		{Name: "iterations", Type: field.TypeInt, Default: 0},
+		{Name: "tool_calls", Type: field.TypeInt, Default: 0},
+		{Name: "prompt_tokens", Type: field.TypeInt, Default: 0},
+		{Name: "completion_tokens", Type: field.TypeInt, Default: 0},
+		{Name: "error", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "heartbeat_at", Type: field.TypeTime},
+		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
+		{Name: "agent_id", Type: field.TypeUUID},
+	}
+	// AgentRunsTable holds the schema information for the "agent_runs" table.
+	AgentRunsTable = &schema.Table{
+		Name:       "agent_runs",
+		Columns:    AgentRunsColumns,
+		PrimaryKey: []*schema.Column{AgentRunsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "agent_runs_agents_runs",
+				Columns:    []*schema.Column{AgentRunsColumns[17]},
+				RefColumns: []*schema.Column{AgentsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "agentrun_agent_id_subject_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AgentRunsColumns[17], AgentRunsColumns[4], AgentRunsColumns[1]},
+			},
+			{
+				Name:    "agentrun_conversation_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AgentRunsColumns[5], AgentRunsColumns[1]},
+			},
+		},
+	}
+	// AgentTemplatesColumns holds the columns for the "agent_templates" table.
+	AgentTemplatesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "description", Type: field.TypeString, Size: 4000, Default: ""},
+		{Name: "category", Type: field.TypeString, Size: 100, Default: "custom"},
+		{Name: "system_prompt", Type: field.TypeString, Size: 32000},
+		{Name: "tools", Type: field.TypeJSON},
+		{Name: "start_message", Type: field.TypeString, Nullable: true, Size: 4000},
+	}
+	// AgentTemplatesTable holds the schema information for the "agent_templates" table.
+	AgentTemplatesTable = &schema.Table{
+		Name:       "agent_templates",
+		Columns:    AgentTemplatesColumns,
+		PrimaryKey: []*schema.Column{AgentTemplatesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "agenttemplate_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AgentTemplatesColumns[3], AgentTemplatesColumns[1]},
+			},
+		},
+	}
 	// CollectionsColumns holds the columns for the "collections" table.
 	CollectionsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -135,12 +272,21 @@ var (
 		{Name: "title", Type: field.TypeString, Size: 300, Default: ""},
 		{Name: "summary", Type: field.TypeString, Size: 2147483647, Default: ""},
 		{Name: "summarized", Type: field.TypeInt, Default: 0},
+		{Name: "agent_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// ConversationsTable holds the schema information for the "conversations" table.
 	ConversationsTable = &schema.Table{
 		Name:       "conversations",
 		Columns:    ConversationsColumns,
 		PrimaryKey: []*schema.Column{ConversationsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "conversations_agents_conversations",
+				Columns:    []*schema.Column{ConversationsColumns[9]},
+				RefColumns: []*schema.Column{AgentsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "conversation_workspace_id_subject_id_updated_at",
@@ -272,6 +418,7 @@ var (
 		{Name: "role", Type: field.TypeEnum, Enums: []string{"USER", "ASSISTANT"}},
 		{Name: "content", Type: field.TypeString, Size: 2147483647},
 		{Name: "sources", Type: field.TypeJSON, Nullable: true},
+		{Name: "run_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "prompt_tokens", Type: field.TypeInt, Default: 0},
 		{Name: "completion_tokens", Type: field.TypeInt, Default: 0},
 		{Name: "conversation_id", Type: field.TypeUUID},
@@ -284,7 +431,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "messages_conversations_messages",
-				Columns:    []*schema.Column{MessagesColumns[10]},
+				Columns:    []*schema.Column{MessagesColumns[11]},
 				RefColumns: []*schema.Column{ConversationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -293,7 +440,7 @@ var (
 			{
 				Name:    "message_conversation_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{MessagesColumns[10], MessagesColumns[1]},
+				Columns: []*schema.Column{MessagesColumns[11], MessagesColumns[1]},
 			},
 		},
 	}
@@ -500,6 +647,10 @@ var (
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		APIKeysTable,
+		AgentsTable,
+		AgentMemoriesTable,
+		AgentRunsTable,
+		AgentTemplatesTable,
 		CollectionsTable,
 		ConnectorsTable,
 		ConversationsTable,
@@ -516,7 +667,10 @@ var (
 )
 
 func init() {
+	AgentMemoriesTable.ForeignKeys[0].RefTable = AgentsTable
+	AgentRunsTable.ForeignKeys[0].RefTable = AgentsTable
 	ConnectorsTable.ForeignKeys[0].RefTable = CollectionsTable
+	ConversationsTable.ForeignKeys[0].RefTable = AgentsTable
 	DocumentsTable.ForeignKeys[0].RefTable = CollectionsTable
 	DocumentsTable.ForeignKeys[1].RefTable = ConnectorsTable
 	MembershipsTable.ForeignKeys[0].RefTable = UsersTable

@@ -9,6 +9,18 @@ import (
 // APIKey is the predicate function for apikey builders.
 type APIKey func(*sql.Selector)
 
+// Agent is the predicate function for agent builders.
+type Agent func(*sql.Selector)
+
+// AgentMemory is the predicate function for agentmemory builders.
+type AgentMemory func(*sql.Selector)
+
+// AgentRun is the predicate function for agentrun builders.
+type AgentRun func(*sql.Selector)
+
+// AgentTemplate is the predicate function for agenttemplate builders.
+type AgentTemplate func(*sql.Selector)
+
 // Collection is the predicate function for collection builders.
 type Collection func(*sql.Selector)
 

@@ -135,6 +135,102 @@ func (f APIKeyMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.APIKeyMutation", m)
 }
 
+// The AgentQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AgentQueryRuleFunc func(context.Context, *ent.AgentQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AgentQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AgentQuery", q)
+}
+
+// The AgentMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AgentMutationRuleFunc func(context.Context, *ent.AgentMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AgentMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AgentMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentMutation", m)
+}
+
+// The AgentMemoryQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AgentMemoryQueryRuleFunc func(context.Context, *ent.AgentMemoryQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AgentMemoryQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentMemoryQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AgentMemoryQuery", q)
+}
+
+// The AgentMemoryMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AgentMemoryMutationRuleFunc func(context.Context, *ent.AgentMemoryMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AgentMemoryMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AgentMemoryMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentMemoryMutation", m)
+}
+
+// The AgentRunQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AgentRunQueryRuleFunc func(context.Context, *ent.AgentRunQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AgentRunQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentRunQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AgentRunQuery", q)
+}
+
+// The AgentRunMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AgentRunMutationRuleFunc func(context.Context, *ent.AgentRunMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AgentRunMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AgentRunMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentRunMutation", m)
+}
+
+// The AgentTemplateQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AgentTemplateQueryRuleFunc func(context.Context, *ent.AgentTemplateQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AgentTemplateQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AgentTemplateQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AgentTemplateQuery", q)
+}
+
+// The AgentTemplateMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AgentTemplateMutationRuleFunc func(context.Context, *ent.AgentTemplateMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AgentTemplateMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AgentTemplateMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentTemplateMutation", m)
+}
+
 // The CollectionQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type CollectionQueryRuleFunc func(context.Context, *ent.CollectionQuery) error
@@ -460,6 +556,14 @@ func queryFilter(q ent.Query) (Filter, error) {
 	switch q := q.(type) {
 	case *ent.APIKeyQuery:
 		return q.Filter(), nil
+	case *ent.AgentQuery:
+		return q.Filter(), nil
+	case *ent.AgentMemoryQuery:
+		return q.Filter(), nil
+	case *ent.AgentRunQuery:
+		return q.Filter(), nil
+	case *ent.AgentTemplateQuery:
+		return q.Filter(), nil
 	case *ent.CollectionQuery:
 		return q.Filter(), nil
 	case *ent.ConnectorQuery:
@@ -492,6 +596,14 @@ func queryFilter(q ent.Query) (Filter, error) {
 func mutationFilter(m ent.Mutation) (Filter, error) {
 	switch m := m.(type) {
 	case *ent.APIKeyMutation:
+		return m.Filter(), nil
+	case *ent.AgentMutation:
+		return m.Filter(), nil
+	case *ent.AgentMemoryMutation:
+		return m.Filter(), nil
+	case *ent.AgentRunMutation:
+		return m.Filter(), nil
+	case *ent.AgentTemplateMutation:
 		return m.Filter(), nil
 	case *ent.CollectionMutation:
 		return m.Filter(), nil

@@ -4,6 +4,10 @@ package runtime
 
 import (
 	"context"
+	"magpie/ent/agent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/agentrun"
+	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -120,6 +124,314 @@ func init() {
 	apikeyDescID := apikeyMixinFields0[0].Descriptor()
 	// apikey.DefaultID holds the default value on creation for the id field.
 	apikey.DefaultID = apikeyDescID.Default.(func() uuid.UUID)
+	agentMixin := schema.Agent{}.Mixin()
+	agent.Policy = privacy.NewPolicies(schema.Agent{})
+	agent.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := agent.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	agentMixinFields0 := agentMixin[0].Fields()
+	_ = agentMixinFields0
+	agentFields := schema.Agent{}.Fields()
+	_ = agentFields
+	// agentDescCreatedAt is the schema descriptor for created_at field.
+	agentDescCreatedAt := agentMixinFields0[1].Descriptor()
+	// agent.DefaultCreatedAt holds the default value on creation for the created_at field.
+	agent.DefaultCreatedAt = agentDescCreatedAt.Default.(func() time.Time)
+	// agentDescUpdatedAt is the schema descriptor for updated_at field.
+	agentDescUpdatedAt := agentMixinFields0[2].Descriptor()
+	// agent.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	agent.DefaultUpdatedAt = agentDescUpdatedAt.Default.(func() time.Time)
+	// agent.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	agent.UpdateDefaultUpdatedAt = agentDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// agentDescName is the schema descriptor for name field.
+	agentDescName := agentFields[0].Descriptor()
+	// agent.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	agent.NameValidator = func() func(string) error {
+		validators := agentDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// agentDescDescription is the schema descriptor for description field.
+	agentDescDescription := agentFields[1].Descriptor()
+	// agent.DescriptionValidator is a validator for the "description" field. It is called by the builders before save.
+	agent.DescriptionValidator = agentDescDescription.Validators[0].(func(string) error)
+	// agentDescSystemPrompt is the schema descriptor for system_prompt field.
+	agentDescSystemPrompt := agentFields[2].Descriptor()
+	// agent.SystemPromptValidator is a validator for the "system_prompt" field. It is called by the builders before save.
+	agent.SystemPromptValidator = func() func(string) error {
+		validators := agentDescSystemPrompt.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(system_prompt string) error {
+			for _, fn := range fns {
+				if err := fn(system_prompt); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// agentDescTools is the schema descriptor for tools field.
+	agentDescTools := agentFields[3].Descriptor()
+	// agent.DefaultTools holds the default value on creation for the tools field.
+	agent.DefaultTools = agentDescTools.Default.([]string)
+	// agentDescCollections is the schema descriptor for collections field.
+	agentDescCollections := agentFields[4].Descriptor()
+	// agent.DefaultCollections holds the default value on creation for the collections field.
+	agent.DefaultCollections = agentDescCollections.Default.([]uuid.UUID)
+	// agentDescStartMessage is the schema descriptor for start_message field.
+	agentDescStartMessage := agentFields[5].Descriptor()
+	// agent.StartMessageValidator is a validator for the "start_message" field. It is called by the builders before save.
+	agent.StartMessageValidator = agentDescStartMessage.Validators[0].(func(string) error)
+	// agentDescModel is the schema descriptor for model field.
+	agentDescModel := agentFields[6].Descriptor()
+	// agent.ModelValidator is a validator for the "model" field. It is called by the builders before save.
+	agent.ModelValidator = agentDescModel.Validators[0].(func(string) error)
+	// agentDescID is the schema descriptor for id field.
+	agentDescID := agentMixinFields0[0].Descriptor()
+	// agent.DefaultID holds the default value on creation for the id field.
+	agent.DefaultID = agentDescID.Default.(func() uuid.UUID)
+	agentmemoryMixin := schema.AgentMemory{}.Mixin()
+	agentmemory.Policy = privacy.NewPolicies(schema.AgentMemory{})
+	agentmemory.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := agentmemory.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	agentmemoryMixinFields0 := agentmemoryMixin[0].Fields()
+	_ = agentmemoryMixinFields0
+	agentmemoryFields := schema.AgentMemory{}.Fields()
+	_ = agentmemoryFields
+	// agentmemoryDescCreatedAt is the schema descriptor for created_at field.
+	agentmemoryDescCreatedAt := agentmemoryMixinFields0[1].Descriptor()
+	// agentmemory.DefaultCreatedAt holds the default value on creation for the created_at field.
+	agentmemory.DefaultCreatedAt = agentmemoryDescCreatedAt.Default.(func() time.Time)
+	// agentmemoryDescUpdatedAt is the schema descriptor for updated_at field.
+	agentmemoryDescUpdatedAt := agentmemoryMixinFields0[2].Descriptor()
+	// agentmemory.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	agentmemory.DefaultUpdatedAt = agentmemoryDescUpdatedAt.Default.(func() time.Time)
+	// agentmemory.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	agentmemory.UpdateDefaultUpdatedAt = agentmemoryDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// agentmemoryDescContent is the schema descriptor for content field.
+	agentmemoryDescContent := agentmemoryFields[3].Descriptor()
+	// agentmemory.ContentValidator is a validator for the "content" field. It is called by the builders before save.
+	agentmemory.ContentValidator = func() func(string) error {
+		validators := agentmemoryDescContent.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(content string) error {
+			for _, fn := range fns {
+				if err := fn(content); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// agentmemoryDescImportance is the schema descriptor for importance field.
+	agentmemoryDescImportance := agentmemoryFields[4].Descriptor()
+	// agentmemory.DefaultImportance holds the default value on creation for the importance field.
+	agentmemory.DefaultImportance = agentmemoryDescImportance.Default.(float64)
+	// agentmemory.ImportanceValidator is a validator for the "importance" field. It is called by the builders before save.
+	agentmemory.ImportanceValidator = func() func(float64) error {
+		validators := agentmemoryDescImportance.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(importance float64) error {
+			for _, fn := range fns {
+				if err := fn(importance); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// agentmemoryDescEmbeddingModel is the schema descriptor for embedding_model field.
+	agentmemoryDescEmbeddingModel := agentmemoryFields[8].Descriptor()
+	// agentmemory.DefaultEmbeddingModel holds the default value on creation for the embedding_model field.
+	agentmemory.DefaultEmbeddingModel = agentmemoryDescEmbeddingModel.Default.(string)
+	// agentmemory.EmbeddingModelValidator is a validator for the "embedding_model" field. It is called by the builders before save.
+	agentmemory.EmbeddingModelValidator = agentmemoryDescEmbeddingModel.Validators[0].(func(string) error)
+	// agentmemoryDescID is the schema descriptor for id field.
+	agentmemoryDescID := agentmemoryMixinFields0[0].Descriptor()
+	// agentmemory.DefaultID holds the default value on creation for the id field.
+	agentmemory.DefaultID = agentmemoryDescID.Default.(func() uuid.UUID)
+	agentrunMixin := schema.AgentRun{}.Mixin()
+	agentrun.Policy = privacy.NewPolicies(schema.AgentRun{})
+	agentrun.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := agentrun.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	agentrunMixinFields0 := agentrunMixin[0].Fields()
+	_ = agentrunMixinFields0
+	agentrunFields := schema.AgentRun{}.Fields()
+	_ = agentrunFields
+	// agentrunDescCreatedAt is the schema descriptor for created_at field.
+	agentrunDescCreatedAt := agentrunMixinFields0[1].Descriptor()
+	// agentrun.DefaultCreatedAt holds the default value on creation for the created_at field.
+	agentrun.DefaultCreatedAt = agentrunDescCreatedAt.Default.(func() time.Time)
+	// agentrunDescUpdatedAt is the schema descriptor for updated_at field.
+	agentrunDescUpdatedAt := agentrunMixinFields0[2].Descriptor()
+	// agentrun.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	agentrun.DefaultUpdatedAt = agentrunDescUpdatedAt.Default.(func() time.Time)
+	// agentrun.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	agentrun.UpdateDefaultUpdatedAt = agentrunDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// agentrunDescAnswer is the schema descriptor for answer field.
+	agentrunDescAnswer := agentrunFields[5].Descriptor()
+	// agentrun.DefaultAnswer holds the default value on creation for the answer field.
+	agentrun.DefaultAnswer = agentrunDescAnswer.Default.(string)
+	// agentrunDescModel is the schema descriptor for model field.
+	agentrunDescModel := agentrunFields[6].Descriptor()
+	// agentrun.DefaultModel holds the default value on creation for the model field.
+	agentrun.DefaultModel = agentrunDescModel.Default.(string)
+	// agentrunDescIterations is the schema descriptor for iterations field.
+	agentrunDescIterations := agentrunFields[7].Descriptor()
+	// agentrun.DefaultIterations holds the default value on creation for the iterations field.
+	agentrun.DefaultIterations = agentrunDescIterations.Default.(int)
+	// agentrun.IterationsValidator is a validator for the "iterations" field. It is called by the builders before save.
+	agentrun.IterationsValidator = agentrunDescIterations.Validators[0].(func(int) error)
+	// agentrunDescToolCalls is the schema descriptor for tool_calls field.
+	agentrunDescToolCalls := agentrunFields[8].Descriptor()
+	// agentrun.DefaultToolCalls holds the default value on creation for the tool_calls field.
+	agentrun.DefaultToolCalls = agentrunDescToolCalls.Default.(int)
+	// agentrun.ToolCallsValidator is a validator for the "tool_calls" field. It is called by the builders before save.
+	agentrun.ToolCallsValidator = agentrunDescToolCalls.Validators[0].(func(int) error)
+	// agentrunDescPromptTokens is the schema descriptor for prompt_tokens field.
+	agentrunDescPromptTokens := agentrunFields[9].Descriptor()
+	// agentrun.DefaultPromptTokens holds the default value on creation for the prompt_tokens field.
+	agentrun.DefaultPromptTokens = agentrunDescPromptTokens.Default.(int)
+	// agentrun.PromptTokensValidator is a validator for the "prompt_tokens" field. It is called by the builders before save.
+	agentrun.PromptTokensValidator = agentrunDescPromptTokens.Validators[0].(func(int) error)
+	// agentrunDescCompletionTokens is the schema descriptor for completion_tokens field.
+	agentrunDescCompletionTokens := agentrunFields[10].Descriptor()
+	// agentrun.DefaultCompletionTokens holds the default value on creation for the completion_tokens field.
+	agentrun.DefaultCompletionTokens = agentrunDescCompletionTokens.Default.(int)
+	// agentrun.CompletionTokensValidator is a validator for the "completion_tokens" field. It is called by the builders before save.
+	agentrun.CompletionTokensValidator = agentrunDescCompletionTokens.Validators[0].(func(int) error)
+	// agentrunDescError is the schema descriptor for error field.
+	agentrunDescError := agentrunFields[11].Descriptor()
+	// agentrun.ErrorValidator is a validator for the "error" field. It is called by the builders before save.
+	agentrun.ErrorValidator = agentrunDescError.Validators[0].(func(string) error)
+	// agentrunDescHeartbeatAt is the schema descriptor for heartbeat_at field.
+	agentrunDescHeartbeatAt := agentrunFields[12].Descriptor()
+	// agentrun.DefaultHeartbeatAt holds the default value on creation for the heartbeat_at field.
+	agentrun.DefaultHeartbeatAt = agentrunDescHeartbeatAt.Default.(func() time.Time)
+	// agentrunDescID is the schema descriptor for id field.
+	agentrunDescID := agentrunMixinFields0[0].Descriptor()
+	// agentrun.DefaultID holds the default value on creation for the id field.
+	agentrun.DefaultID = agentrunDescID.Default.(func() uuid.UUID)
+	agenttemplateMixin := schema.AgentTemplate{}.Mixin()
+	agenttemplate.Policy = privacy.NewPolicies(schema.AgentTemplate{})
+	agenttemplate.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := agenttemplate.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	agenttemplateMixinFields0 := agenttemplateMixin[0].Fields()
+	_ = agenttemplateMixinFields0
+	agenttemplateFields := schema.AgentTemplate{}.Fields()
+	_ = agenttemplateFields
+	// agenttemplateDescCreatedAt is the schema descriptor for created_at field.
+	agenttemplateDescCreatedAt := agenttemplateMixinFields0[1].Descriptor()
+	// agenttemplate.DefaultCreatedAt holds the default value on creation for the created_at field.
+	agenttemplate.DefaultCreatedAt = agenttemplateDescCreatedAt.Default.(func() time.Time)
+	// agenttemplateDescUpdatedAt is the schema descriptor for updated_at field.
+	agenttemplateDescUpdatedAt := agenttemplateMixinFields0[2].Descriptor()
+	// agenttemplate.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	agenttemplate.DefaultUpdatedAt = agenttemplateDescUpdatedAt.Default.(func() time.Time)
+	// agenttemplate.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	agenttemplate.UpdateDefaultUpdatedAt = agenttemplateDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// agenttemplateDescName is the schema descriptor for name field.
+	agenttemplateDescName := agenttemplateFields[0].Descriptor()
+	// agenttemplate.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	agenttemplate.NameValidator = func() func(string) error {
+		validators := agenttemplateDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// agenttemplateDescDescription is the schema descriptor for description field.
+	agenttemplateDescDescription := agenttemplateFields[1].Descriptor()
+	// agenttemplate.DefaultDescription holds the default value on creation for the description field.
+	agenttemplate.DefaultDescription = agenttemplateDescDescription.Default.(string)
+	// agenttemplate.DescriptionValidator is a validator for the "description" field. It is called by the builders before save.
+	agenttemplate.DescriptionValidator = agenttemplateDescDescription.Validators[0].(func(string) error)
+	// agenttemplateDescCategory is the schema descriptor for category field.
+	agenttemplateDescCategory := agenttemplateFields[2].Descriptor()
+	// agenttemplate.DefaultCategory holds the default value on creation for the category field.
+	agenttemplate.DefaultCategory = agenttemplateDescCategory.Default.(string)
+	// agenttemplate.CategoryValidator is a validator for the "category" field. It is called by the builders before save.
+	agenttemplate.CategoryValidator = agenttemplateDescCategory.Validators[0].(func(string) error)
+	// agenttemplateDescSystemPrompt is the schema descriptor for system_prompt field.
+	agenttemplateDescSystemPrompt := agenttemplateFields[3].Descriptor()
+	// agenttemplate.SystemPromptValidator is a validator for the "system_prompt" field. It is called by the builders before save.
+	agenttemplate.SystemPromptValidator = func() func(string) error {
+		validators := agenttemplateDescSystemPrompt.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(system_prompt string) error {
+			for _, fn := range fns {
+				if err := fn(system_prompt); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// agenttemplateDescTools is the schema descriptor for tools field.
+	agenttemplateDescTools := agenttemplateFields[4].Descriptor()
+	// agenttemplate.DefaultTools holds the default value on creation for the tools field.
+	agenttemplate.DefaultTools = agenttemplateDescTools.Default.([]string)
+	// agenttemplateDescStartMessage is the schema descriptor for start_message field.
+	agenttemplateDescStartMessage := agenttemplateFields[5].Descriptor()
+	// agenttemplate.StartMessageValidator is a validator for the "start_message" field. It is called by the builders before save.
+	agenttemplate.StartMessageValidator = agenttemplateDescStartMessage.Validators[0].(func(string) error)
+	// agenttemplateDescID is the schema descriptor for id field.
+	agenttemplateDescID := agenttemplateMixinFields0[0].Descriptor()
+	// agenttemplate.DefaultID holds the default value on creation for the id field.
+	agenttemplate.DefaultID = agenttemplateDescID.Default.(func() uuid.UUID)
 	collectionMixin := schema.Collection{}.Mixin()
 	collection.Policy = privacy.NewPolicies(schema.Collection{})
 	collection.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -299,17 +611,17 @@ func init() {
 	// conversation.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
 	conversation.UpdateDefaultUpdatedAt = conversationDescUpdatedAt.UpdateDefault.(func() time.Time)
 	// conversationDescTitle is the schema descriptor for title field.
-	conversationDescTitle := conversationFields[2].Descriptor()
+	conversationDescTitle := conversationFields[3].Descriptor()
 	// conversation.DefaultTitle holds the default value on creation for the title field.
 	conversation.DefaultTitle = conversationDescTitle.Default.(string)
 	// conversation.TitleValidator is a validator for the "title" field. It is called by the builders before save.
 	conversation.TitleValidator = conversationDescTitle.Validators[0].(func(string) error)
 	// conversationDescSummary is the schema descriptor for summary field.
-	conversationDescSummary := conversationFields[3].Descriptor()
+	conversationDescSummary := conversationFields[4].Descriptor()
 	// conversation.DefaultSummary holds the default value on creation for the summary field.
 	conversation.DefaultSummary = conversationDescSummary.Default.(string)
 	// conversationDescSummarized is the schema descriptor for summarized field.
-	conversationDescSummarized := conversationFields[4].Descriptor()
+	conversationDescSummarized := conversationFields[5].Descriptor()
 	// conversation.DefaultSummarized holds the default value on creation for the summarized field.
 	conversation.DefaultSummarized = conversationDescSummarized.Default.(int)
 	// conversationDescID is the schema descriptor for id field.
@@ -461,11 +773,11 @@ func init() {
 	// message.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
 	message.UpdateDefaultUpdatedAt = messageDescUpdatedAt.UpdateDefault.(func() time.Time)
 	// messageDescPromptTokens is the schema descriptor for prompt_tokens field.
-	messageDescPromptTokens := messageFields[5].Descriptor()
+	messageDescPromptTokens := messageFields[6].Descriptor()
 	// message.DefaultPromptTokens holds the default value on creation for the prompt_tokens field.
 	message.DefaultPromptTokens = messageDescPromptTokens.Default.(int)
 	// messageDescCompletionTokens is the schema descriptor for completion_tokens field.
-	messageDescCompletionTokens := messageFields[6].Descriptor()
+	messageDescCompletionTokens := messageFields[7].Descriptor()
 	// message.DefaultCompletionTokens holds the default value on creation for the completion_tokens field.
 	message.DefaultCompletionTokens = messageDescCompletionTokens.Default.(int)
 	// messageDescID is the schema descriptor for id field.

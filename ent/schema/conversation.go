@@ -28,6 +28,8 @@ func (Conversation) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key it belongs to"),
 		field.UUID("collection_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
+		field.UUID("agent_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("the agent that it is held with; null for a chat"),
 		field.String("title").MaxRuneLen(300).Default(""),
 		field.Text("summary").Default("").Annotations(hidden()).Comment("what its first messages were about, for the chat model; written once they no longer fit into a prompt"),
 		field.Int("summarized").Default(0).Annotations(hidden()).Comment("how many of its first messages the summary covers"),
@@ -37,6 +39,7 @@ func (Conversation) Fields() []ent.Field {
 // Edges of Conversation.
 func (Conversation) Edges() []ent.Edge {
 	return []ent.Edge{
+		edge.From("agent", Agent.Type).Ref("conversations").Field("agent_id").Unique().Immutable().Annotations(hidden()),
 		edge.To("messages", Message.Type).
 			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
 	}

@@ -30,6 +30,8 @@ func (Message) Fields() []ent.Field {
 		field.Text("content").Immutable(),
 		field.JSON("sources", []map[string]any{}).Optional().Immutable().Annotations(entgql.Type("[Map!]")).
 			Comment("id, title and url of each source that was cited"),
+		field.UUID("run_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("the agent's run that wrote it"),
 		field.Int("prompt_tokens").Default(0).Immutable(),
 		field.Int("completion_tokens").Default(0).Immutable(),
 	}

@@ -29,6 +29,17 @@ const (
 	Conversation
 	Message
 	Passage
+	Agent
+	AgentTemplate
+	AgentMemory
+	AgentRun
+	Invitation
+	AuditEntry
+	OAuthGrant
+	Feedback
+	PrincipalGroup
+	ToolIntegration
+	Approval
 )
 
 // New makes an id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -91,7 +102,15 @@ func table(k Kind) (string, bool) {
 		return "conversations", true
 	case Message:
 		return "messages", true
-	case Passage:
+	case Agent:
+		return "agents", true
+	case AgentTemplate:
+		return "agent_templates", true
+	case AgentMemory:
+		return "agent_memories", true
+	case AgentRun:
+		return "agent_runs", true
+	case Passage, Invitation, AuditEntry, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

@@ -1,0 +1,29 @@
+package memory
+
+import "github.com/google/uuid"
+
+// Kind says what a memory is.
+type Kind string
+
+// The kinds of memories.
+const (
+	Fact       Kind = "FACT"
+	Preference Kind = "PREFERENCE"
+	Insight    Kind = "INSIGHT"
+	Procedure  Kind = "PROCEDURE"
+)
+
+// Item is a memory as a run is told it.
+type Item struct {
+	ID         uuid.UUID
+	Kind       Kind
+	Content    string
+	Importance float64 // 0 to 1
+}
+
+// Note is what an agent wants to keep.
+type Note struct {
+	Kind       Kind
+	Content    string  // at most 4,000 characters
+	Importance float64 // 0 to 1
+}

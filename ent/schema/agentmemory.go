@@ -1,0 +1,61 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// AgentMemory is something that an agent keeps over conversations.
+type AgentMemory struct{ ent.Schema }
+
+// Mixin of AgentMemory.
+func (AgentMemory) Mixin() []ent.Mixin {
+	return []ent.Mixin{base{kind: gid.AgentMemory}, tenant{}}
+}
+
+// Fields of AgentMemory.
+func (AgentMemory) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("agent_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
+		field.UUID("person_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("whom the agent learnt it with, and for whom alone it is recalled; null for everybody's"),
+		field.Enum("kind").NamedValues("Fact", "FACT", "Preference", "PREFERENCE", "Insight", "INSIGHT", "Procedure", "PROCEDURE").
+			Default("FACT"),
+		field.Text("content").NotEmpty().MaxRuneLen(4000),
+		field.Float("importance").Default(0.5).Min(0).Max(1),
+		field.UUID("run_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("the run in which the agent wrote it; null for one that a person wrote"),
+		field.Time("recalled_at").Optional().Nillable().Comment("when a run was last told it"),
+		field.Bytes("embedding").Optional().Annotations(hidden()).Comment("little-endian float32 of the content"),
+		field.String("embedding_model").Default("").MaxLen(200).Annotations(hidden()).Comment("which model's; empty while there is no embedding"),
+	}
+}
+
+// Edges of AgentMemory.
+func (AgentMemory) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.From("agent", Agent.Type).Ref("memories").Field("agent_id").Unique().Required().Immutable(),
+	}
+}
+
+// Indexes of AgentMemory.
+func (AgentMemory) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("agent_id", "created_at")}
+}
+
+// Policy of AgentMemory: its own package filters by person (internal/agent).
+func (AgentMemory) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleViewer} }
+
+// Annotations of AgentMemory.
+func (AgentMemory) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}
