@@ -18,7 +18,7 @@ func (s *Store) States(ctx context.Context, scope viewer.Scope) ([]State, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, `select c.id, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
+	rows, err := s.pool.Query(ctx, `select c.id, c.name, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
 			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0)
 		from collections c left join collection_state s on s.collection_id = c.id
 		where c.workspace_id = $1 and ($2 or c.id = any($3)) order by c.id`, within.workspace, within.all, within.collections)
@@ -26,7 +26,7 @@ func (s *Store) States(ctx context.Context, scope viewer.Scope) ([]State, error)
 		return nil, fmt.Errorf("read the states of collections: %w", readable(err))
 	}
 	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v State, err error) {
-		err = row.Scan(&v.Collection, &v.Model, &v.Generation, &v.Change, &v.Required, &v.Documents, &v.Passages, &v.Words)
+		err = row.Scan(&v.Collection, &v.Name, &v.Model, &v.Generation, &v.Change, &v.Required, &v.Documents, &v.Passages, &v.Words)
 		return v, err
 	})
 	if err != nil {

@@ -82,7 +82,7 @@ func (f *fixture) agrees(id tenant, r *follower) {
 			words += int64(p.Words[index.FieldBody])
 		}
 	}
-	want := index.State{
+	want := index.State{Name: "C",
 		Collection: id.collection, Position: fresh.at, Required: state.Required, Model: fresh.model,
 		Documents: int64(len(fresh.documents)), Passages: passages, Words: words,
 	}

@@ -50,7 +50,7 @@ func (s *Store) Refresh(ctx context.Context, scope viewer.Scope, f Fence, r *Rec
 		case !old.live:
 			c.delta = delta{documents: 1, passages: old.passages, bytes: old.bytes, words: old.words}
 			queueEnd(b, workspace, f, r.Collection, c)
-		case !sameTime(old, r):
+		case !sameTime(old, r), r.URL != "" && old.url != cut(r.URL, maxURL):
 			queueEnd(b, workspace, f, r.Collection, c)
 		default: // nothing that a search can tell
 			queueFence(b, workspace, f)

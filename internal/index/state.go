@@ -15,6 +15,7 @@ type Position struct {
 // State is what the counters of a collection say at one moment.
 type State struct {
 	Collection uuid.UUID
+	Name       string
 	Position
 	// Required is the change number that a search must have seen at least: that
 	// of the last write outside of a sync, and of the last finished sync.

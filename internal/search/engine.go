@@ -32,7 +32,8 @@ type Options struct {
 	Timeout time.Duration
 	// SnippetRunes is the length of snippets, 320 by default.
 	SnippetRunes int
-	// Memory bounds the bytes of collections kept in memory, 1 GiB by default.
+	// Memory bounds the bytes of collections kept in memory, 1 GiB by default; a
+	// thirty-second of it, at most 32 MiB, goes to what is shown of results.
 	// With a negative value every search is answered out of PostgreSQL.
 	Memory int64
 	// Patience is how long a search waits for a collection that is being
@@ -52,6 +53,7 @@ type Engine struct {
 	resident *resident.Cache // nil when nothing is kept in memory
 	tier     *postgres.Tier
 	chances  chances
+	hits     hitCache
 	permits  *semaphore.Weighted // connections that searches may hold for long
 	most     int64               // of them
 	opt      Options
@@ -82,7 +84,8 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 		tier: postgres.New(pool, postgres.Options{Timeout: opt.Timeout}), opt: opt,
 	}
 	if opt.Memory > 0 {
-		e.resident = resident.NewCache(e.store, resident.CacheOptions{Budget: opt.Memory, Patience: opt.Patience, Log: opt.Log})
+		e.hits.budget = min(opt.Memory/32, 32<<20)
+		e.resident = resident.NewCache(e.store, resident.CacheOptions{Budget: opt.Memory - e.hits.budget, Patience: opt.Patience, Log: opt.Log})
 	}
 	return e
 }

@@ -27,6 +27,10 @@ const readHits = `select p.id, p.document_id, p.collection_id, p.headings, p.bod
 // read adds what is shown of passages to those that have been read. Passages
 // that are gone, or whose document is not to be found any more, stay missing.
 func (r *reach) read(ctx context.Context, page []rank.Ranked, read map[uuid.UUID]*Hit) error {
+	hits := &r.engine.hits
+	if !r.how.current { // else it is to be told what is there now
+		hits.get(r.workspace, r.states, page, read)
+	}
 	var ids []uuid.UUID
 	for i := range page {
 		if read[page[i].Passage] == nil {
@@ -38,7 +42,11 @@ func (r *reach) read(ctx context.Context, page []rank.Ranked, read map[uuid.UUID
 	}
 	into := func(rows pgx.Rows) error { return readRows(rows, read) }
 	if !r.how.stored {
-		return r.engine.readHits(ctx, r.workspace, ids, into)
+		if err := r.engine.readHits(ctx, r.workspace, ids, into); err != nil {
+			return err
+		}
+		hits.put(r.workspace, r.states, page, read)
+		return nil
 	}
 	for _, s := range r.stored {
 		// Each sees its own moment: it tells of passages of its collection only.

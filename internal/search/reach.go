@@ -22,6 +22,7 @@ type reach struct {
 	engine      *Engine
 	workspace   uuid.UUID
 	parts       []rank.Part
+	states      []index.State      // of the parts
 	stored      []*postgres.Source // those of the parts that hold a connection
 	how         how
 	permits     int64
@@ -68,7 +69,7 @@ func (e *Engine) open(
 			rest, late = append(rest, state), append(late, part)
 		default:
 			part.Source = snapshot.View(filter)
-			r.parts = append(r.parts, part)
+			r.parts, r.states = append(r.parts, part), append(r.states, state)
 		}
 	}
 	r.lexicalOnly = vectors.without
@@ -119,7 +120,7 @@ func (r *reach) openStored(ctx context.Context, workspace uuid.UUID, f *rank.Fil
 		}
 		r.stored = append(r.stored, source)
 		parts[i].Source = source
-		r.parts = append(r.parts, parts[i])
+		r.parts, r.states = append(r.parts, parts[i]), append(r.states, state)
 	}
 	return nil
 }

@@ -1,0 +1,41 @@
+package search
+
+import (
+	"github.com/google/uuid"
+
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+)
+
+// Kept is a cache of hits of its own, for tests.
+type Kept struct{ cache hitCache }
+
+// NewKept makes a cache with room for some bytes.
+func NewKept(budget int64) *Kept { return &Kept{hitCache{budget: budget}} }
+
+// Put remembers a hit as read at a state of its collection.
+func (k *Kept) Put(workspace uuid.UUID, state index.State, h Hit) {
+	k.cache.put(workspace, []index.State{state}, page(h.Passage), map[uuid.UUID]*Hit{h.Passage: &h})
+}
+
+// Get returns what is remembered of a passage for a state of its collection.
+func (k *Kept) Get(workspace uuid.UUID, state index.State, passage uuid.UUID) *Hit {
+	read := map[uuid.UUID]*Hit{}
+	k.cache.get(workspace, []index.State{state}, page(passage), read)
+	return read[passage]
+}
+
+// Bytes counts what is held.
+func (k *Kept) Bytes() int64 {
+	n := int64(0)
+	for _, generation := range []map[uuid.UUID]kept{k.cache.young, k.cache.old} {
+		for _, one := range generation {
+			n += one.hit.bytes()
+		}
+	}
+	return n
+}
+
+func page(passage uuid.UUID) []rank.Ranked {
+	return []rank.Ranked{{Candidate: rank.Candidate{Passage: passage}}}
+}
