@@ -97,6 +97,7 @@ func newHouse(t *testing.T) *house {
 	must(err)
 	accounts, err := authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), nil)
 	must(err)
+	t.Cleanup(accounts.Close)
 	engine := search.New(db.Pool, analyzer, embedders, search.Options{})
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})

@@ -25,7 +25,7 @@ func flow() map[string][]string {
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},
-		"internal/authn":              with("internal/transaction", "internal/fresh", "ent"),
+		"internal/authn":              with("internal/transaction", "internal/fresh", "internal/ratelimit", "ent"),
 		"internal/blob":               {"internal/blob", "internal/httpx"},
 		"internal/chat":               with("ent", "internal/search", "internal/llm"),
 		"internal/config":             {"internal/apierr"},

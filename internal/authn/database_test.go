@@ -58,6 +58,7 @@ func newHouse(t testing.TB) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(accounts.Close)
 	h := &house{urls: urls, db: db, accounts: accounts, clock: c}
 	h.keys = h.node(t)
 	return h
@@ -166,6 +167,7 @@ func TestARefreshTokenWorksOnceAndItsCopyEndsTheSession(t *testing.T) {
 	if _, err := h.accounts.Authenticate(t.Context(), second.Access); err != nil {
 		t.Fatalf("the new access token: %v", err)
 	}
+	h.clock.add(authn.RefreshGrace)
 	if _, err := h.accounts.Refresh(t.Context(), first.Refresh); code(err) != apierr.Unauthorized {
 		t.Fatalf("the old refresh token again: %v", err)
 	}

@@ -175,9 +175,11 @@ func (a *App) access() (err error) {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, now); err != nil {
+	// Not now, which has no monotonic clock: the age of what is known of a session goes by it.
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, time.Now, authn.WithAccountLog(a.Log)); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
+	a.closers = append(a.closers, func() error { a.Accounts.Close(); return nil })
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
 		return fmt.Errorf("SECRET_KEYS: %w", err)
