@@ -276,6 +276,24 @@ func (a *Accounts) Rename(ctx context.Context, name string) (*ent.User, error) {
 	return row, apierr.Wrap("change the name", err)
 }
 
+// MarkVerified notes that a sign-in provider vouches for a person's address, and
+// fills an empty name. At the first time the password goes and all sessions end:
+// the account may have been made, or a link been used, by somebody else than the
+// owner of the address.
+func (a *Accounts) MarkVerified(ctx context.Context, person *ent.User, name string) error {
+	update := transaction.Client(ctx, a.ent).User.UpdateOneID(person.ID)
+	if person.Name == "" && name != "" {
+		update.SetName(name)
+	}
+	if !person.EmailVerified {
+		update.SetEmailVerified(true).ClearPasswordHash().ClearResetHash().ClearResetExpiresAt().ClearResetWorkspaceID()
+		if err := a.EndSessionsOf(ctx, person.ID, uuid.Nil); err != nil {
+			return err
+		}
+	}
+	return apierr.Wrap("note the verified address", update.Exec(asSystem(ctx)))
+}
+
 // signedIn is the viewer, who must be a person.
 func signedIn(ctx context.Context) (viewer.Viewer, error) {
 	v, ok := viewer.From(ctx)

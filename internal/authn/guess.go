@@ -50,15 +50,14 @@ type counter struct {
 	period time.Duration
 }
 
-// Try counts one try of a client, by its address, at an account, by its email in
-// whatever form. Rate_limited says when to come back. Whoever may try must call
+// Try counts one try of the request's client (ratelimit.ClientOf) at an account,
+// by its email in whatever form. Rate_limited says when to come back. Whoever may try must call
 // ended with how it went: right is true only when the password was right, and
 // fault when it was not looked at.
-func (g Guesses) Try(ctx context.Context, client, email string) (ended func(right, fault bool), err error) {
-	account := email
-	if clean, err := CleanEmail(email); err == nil {
-		account = clean
-	} else {
+func (g Guesses) Try(ctx context.Context, email string) (ended func(right, fault bool), err error) {
+	client := ratelimit.ClientOf(ctx)
+	account, err := CleanEmail(email)
+	if err != nil {
 		account = strings.ToLower(strings.TrimSpace(email))
 	}
 	account = Fingerprint(account)
@@ -104,9 +103,9 @@ func (g Guesses) Try(ctx context.Context, client, email string) (ended func(righ
 	}, nil
 }
 
-// SignUp counts one account that a client, by its address, wants to make.
-func (g Guesses) SignUp(ctx context.Context, client string) error {
-	standing, err := g.Attempts.AllowIn(ctx, "signup:"+client, signUps, signUpPeriod)
+// SignUp counts one account that the request's client wants to make.
+func (g Guesses) SignUp(ctx context.Context) error {
+	standing, err := g.Attempts.AllowIn(ctx, "signup:"+ratelimit.ClientOf(ctx), signUps, signUpPeriod)
 	if err != nil {
 		return apierr.Wrap("count the sign-up", err)
 	}

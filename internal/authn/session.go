@@ -255,6 +255,12 @@ func (a *Accounts) EndSessionsOf(ctx context.Context, person, except uuid.UUID) 
 	return err
 }
 
+// EndOne ends one session. Whoever calls has checked that this may be.
+func (a *Accounts) EndOne(ctx context.Context, id uuid.UUID) error {
+	_, err := a.endWhere(ctx, func(v viewer.Viewer) bool { return v.Session == id }, session.ID(id))
+	return err
+}
+
 // endWhere ends sessions that have not ended, and says how many. Those that
 // match, and maybe some more, are read anew on this node once that is committed;
 // others see it within FreshFor.
