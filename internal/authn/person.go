@@ -23,8 +23,9 @@ const (
 // is the same in every way of writing the address. The error names the field.
 func CleanEmail(email string) (string, error) {
 	refused := apierr.Invalid("email", "must be an email address")
+	valid := printable(email) // lower case would hide what is no text
 	email = strings.ToLower(norm.NFC.String(strings.TrimSpace(email)))
-	if !printable(email) || strings.ContainsFunc(email, invisible) {
+	if !valid || strings.ContainsFunc(email, invisible) {
 		return "", refused
 	}
 	at := strings.LastIndexByte(email, '@')

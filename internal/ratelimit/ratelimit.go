@@ -152,6 +152,9 @@ func (l *Limiter) takeIn(ctx context.Context, key string, most int, period time.
 		return l.local.take(key, most, period, n, now), nil
 	}
 	l.found()
+	if n < 0 && r.ResetAfter <= 0 {
+		l.Forget(ctx, key) // the script leaves the last one standing
+	}
 	return Result{
 		Allowed: r.Allowed >= n, Limit: most, Remaining: remaining(most, period, max(r.ResetAfter, 0)),
 		Reset: now.Add(max(r.ResetAfter, 0)), RetryAfter: max(r.RetryAfter, 0),
