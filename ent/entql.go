@@ -12,6 +12,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/predicate"
@@ -30,7 +31,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 17)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 18)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -283,6 +284,30 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[9] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   invitation.Table,
+			Columns: invitation.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: invitation.FieldID,
+			},
+		},
+		Type: "Invitation",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			invitation.FieldCreatedAt:   {Type: field.TypeTime, Column: invitation.FieldCreatedAt},
+			invitation.FieldUpdatedAt:   {Type: field.TypeTime, Column: invitation.FieldUpdatedAt},
+			invitation.FieldWorkspaceID: {Type: field.TypeUUID, Column: invitation.FieldWorkspaceID},
+			invitation.FieldEmail:       {Type: field.TypeString, Column: invitation.FieldEmail},
+			invitation.FieldRole:        {Type: field.TypeEnum, Column: invitation.FieldRole},
+			invitation.FieldTokenHash:   {Type: field.TypeBytes, Column: invitation.FieldTokenHash},
+			invitation.FieldInvitedBy:   {Type: field.TypeUUID, Column: invitation.FieldInvitedBy},
+			invitation.FieldSentAt:      {Type: field.TypeTime, Column: invitation.FieldSentAt},
+			invitation.FieldExpiresAt:   {Type: field.TypeTime, Column: invitation.FieldExpiresAt},
+			invitation.FieldAcceptedAt:  {Type: field.TypeTime, Column: invitation.FieldAcceptedAt},
+			invitation.FieldRevokedAt:   {Type: field.TypeTime, Column: invitation.FieldRevokedAt},
+		},
+	}
+	graph.Nodes[10] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   membership.Table,
 			Columns: membership.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -299,7 +324,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			membership.FieldRole:        {Type: field.TypeEnum, Column: membership.FieldRole},
 		},
 	}
-	graph.Nodes[10] = &sqlgraph.Node{
+	graph.Nodes[11] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   message.Table,
 			Columns: message.Columns,
@@ -323,7 +348,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			message.FieldCompletionTokens: {Type: field.TypeInt, Column: message.FieldCompletionTokens},
 		},
 	}
-	graph.Nodes[11] = &sqlgraph.Node{
+	graph.Nodes[12] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
@@ -334,17 +359,20 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Session",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			session.FieldCreatedAt:    {Type: field.TypeTime, Column: session.FieldCreatedAt},
-			session.FieldUpdatedAt:    {Type: field.TypeTime, Column: session.FieldUpdatedAt},
-			session.FieldWorkspaceID:  {Type: field.TypeUUID, Column: session.FieldWorkspaceID},
-			session.FieldUserID:       {Type: field.TypeUUID, Column: session.FieldUserID},
-			session.FieldRefreshHash:  {Type: field.TypeBytes, Column: session.FieldRefreshHash},
-			session.FieldPreviousHash: {Type: field.TypeBytes, Column: session.FieldPreviousHash},
-			session.FieldExpiresAt:    {Type: field.TypeTime, Column: session.FieldExpiresAt},
-			session.FieldRevokedAt:    {Type: field.TypeTime, Column: session.FieldRevokedAt},
+			session.FieldCreatedAt:   {Type: field.TypeTime, Column: session.FieldCreatedAt},
+			session.FieldUpdatedAt:   {Type: field.TypeTime, Column: session.FieldUpdatedAt},
+			session.FieldWorkspaceID: {Type: field.TypeUUID, Column: session.FieldWorkspaceID},
+			session.FieldUserID:      {Type: field.TypeUUID, Column: session.FieldUserID},
+			session.FieldGeneration:  {Type: field.TypeInt64, Column: session.FieldGeneration},
+			session.FieldRotatedAt:   {Type: field.TypeTime, Column: session.FieldRotatedAt},
+			session.FieldExpiresAt:   {Type: field.TypeTime, Column: session.FieldExpiresAt},
+			session.FieldRevokedAt:   {Type: field.TypeTime, Column: session.FieldRevokedAt},
+			session.FieldUserAgent:   {Type: field.TypeString, Column: session.FieldUserAgent},
+			session.FieldAddress:     {Type: field.TypeString, Column: session.FieldAddress},
+			session.FieldLastUsedAt:  {Type: field.TypeTime, Column: session.FieldLastUsedAt},
 		},
 	}
-	graph.Nodes[12] = &sqlgraph.Node{
+	graph.Nodes[13] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -366,7 +394,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[13] = &sqlgraph.Node{
+	graph.Nodes[14] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -394,7 +422,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[14] = &sqlgraph.Node{
+	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -435,7 +463,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[15] = &sqlgraph.Node{
+	graph.Nodes[16] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -446,15 +474,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "User",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			user.FieldCreatedAt:     {Type: field.TypeTime, Column: user.FieldCreatedAt},
-			user.FieldUpdatedAt:     {Type: field.TypeTime, Column: user.FieldUpdatedAt},
-			user.FieldEmail:         {Type: field.TypeString, Column: user.FieldEmail},
-			user.FieldName:          {Type: field.TypeString, Column: user.FieldName},
-			user.FieldPasswordHash:  {Type: field.TypeString, Column: user.FieldPasswordHash},
-			user.FieldEmailVerified: {Type: field.TypeBool, Column: user.FieldEmailVerified},
+			user.FieldCreatedAt:        {Type: field.TypeTime, Column: user.FieldCreatedAt},
+			user.FieldUpdatedAt:        {Type: field.TypeTime, Column: user.FieldUpdatedAt},
+			user.FieldEmail:            {Type: field.TypeString, Column: user.FieldEmail},
+			user.FieldName:             {Type: field.TypeString, Column: user.FieldName},
+			user.FieldPasswordHash:     {Type: field.TypeString, Column: user.FieldPasswordHash},
+			user.FieldEmailVerified:    {Type: field.TypeBool, Column: user.FieldEmailVerified},
+			user.FieldResetHash:        {Type: field.TypeBytes, Column: user.FieldResetHash},
+			user.FieldResetExpiresAt:   {Type: field.TypeTime, Column: user.FieldResetExpiresAt},
+			user.FieldResetWorkspaceID: {Type: field.TypeUUID, Column: user.FieldResetWorkspaceID},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -2042,6 +2073,101 @@ func (f *DocumentFilter) WhereHasConnectorWith(preds ...predicate.Connector) {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *InvitationQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the InvitationQuery builder.
+func (_q *InvitationQuery) Filter() *InvitationFilter {
+	return &InvitationFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *InvitationMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the InvitationMutation builder.
+func (m *InvitationMutation) Filter() *InvitationFilter {
+	return &InvitationFilter{config: m.config, predicateAdder: m}
+}
+
+// InvitationFilter provides a generic filtering capability at runtime for InvitationQuery.
+type InvitationFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *InvitationFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *InvitationFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(invitation.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *InvitationFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *InvitationFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *InvitationFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(invitation.FieldWorkspaceID))
+}
+
+// WhereEmail applies the entql string predicate on the email field.
+func (f *InvitationFilter) WhereEmail(p entql.StringP) {
+	f.Where(p.Field(invitation.FieldEmail))
+}
+
+// WhereRole applies the entql string predicate on the role field.
+func (f *InvitationFilter) WhereRole(p entql.StringP) {
+	f.Where(p.Field(invitation.FieldRole))
+}
+
+// WhereTokenHash applies the entql []byte predicate on the token_hash field.
+func (f *InvitationFilter) WhereTokenHash(p entql.BytesP) {
+	f.Where(p.Field(invitation.FieldTokenHash))
+}
+
+// WhereInvitedBy applies the entql [16]byte predicate on the invited_by field.
+func (f *InvitationFilter) WhereInvitedBy(p entql.ValueP) {
+	f.Where(p.Field(invitation.FieldInvitedBy))
+}
+
+// WhereSentAt applies the entql time.Time predicate on the sent_at field.
+func (f *InvitationFilter) WhereSentAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldSentAt))
+}
+
+// WhereExpiresAt applies the entql time.Time predicate on the expires_at field.
+func (f *InvitationFilter) WhereExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldExpiresAt))
+}
+
+// WhereAcceptedAt applies the entql time.Time predicate on the accepted_at field.
+func (f *InvitationFilter) WhereAcceptedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldAcceptedAt))
+}
+
+// WhereRevokedAt applies the entql time.Time predicate on the revoked_at field.
+func (f *InvitationFilter) WhereRevokedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldRevokedAt))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *MembershipQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -2070,7 +2196,7 @@ type MembershipFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MembershipFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2163,7 +2289,7 @@ type MessageFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MessageFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2272,7 +2398,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2303,14 +2429,14 @@ func (f *SessionFilter) WhereUserID(p entql.ValueP) {
 	f.Where(p.Field(session.FieldUserID))
 }
 
-// WhereRefreshHash applies the entql []byte predicate on the refresh_hash field.
-func (f *SessionFilter) WhereRefreshHash(p entql.BytesP) {
-	f.Where(p.Field(session.FieldRefreshHash))
+// WhereGeneration applies the entql int64 predicate on the generation field.
+func (f *SessionFilter) WhereGeneration(p entql.Int64P) {
+	f.Where(p.Field(session.FieldGeneration))
 }
 
-// WherePreviousHash applies the entql []byte predicate on the previous_hash field.
-func (f *SessionFilter) WherePreviousHash(p entql.BytesP) {
-	f.Where(p.Field(session.FieldPreviousHash))
+// WhereRotatedAt applies the entql time.Time predicate on the rotated_at field.
+func (f *SessionFilter) WhereRotatedAt(p entql.TimeP) {
+	f.Where(p.Field(session.FieldRotatedAt))
 }
 
 // WhereExpiresAt applies the entql time.Time predicate on the expires_at field.
@@ -2321,6 +2447,21 @@ func (f *SessionFilter) WhereExpiresAt(p entql.TimeP) {
 // WhereRevokedAt applies the entql time.Time predicate on the revoked_at field.
 func (f *SessionFilter) WhereRevokedAt(p entql.TimeP) {
 	f.Where(p.Field(session.FieldRevokedAt))
+}
+
+// WhereUserAgent applies the entql string predicate on the user_agent field.
+func (f *SessionFilter) WhereUserAgent(p entql.StringP) {
+	f.Where(p.Field(session.FieldUserAgent))
+}
+
+// WhereAddress applies the entql string predicate on the address field.
+func (f *SessionFilter) WhereAddress(p entql.StringP) {
+	f.Where(p.Field(session.FieldAddress))
+}
+
+// WhereLastUsedAt applies the entql time.Time predicate on the last_used_at field.
+func (f *SessionFilter) WhereLastUsedAt(p entql.TimeP) {
+	f.Where(p.Field(session.FieldLastUsedAt))
 }
 
 // WhereHasUser applies a predicate to check if query has an edge user.
@@ -2366,7 +2507,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2465,7 +2606,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2594,7 +2735,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2788,7 +2929,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2827,6 +2968,21 @@ func (f *UserFilter) WherePasswordHash(p entql.StringP) {
 // WhereEmailVerified applies the entql bool predicate on the email_verified field.
 func (f *UserFilter) WhereEmailVerified(p entql.BoolP) {
 	f.Where(p.Field(user.FieldEmailVerified))
+}
+
+// WhereResetHash applies the entql []byte predicate on the reset_hash field.
+func (f *UserFilter) WhereResetHash(p entql.BytesP) {
+	f.Where(p.Field(user.FieldResetHash))
+}
+
+// WhereResetExpiresAt applies the entql time.Time predicate on the reset_expires_at field.
+func (f *UserFilter) WhereResetExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(user.FieldResetExpiresAt))
+}
+
+// WhereResetWorkspaceID applies the entql [16]byte predicate on the reset_workspace_id field.
+func (f *UserFilter) WhereResetWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(user.FieldResetWorkspaceID))
 }
 
 // WhereHasMemberships applies a predicate to check if query has an edge memberships.
@@ -2886,7 +3042,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -14,6 +14,8 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
+	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -1916,6 +1918,250 @@ func newDocumentPaginateArgs(rv map[string]any) *documentPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithDocumentOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *InvitationQuery) CollectFields(ctx context.Context, satisfies ...string) (*InvitationQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *InvitationQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(invitation.Columns))
+		selectedFields = []string{invitation.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[invitation.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldCreatedAt)
+				fieldSeen[invitation.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[invitation.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldUpdatedAt)
+				fieldSeen[invitation.FieldUpdatedAt] = struct{}{}
+			}
+		case "email":
+			if _, ok := fieldSeen[invitation.FieldEmail]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldEmail)
+				fieldSeen[invitation.FieldEmail] = struct{}{}
+			}
+		case "invitedBy":
+			if _, ok := fieldSeen[invitation.FieldInvitedBy]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldInvitedBy)
+				fieldSeen[invitation.FieldInvitedBy] = struct{}{}
+			}
+		case "sentAt":
+			if _, ok := fieldSeen[invitation.FieldSentAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldSentAt)
+				fieldSeen[invitation.FieldSentAt] = struct{}{}
+			}
+		case "expiresAt":
+			if _, ok := fieldSeen[invitation.FieldExpiresAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldExpiresAt)
+				fieldSeen[invitation.FieldExpiresAt] = struct{}{}
+			}
+		case "acceptedAt":
+			if _, ok := fieldSeen[invitation.FieldAcceptedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldAcceptedAt)
+				fieldSeen[invitation.FieldAcceptedAt] = struct{}{}
+			}
+		case "revokedAt":
+			if _, ok := fieldSeen[invitation.FieldRevokedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldRevokedAt)
+				fieldSeen[invitation.FieldRevokedAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type invitationPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []InvitationPaginateOption
+}
+
+func newInvitationPaginateArgs(rv map[string]any) *invitationPaginateArgs {
+	args := &invitationPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*InvitationOrder:
+			args.opts = append(args.opts, WithInvitationOrder(v))
+		case []any:
+			var orders []*InvitationOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &InvitationOrder{Field: &InvitationOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithInvitationOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *MembershipQuery) CollectFields(ctx context.Context, satisfies ...string) (*MembershipQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *MembershipQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(membership.Columns))
+		selectedFields = []string{membership.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "user":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&UserClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, oneNode, opCtx, field, path, mayAddCondition(satisfies, userImplementors)...); err != nil {
+				return err
+			}
+			_q.withUser = query
+			if _, ok := fieldSeen[membership.FieldUserID]; !ok {
+				selectedFields = append(selectedFields, membership.FieldUserID)
+				fieldSeen[membership.FieldUserID] = struct{}{}
+			}
+		case "createdAt":
+			if _, ok := fieldSeen[membership.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, membership.FieldCreatedAt)
+				fieldSeen[membership.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[membership.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, membership.FieldUpdatedAt)
+				fieldSeen[membership.FieldUpdatedAt] = struct{}{}
+			}
+		case "userID":
+			if _, ok := fieldSeen[membership.FieldUserID]; !ok {
+				selectedFields = append(selectedFields, membership.FieldUserID)
+				fieldSeen[membership.FieldUserID] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type memberPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []MemberPaginateOption
+}
+
+func newMemberPaginateArgs(rv map[string]any) *memberPaginateArgs {
+	args := &memberPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*MemberOrder:
+			args.opts = append(args.opts, WithMemberOrder(v))
+		case []any:
+			var orders []*MemberOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &MemberOrder{Field: &MemberOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithMemberOrder(orders))
 		}
 	}
 	return args

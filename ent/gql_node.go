@@ -13,6 +13,8 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
+	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -70,6 +72,16 @@ var documentImplementors = []string{"Document", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*Document) IsNode() {}
+
+var invitationImplementors = []string{"Invitation", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Invitation) IsNode() {}
+
+var membershipImplementors = []string{"Member", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Membership) IsNode() {}
 
 var messageImplementors = []string{"Message", "Node"}
 
@@ -227,6 +239,24 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(document.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, documentImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case invitation.Table:
+		query := c.Invitation.Query().
+			Where(invitation.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, invitationImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case membership.Table:
+		query := c.Membership.Query().
+			Where(membership.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, membershipImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -474,6 +504,38 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.Document.Query().
 			Where(document.IDIn(ids...))
 		query, err := query.CollectFields(ctx, documentImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case invitation.Table:
+		query := c.Invitation.Query().
+			Where(invitation.IDIn(ids...))
+		query, err := query.CollectFields(ctx, invitationImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case membership.Table:
+		query := c.Membership.Query().
+			Where(membership.IDIn(ids...))
+		query, err := query.CollectFields(ctx, membershipImplementors...)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,8 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
+	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -3015,6 +3017,709 @@ func (_m *Document) ToEdge(order *DocumentOrder) *DocumentEdge {
 		order = DefaultDocumentOrder
 	}
 	return &DocumentEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// InvitationEdge is the edge representation of Invitation.
+type InvitationEdge struct {
+	Node   *Invitation `json:"node"`
+	Cursor Cursor      `json:"cursor"`
+}
+
+// InvitationConnection is the connection containing edges to Invitation.
+type InvitationConnection struct {
+	Edges      []*InvitationEdge `json:"edges"`
+	PageInfo   PageInfo          `json:"pageInfo"`
+	TotalCount int               `json:"totalCount"`
+}
+
+func (c *InvitationConnection) build(nodes []*Invitation, pager *invitationPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Invitation
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Invitation {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Invitation {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*InvitationEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &InvitationEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// InvitationPaginateOption enables pagination customization.
+type InvitationPaginateOption func(*invitationPager) error
+
+// WithInvitationOrder configures pagination ordering.
+func WithInvitationOrder(order []*InvitationOrder) InvitationPaginateOption {
+	return func(pager *invitationPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithInvitationFilter configures pagination filter.
+func WithInvitationFilter(filter func(*InvitationQuery) (*InvitationQuery, error)) InvitationPaginateOption {
+	return func(pager *invitationPager) error {
+		if filter == nil {
+			return errors.New("InvitationQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type invitationPager struct {
+	reverse bool
+	order   []*InvitationOrder
+	filter  func(*InvitationQuery) (*InvitationQuery, error)
+}
+
+func newInvitationPager(opts []InvitationPaginateOption, reverse bool) (*invitationPager, error) {
+	pager := &invitationPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *invitationPager) applyFilter(query *InvitationQuery) (*InvitationQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *invitationPager) toCursor(_m *Invitation) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *invitationPager) applyCursors(query *InvitationQuery, after, before *Cursor) (*InvitationQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultInvitationOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *invitationPager) applyOrder(query *InvitationQuery) *InvitationQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultInvitationOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultInvitationOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *invitationPager) orderExpr(query *InvitationQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultInvitationOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Invitation.
+func (_m *InvitationQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...InvitationPaginateOption,
+) (*InvitationConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newInvitationPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &InvitationConnection{Edges: []*InvitationEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// InvitationOrderFieldCreatedAt orders Invitation by created_at.
+	InvitationOrderFieldCreatedAt = &InvitationOrderField{
+		Value: func(_m *Invitation) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: invitation.FieldCreatedAt,
+		toTerm: invitation.ByCreatedAt,
+		toCursor: func(_m *Invitation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// InvitationOrderFieldUpdatedAt orders Invitation by updated_at.
+	InvitationOrderFieldUpdatedAt = &InvitationOrderField{
+		Value: func(_m *Invitation) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: invitation.FieldUpdatedAt,
+		toTerm: invitation.ByUpdatedAt,
+		toCursor: func(_m *Invitation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f InvitationOrderField) String() string {
+	var str string
+	switch f.column {
+	case InvitationOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case InvitationOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f InvitationOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *InvitationOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("InvitationOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *InvitationOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *InvitationOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid InvitationOrderField", str)
+	}
+	return nil
+}
+
+// InvitationOrderField defines the ordering field of Invitation.
+type InvitationOrderField struct {
+	// Value extracts the ordering value from the given Invitation.
+	Value    func(*Invitation) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) invitation.OrderOption
+	toCursor func(*Invitation) Cursor
+}
+
+// InvitationOrder defines the ordering of Invitation.
+type InvitationOrder struct {
+	Direction OrderDirection        `json:"direction"`
+	Field     *InvitationOrderField `json:"field"`
+}
+
+// DefaultInvitationOrder is the default ordering of Invitation.
+var DefaultInvitationOrder = &InvitationOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &InvitationOrderField{
+		Value: func(_m *Invitation) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: invitation.FieldID,
+		toTerm: invitation.ByID,
+		toCursor: func(_m *Invitation) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Invitation into InvitationEdge.
+func (_m *Invitation) ToEdge(order *InvitationOrder) *InvitationEdge {
+	if order == nil {
+		order = DefaultInvitationOrder
+	}
+	return &InvitationEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// Member is the type alias for Membership.
+type Member = Membership
+
+// MemberEdge is the edge representation of Member.
+type MemberEdge struct {
+	Node   *Member `json:"node"`
+	Cursor Cursor  `json:"cursor"`
+}
+
+// MemberConnection is the connection containing edges to Member.
+type MemberConnection struct {
+	Edges      []*MemberEdge `json:"edges"`
+	PageInfo   PageInfo      `json:"pageInfo"`
+	TotalCount int           `json:"totalCount"`
+}
+
+func (c *MemberConnection) build(nodes []*Member, pager *memberPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Member
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Member {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Member {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*MemberEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &MemberEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// MemberPaginateOption enables pagination customization.
+type MemberPaginateOption func(*memberPager) error
+
+// WithMemberOrder configures pagination ordering.
+func WithMemberOrder(order []*MemberOrder) MemberPaginateOption {
+	return func(pager *memberPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithMemberFilter configures pagination filter.
+func WithMemberFilter(filter func(*MembershipQuery) (*MembershipQuery, error)) MemberPaginateOption {
+	return func(pager *memberPager) error {
+		if filter == nil {
+			return errors.New("MembershipQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type memberPager struct {
+	reverse bool
+	order   []*MemberOrder
+	filter  func(*MembershipQuery) (*MembershipQuery, error)
+}
+
+func newMemberPager(opts []MemberPaginateOption, reverse bool) (*memberPager, error) {
+	pager := &memberPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *memberPager) applyFilter(query *MembershipQuery) (*MembershipQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *memberPager) toCursor(_m *Member) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *memberPager) applyCursors(query *MembershipQuery, after, before *Cursor) (*MembershipQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultMemberOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *memberPager) applyOrder(query *MembershipQuery) *MembershipQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultMemberOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultMemberOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *memberPager) orderExpr(query *MembershipQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultMemberOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Member.
+func (_m *MembershipQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...MemberPaginateOption,
+) (*MemberConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newMemberPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &MemberConnection{Edges: []*MemberEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// MembershipOrderFieldCreatedAt orders Membership by created_at.
+	MembershipOrderFieldCreatedAt = &MemberOrderField{
+		Value: func(_m *Member) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: membership.FieldCreatedAt,
+		toTerm: membership.ByCreatedAt,
+		toCursor: func(_m *Member) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// MembershipOrderFieldUpdatedAt orders Membership by updated_at.
+	MembershipOrderFieldUpdatedAt = &MemberOrderField{
+		Value: func(_m *Member) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: membership.FieldUpdatedAt,
+		toTerm: membership.ByUpdatedAt,
+		toCursor: func(_m *Member) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f MemberOrderField) String() string {
+	var str string
+	switch f.column {
+	case MembershipOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case MembershipOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f MemberOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *MemberOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("MemberOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *MembershipOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *MembershipOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid MemberOrderField", str)
+	}
+	return nil
+}
+
+// MemberOrderField defines the ordering field of Membership.
+type MemberOrderField struct {
+	// Value extracts the ordering value from the given Membership.
+	Value    func(*Member) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) membership.OrderOption
+	toCursor func(*Member) Cursor
+}
+
+// MemberOrder defines the ordering of Membership.
+type MemberOrder struct {
+	Direction OrderDirection    `json:"direction"`
+	Field     *MemberOrderField `json:"field"`
+}
+
+// DefaultMemberOrder is the default ordering of Membership.
+var DefaultMemberOrder = &MemberOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &MemberOrderField{
+		Value: func(_m *Member) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: membership.FieldID,
+		toTerm: membership.ByID,
+		toCursor: func(_m *Member) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Member into MemberEdge.
+func (_m *Member) ToEdge(order *MemberOrder) *MemberEdge {
+	if order == nil {
+		order = DefaultMemberOrder
+	}
+	return &MemberEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

@@ -9,6 +9,8 @@ import (
 	"magpie/ent/syncitem"
 	"magpie/graph/generated"
 	"magpie/graph/model"
+	"magpie/internal/authn"
+	"magpie/internal/people"
 )
 
 type cursor = *entgql.Cursor[uuid.UUID]
@@ -43,6 +45,14 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
+	c.Query.Members = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.MemberOrder, _ *string, _ *model.Role) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.Invitations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InvitationOrder, _ *model.InvitationStatus) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.MySessions = func(child int) int { return times(authn.MaxSessions, child) + 1 }
+	c.Query.MyWorkspaces = func(child int) int { return times(people.MaxWorkspaces, child) + 1 }
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := defaultLimit

@@ -34,6 +34,8 @@ func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorRe
 
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
 
+func (r *Resolver) Invitation() generated.InvitationResolver { return &invitationResolver{r} }
+
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
@@ -43,6 +45,7 @@ type (
 	collectionResolver struct{ *Resolver }
 	connectorResolver  struct{ *Resolver }
 	documentResolver   struct{ *Resolver }
+	invitationResolver struct{ *Resolver }
 	queryResolver      struct{ *Resolver }
 	syncJobResolver    struct{ *Resolver }
 )

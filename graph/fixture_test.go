@@ -29,6 +29,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
+	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
@@ -97,6 +98,7 @@ func newHouse(t *testing.T) *house {
 	must(err)
 	accounts, err := authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), nil)
 	must(err)
+	t.Cleanup(accounts.Close)
 	engine := search.New(db.Pool, analyzer, embedders, search.Options{})
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
@@ -107,7 +109,7 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(queries.Close)
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
+		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
@@ -127,6 +129,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	member, invitation       uuid.UUID
 	email                    string
 }
 
@@ -160,6 +163,11 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
 	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	n.member, err = h.db.Ent.Membership.Query().OnlyID(ctx)
+	must(err)
+	invited, err := h.resolver.People.Invite(ctx, "guest-of-"+name+"@example.com", membership.RoleEditor)
+	must(err)
+	n.invitation = invited.Row.ID
 	return n
 }
 

@@ -15,6 +15,7 @@ import (
 	"magpie/internal/chat"
 	"magpie/internal/embed"
 	"magpie/internal/index"
+	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/search"
 	"magpie/internal/secret"
@@ -30,6 +31,7 @@ import (
 type Resolver struct {
 	Ent       *ent.Client
 	Accounts  *authn.Accounts
+	People    *people.People
 	Keys      *authn.Keys
 	Jobs      *syncjob.Jobs
 	Files     *sourcefile.Files
@@ -40,7 +42,6 @@ type Resolver struct {
 	Chat      *chat.Chat
 	Models    *embed.Registry
 	Summaries *summary.Summarizer
-	SignIns   Attempts // to sign in
 	Quota     *quota.Quota
 	Analytics *analytics.Store
 	Queries   QueryLog // may be nil: nothing is noted

@@ -74,7 +74,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 // take a body in or write in a transaction of their own: no other one is held
 // over those.
 func untransacted() []string {
-	return []string{"signIn", "refreshSession", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats",
+	return []string{"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats",
 		"recordEvents"}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/internal/apierr"
+	"magpie/internal/authn"
 	"magpie/internal/ratelimit"
 	"magpie/internal/requestid"
 	"magpie/internal/storedop"
@@ -37,7 +38,9 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	x := &exchange{t: t, w: w, r: r, control: http.NewResponseController(w), exec: exec}
 	id := t.identify(r)
 	w.Header().Set(requestid.Header, id)
-	x.ctx = ratelimit.WithClient(requestid.With(r.Context(), id), ratelimit.Client(r, t.proxies))
+	client := ratelimit.Client(r, t.proxies)
+	x.ctx = ratelimit.WithClient(requestid.With(r.Context(), id), client)
+	x.ctx = authn.WithClient(x.ctx, authn.ClientInfo{Address: client, UserAgent: r.UserAgent()})
 	defer x.recover()
 	if err := x.answer(); err != nil {
 		x.fail(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,6 +32,8 @@ const (
 	jobID          = "018f0000-0000-8000-8000-00000000a0b0"
 	fileID         = "018f0000-0000-8000-8000-00000000f11e"
 	conversationID = "018f0000-0000-8000-8000-00000000ca70"
+	memberID       = "018f0000-0000-8000-8000-000000003e3b"
+	invitationID   = "018f0000-0000-8000-8000-0000000013f1"
 	messageID      = "018f0000-0000-8000-8000-000000003355"
 	missingID      = "018f0000-0000-8000-8000-00000000dead"
 )
@@ -301,7 +304,7 @@ func rows() map[string]any {
 	}
 	message := object{"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "promptTokens": 120, "completionTokens": 8, "createdAt": late}
 	conversation := object{"id": conversationID, "title": "Queues", "collectionID": nil, "createdAt": early, "updatedAt": late, "messages": page("", message)}
-	return map[string]any{
+	all := map[string]any{
 		"signIn": tokens, "refreshSession": tokens, "signOut": true,
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
 		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
@@ -314,4 +317,6 @@ func rows() map[string]any {
 		"search":        object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25},
 		"conversations": page("", conversation), "conversation": conversation,
 	}
+	maps.Copy(all, peopleRows(tokens))
+	return all
 }

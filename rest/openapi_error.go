@@ -57,21 +57,25 @@ func (d *describer) refusedRows() []refused {
 		{[]audience{byKey}, apierr.KeyExpired, "API key has expired"},
 		{[]audience{byKey}, apierr.InvalidSignature, "Invalid request signature"},
 		{[]audience{byNobody}, apierr.InvalidCredentials, "Email or password is wrong"},
+		{[]audience{bySession}, apierr.InvalidCredentials, "The present password is wrong"},
 		{[]audience{bySession, byNobody}, apierr.Unauthorized, "Session required"},
 		{[]audience{byKey, bySession}, apierr.QuotaExceeded, "Query limit exceeded"},
 		{[]audience{byKey, bySession}, apierr.Forbidden, "Collection access denied"},
 		{[]audience{byKey}, apierr.Forbidden, "Host not allowed"},
 		{[]audience{byKey}, apierr.Forbidden, "Secret key required"},
 		{[]audience{bySession}, apierr.Forbidden, "Your role does not allow this; it needs the role editor"},
+		{[]audience{byNobody}, apierr.Forbidden, "Sign-up is closed; ask for an invitation"},
+		{[]audience{byNobody}, apierr.CodeNotFound, "Invitation not found"},
 		{[]audience{bySession}, apierr.CodeNotFound, "Collection not found"},
 		{[]audience{byKey}, apierr.CodeNotFound, "Conversation not found"},
 		{[]audience{byKey, bySession}, apierr.CodeNotFound, "Page not found"},
 		{[]audience{byKey, bySession}, apierr.MethodNotAllowed, "Method not allowed; this path takes GET, HEAD, POST"},
 		{[]audience{bySession}, apierr.Conflict, "The connector is disabled; enable it before you sync it."},
+		{[]audience{byNobody}, apierr.Conflict, "The invitation has expired; ask for a new one"},
 		{nil, apierr.TooLarge, "The request body may have at most " + bytesText(d.limits.Body)},
 		{nil, apierr.UnsupportedMediaType, "send the body as Content-Type: application/json"},
 		{[]audience{byKey}, apierr.RateLimited, "Rate limit exceeded"},
-		{[]audience{byNobody}, apierr.RateLimited, "Too many attempts to sign in; wait a little"},
+		{[]audience{bySession, byNobody}, apierr.RateLimited, "Too many attempts; wait a little"},
 		{nil, internal.Code, internal.Message},
 		{nil, late.Code, late.Message},
 	}
@@ -97,8 +101,9 @@ func (d *describer) refusals(r *route, o *operation) []int {
 	add(reads, http.StatusRequestEntityTooLarge)
 	add(r.from == body || r.from == multipartForm, http.StatusUnsupportedMediaType)
 	add(r.audience() != bySession, http.StatusTooManyRequests)
+	add(true, r.also...)
 	slices.Sort(statuses)
-	return statuses
+	return slices.Compact(statuses)
 }
 
 // counted reports the root fields that count against the monthly quota.

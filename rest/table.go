@@ -49,6 +49,7 @@ type route struct {
 	answer   string // path of the answer's data in the operation's
 	pages    string // path of the connection that limit and cursor page; empty for none
 	perPage  int    // the default of limit
+	also     []int  // statuses of refusals beyond those of its kind
 	reach    string // variable with the collection that the caller must reach
 }
 
@@ -141,6 +142,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
 			pages: "data.messages", perPage: maxPage},
 	}
+	table = append(table, routesPeople()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -244,6 +246,14 @@ func noun(before string) string {
 		return "Sync job"
 	case "conversations":
 		return "Conversation"
+	case "sessions":
+		return "Session"
+	case "workspaces":
+		return "Workspace"
+	case "members":
+		return "Member"
+	case "invitations":
+		return "Invitation"
 	default:
 		return "Page"
 	}

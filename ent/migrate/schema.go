@@ -372,6 +372,39 @@ var (
 			},
 		},
 	}
+	// InvitationsColumns holds the columns for the "invitations" table.
+	InvitationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "email", Type: field.TypeString, Size: 320},
+		{Name: "role", Type: field.TypeEnum, Enums: []string{"OWNER", "ADMIN", "EDITOR", "VIEWER"}},
+		{Name: "token_hash", Type: field.TypeBytes, Unique: true},
+		{Name: "invited_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "sent_at", Type: field.TypeTime},
+		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "accepted_at", Type: field.TypeTime, Nullable: true},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
+	}
+	// InvitationsTable holds the schema information for the "invitations" table.
+	InvitationsTable = &schema.Table{
+		Name:       "invitations",
+		Columns:    InvitationsColumns,
+		PrimaryKey: []*schema.Column{InvitationsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "invitation_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[3], InvitationsColumns[1]},
+			},
+			{
+				Name:    "invitation_email",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[4]},
+			},
+		},
+	}
 	// MembershipsColumns holds the columns for the "memberships" table.
 	MembershipsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -405,6 +438,11 @@ var (
 				Name:    "membership_workspace_id_user_id",
 				Unique:  true,
 				Columns: []*schema.Column{MembershipsColumns[5], MembershipsColumns[4]},
+			},
+			{
+				Name:    "membership_user_id",
+				Unique:  false,
+				Columns: []*schema.Column{MembershipsColumns[4]},
 			},
 		},
 	}
@@ -450,10 +488,13 @@ var (
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "workspace_id", Type: field.TypeUUID},
-		{Name: "refresh_hash", Type: field.TypeBytes},
-		{Name: "previous_hash", Type: field.TypeBytes, Nullable: true},
+		{Name: "generation", Type: field.TypeInt64, Default: 0},
+		{Name: "rotated_at", Type: field.TypeTime, Nullable: true},
 		{Name: "expires_at", Type: field.TypeTime},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "user_agent", Type: field.TypeString, Size: 300, Default: ""},
+		{Name: "address", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "last_used_at", Type: field.TypeTime},
 		{Name: "user_id", Type: field.TypeUUID},
 	}
 	// SessionsTable holds the schema information for the "sessions" table.
@@ -464,21 +505,16 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sessions_users_sessions",
-				Columns:    []*schema.Column{SessionsColumns[8]},
+				Columns:    []*schema.Column{SessionsColumns[11]},
 				RefColumns: []*schema.Column{UsersColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "session_refresh_hash",
-				Unique:  true,
-				Columns: []*schema.Column{SessionsColumns[4]},
-			},
-			{
-				Name:    "session_previous_hash",
+				Name:    "session_user_id_last_used_at",
 				Unique:  false,
-				Columns: []*schema.Column{SessionsColumns[5]},
+				Columns: []*schema.Column{SessionsColumns[11], SessionsColumns[10]},
 			},
 		},
 	}
@@ -623,6 +659,9 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 200, Default: ""},
 		{Name: "password_hash", Type: field.TypeString, Nullable: true},
 		{Name: "email_verified", Type: field.TypeBool, Default: false},
+		{Name: "reset_hash", Type: field.TypeBytes, Unique: true, Nullable: true},
+		{Name: "reset_expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "reset_workspace_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// UsersTable holds the schema information for the "users" table.
 	UsersTable = &schema.Table{
@@ -655,6 +694,7 @@ var (
 		ConnectorsTable,
 		ConversationsTable,
 		DocumentsTable,
+		InvitationsTable,
 		MembershipsTable,
 		MessagesTable,
 		SessionsTable,

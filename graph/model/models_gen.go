@@ -20,6 +20,20 @@ type ChatEvent interface {
 	IsChatEvent()
 }
 
+type AcceptInvitationInput struct {
+	// What stands behind token= in the link.
+	Token string `json:"token"`
+	// Of somebody who has no account yet.
+	Name *string `json:"name,omitempty"`
+	// Of everybody who is not signed in: the one of their account, or a new one.
+	Password *string `json:"password,omitempty"`
+}
+
+type ChangePasswordInput struct {
+	CurrentPassword string `json:"currentPassword"`
+	NewPassword     string `json:"newPassword"`
+}
+
 type ChatContent struct {
 	// More of the answer's text.
 	Delta string `json:"delta"`
@@ -160,6 +174,20 @@ type CreatedAPIKey struct {
 	APIKey         *ent.APIKey `json:"apiKey"`
 }
 
+type CreatedInvitation struct {
+	Invitation *ent.Invitation `json:"invitation"`
+	Token      string          `json:"token"`
+	// The page of the dashboard to send to the person.
+	URL string `json:"url"`
+}
+
+type CreatedPasswordReset struct {
+	Token string `json:"token"`
+	// The page of the dashboard to send to the person.
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 type DocSync struct {
 	// manual or scheduled
 	SyncStrategy string `json:"syncStrategy"`
@@ -194,10 +222,36 @@ type EventInput struct {
 	EventID *string `json:"eventId,omitempty"`
 }
 
+type InvitationOffer struct {
+	Workspace string    `json:"workspace"`
+	Email     string    `json:"email"`
+	Role      Role      `json:"role"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Whether the address has an account already: its password, or a session, is needed.
+	HasAccount bool `json:"hasAccount"`
+}
+
+type InviteMemberInput struct {
+	Email string `json:"email"`
+	Role  Role   `json:"role"`
+}
+
 type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
+	// False for a person whom a provider signs in.
+	HasPassword bool `json:"hasPassword"`
+}
+
+type MyWorkspace struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+	Role Role      `json:"role"`
+	// Since when the caller is a member.
+	JoinedAt time.Time `json:"joinedAt"`
+	// Whether the present session is in it.
+	Current bool `json:"current"`
 }
 
 // One of the two.
@@ -205,6 +259,12 @@ type RecordEventsInput struct {
 	Event *EventInput `json:"event,omitempty"`
 	// 1 to 100.
 	Events []*EventInput `json:"events,omitempty"`
+}
+
+type ResetPasswordInput struct {
+	// What stands behind token= in the link.
+	Token    string `json:"token"`
+	Password string `json:"password"`
 }
 
 type SearchFilters struct {
@@ -282,6 +342,15 @@ type SessionToken struct {
 
 type SignInInput struct {
 	Email    string `json:"email"`
+	Password string `json:"password"`
+}
+
+type SignUpInput struct {
+	// Name of the workspace.
+	Workspace string `json:"workspace"`
+	Email     string `json:"email"`
+	Name      string `json:"name"`
+	// 10 to 128 characters; not the email address, and none of the most common passwords.
 	Password string `json:"password"`
 }
 
@@ -376,6 +445,14 @@ type UpdateConnectorInput struct {
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
 }
 
+type UpdateMemberInput struct {
+	Role Role `json:"role"`
+}
+
+type UpdateProfileInput struct {
+	Name string `json:"name"`
+}
+
 // Queries are searches and chat messages, of keys and of signed-in people.
 type Usage struct {
 	PeriodStart time.Time `json:"periodStart"`
@@ -386,6 +463,10 @@ type Usage struct {
 	Limit *int64 `json:"limit,omitempty"`
 	// How many are left; null for no limit.
 	Remaining *int64 `json:"remaining,omitempty"`
+}
+
+type WorkspaceInput struct {
+	Name string `json:"name"`
 }
 
 type APIKeyStatus string
@@ -556,6 +637,65 @@ func (e *FeedbackReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e FeedbackReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type InvitationStatus string
+
+const (
+	InvitationStatusPending  InvitationStatus = "PENDING"
+	InvitationStatusAccepted InvitationStatus = "ACCEPTED"
+	InvitationStatusExpired  InvitationStatus = "EXPIRED"
+	InvitationStatusRevoked  InvitationStatus = "REVOKED"
+)
+
+var AllInvitationStatus = []InvitationStatus{
+	InvitationStatusPending,
+	InvitationStatusAccepted,
+	InvitationStatusExpired,
+	InvitationStatusRevoked,
+}
+
+func (e InvitationStatus) IsValid() bool {
+	switch e {
+	case InvitationStatusPending, InvitationStatusAccepted, InvitationStatusExpired, InvitationStatusRevoked:
+		return true
+	}
+	return false
+}
+
+func (e InvitationStatus) String() string {
+	return string(e)
+}
+
+func (e *InvitationStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = InvitationStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid InvitationStatus", str)
+	}
+	return nil
+}
+
+func (e InvitationStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *InvitationStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e InvitationStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -21,6 +21,8 @@ type Config struct {
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:"127.0.0.1:8080"`
 	// BaseURL is the address at which clients reach the service; http:// and ListenAddr when empty.
 	BaseURL string `env:"BASE_URL"`
+	// DashboardURL is the address of the front end, which links to people lead to; BaseURL when empty.
+	DashboardURL string `env:"DASHBOARD_URL"`
 	// DashboardOrigins may call /graphql and /api/v1 from a browser: https://app.example.com.
 	DashboardOrigins []string `env:"DASHBOARD_ORIGINS"`
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
@@ -40,6 +42,10 @@ type Config struct {
 
 	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
 	SessionKey Secret `env:"SESSION_KEY"`
+	// SignUp says who may make a workspace: first (while there is nobody), open (everybody) or off.
+	SignUp string `env:"SIGN_UP" envDefault:"first"`
+	// InvitationLifetime is how long an invitation is open.
+	InvitationLifetime Days `env:"INVITATION_LIFETIME" envDefault:"7d"`
 	// SecretKeys seal stored credentials: id:base64 of 32 bytes, comma separated, the current one first.
 	SecretKeys Secret `env:"SECRET_KEYS"`
 	// AllowedPrivateNetworks may be connected to although a user chose the address.
@@ -133,4 +139,12 @@ func (c *Config) PublicURL() string {
 		return trimSlash(c.BaseURL)
 	}
 	return "http://" + c.ListenAddr
+}
+
+// DashboardAddress is where the front end is, without a slash at its end.
+func (c *Config) DashboardAddress() string {
+	if c.DashboardURL != "" {
+		return trimSlash(c.DashboardURL)
+	}
+	return c.PublicURL()
 }

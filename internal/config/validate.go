@@ -44,11 +44,14 @@ func (c *Config) Validate() error {
 		{"REDIS_URL", func() error { return redisURL(c.RedisURL) }},
 		{"LISTEN_ADDR", func() error { return listen(c.ListenAddr) }},
 		{"BASE_URL", func() error { return web(c.BaseURL) }},
+		{"DASHBOARD_URL", func() error { return web(c.DashboardURL) }},
 		{"DASHBOARD_ORIGINS", func() error { return origins(c.DashboardOrigins) }},
 		{"SHUTDOWN_TIMEOUT", func() error { return positive(c.ShutdownTimeout >= 0) }},
 		{"BLOB_URL", func() error { return blobURL(c.BlobURL) }},
 		{"UPLOAD_LIMIT", func() error { return positive(c.UploadLimit > 0) }},
 		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
+		{"SIGN_UP", func() error { return oneOf(c.SignUp, "first", "open", "off") }},
+		{"INVITATION_LIFETIME", func() error { return between(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
 		{"EMBEDDING_BASE_URL", func() error { return web(c.EmbeddingBaseURL) }},
 		{"EMBEDDING_MODEL", func() error { return together(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
@@ -219,6 +222,13 @@ func blobURL(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "file" && parsed.Scheme != "s3" || parsed.User != nil {
 		return errors.New("must be file:///absolute/folder or s3://bucket/prefix?endpoint=https://host:port&region=name")
+	}
+	return nil
+}
+
+func between(length, least, most time.Duration) error {
+	if length < least || length > most {
+		return fmt.Errorf("must be %s to %s", least, most)
 	}
 	return nil
 }

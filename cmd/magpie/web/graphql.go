@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"magpie/internal/apierr"
+	"magpie/internal/authn"
 	"magpie/internal/ratelimit"
 	"magpie/internal/viewer"
 )
@@ -118,6 +119,8 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 func graphqlGuard(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
+		client := ratelimit.Client(r, o.TrustedProxies)
+		r = r.WithContext(authn.WithClient(r.Context(), authn.ClientInfo{Address: client, UserAgent: r.UserAgent()}))
 		if r.Header.Get(keyHeader) != "" {
 			writeGraphQLError(w, apierr.New(apierr.Unauthorized, keysRefused))
 			return
@@ -132,7 +135,7 @@ func graphqlGuard(o Options, next http.Handler) http.Handler {
 				return
 			}
 		}
-		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), ratelimit.Client(r, o.TrustedProxies)))
+		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), client))
 		if upgrades(r) {
 			next.ServeHTTP(w, r)
 			return

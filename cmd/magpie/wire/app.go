@@ -26,6 +26,7 @@ import (
 	"magpie/internal/httpx"
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
@@ -47,6 +48,7 @@ type App struct {
 	DB       *store.DB
 	Redis    redis.UniversalClient
 	Accounts *authn.Accounts
+	People   *people.People
 	Keys     *authn.Keys
 	Quota    *quota.Quota
 	Secrets  *secret.Box
@@ -131,10 +133,14 @@ func (a *App) open(ctx context.Context) error {
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
+	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
+		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
+		Attempts: a.limiter, Log: a.Log,
+	})
 	a.resolver = &graph.Resolver{
-		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
+		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Summaries: summary.New(models, analyzer, a.Log), Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
 	}
 	a.schema = graph.NewSchema(a.resolver)
@@ -175,9 +181,11 @@ func (a *App) access() (err error) {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, now); err != nil {
+	// Not now, which has no monotonic clock: the age of what is known of a session goes by it.
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, time.Now, authn.WithAccountLog(a.Log)); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
+	a.closers = append(a.closers, func() error { a.Accounts.Close(); return nil })
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
 		return fmt.Errorf("SECRET_KEYS: %w", err)
