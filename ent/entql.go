@@ -81,16 +81,17 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Agent",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			agent.FieldCreatedAt:    {Type: field.TypeTime, Column: agent.FieldCreatedAt},
-			agent.FieldUpdatedAt:    {Type: field.TypeTime, Column: agent.FieldUpdatedAt},
-			agent.FieldWorkspaceID:  {Type: field.TypeUUID, Column: agent.FieldWorkspaceID},
-			agent.FieldName:         {Type: field.TypeString, Column: agent.FieldName},
-			agent.FieldDescription:  {Type: field.TypeString, Column: agent.FieldDescription},
-			agent.FieldSystemPrompt: {Type: field.TypeString, Column: agent.FieldSystemPrompt},
-			agent.FieldTools:        {Type: field.TypeJSON, Column: agent.FieldTools},
-			agent.FieldCollections:  {Type: field.TypeJSON, Column: agent.FieldCollections},
-			agent.FieldStartMessage: {Type: field.TypeString, Column: agent.FieldStartMessage},
-			agent.FieldModel:        {Type: field.TypeString, Column: agent.FieldModel},
+			agent.FieldCreatedAt:      {Type: field.TypeTime, Column: agent.FieldCreatedAt},
+			agent.FieldUpdatedAt:      {Type: field.TypeTime, Column: agent.FieldUpdatedAt},
+			agent.FieldWorkspaceID:    {Type: field.TypeUUID, Column: agent.FieldWorkspaceID},
+			agent.FieldName:           {Type: field.TypeString, Column: agent.FieldName},
+			agent.FieldDescription:    {Type: field.TypeString, Column: agent.FieldDescription},
+			agent.FieldSystemPrompt:   {Type: field.TypeString, Column: agent.FieldSystemPrompt},
+			agent.FieldTools:          {Type: field.TypeJSON, Column: agent.FieldTools},
+			agent.FieldCollections:    {Type: field.TypeJSON, Column: agent.FieldCollections},
+			agent.FieldAllCollections: {Type: field.TypeBool, Column: agent.FieldAllCollections},
+			agent.FieldStartMessage:   {Type: field.TypeString, Column: agent.FieldStartMessage},
+			agent.FieldModel:          {Type: field.TypeString, Column: agent.FieldModel},
 		},
 	}
 	graph.Nodes[2] = &sqlgraph.Node{
@@ -1040,6 +1041,11 @@ func (f *AgentFilter) WhereTools(p entql.BytesP) {
 // WhereCollections applies the entql json.RawMessage predicate on the collections field.
 func (f *AgentFilter) WhereCollections(p entql.BytesP) {
 	f.Where(p.Field(agent.FieldCollections))
+}
+
+// WhereAllCollections applies the entql bool predicate on the all_collections field.
+func (f *AgentFilter) WhereAllCollections(p entql.BoolP) {
+	f.Where(p.Field(agent.FieldAllCollections))
 }
 
 // WhereStartMessage applies the entql string predicate on the start_message field.

@@ -275,6 +275,11 @@ func (_q *AgentQuery) collectField(ctx context.Context, oneNode bool, opCtx *gra
 				selectedFields = append(selectedFields, agent.FieldCollections)
 				fieldSeen[agent.FieldCollections] = struct{}{}
 			}
+		case "allCollections":
+			if _, ok := fieldSeen[agent.FieldAllCollections]; !ok {
+				selectedFields = append(selectedFields, agent.FieldAllCollections)
+				fieldSeen[agent.FieldAllCollections] = struct{}{}
+			}
 		case "startMessage":
 			if _, ok := fieldSeen[agent.FieldStartMessage]; !ok {
 				selectedFields = append(selectedFields, agent.FieldStartMessage)

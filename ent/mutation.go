@@ -2093,6 +2093,7 @@ type AgentMutation struct {
 	appendtools          []string
 	collections          *[]uuid.UUID
 	appendcollections    []uuid.UUID
+	all_collections      *bool
 	start_message        *string
 	model                *string
 	clearedFields        map[string]struct{}
@@ -2545,6 +2546,42 @@ func (m *AgentMutation) ResetCollections() {
 	m.appendcollections = nil
 }
 
+// SetAllCollections sets the "all_collections" field.
+func (m *AgentMutation) SetAllCollections(b bool) {
+	m.all_collections = &b
+}
+
+// AllCollections returns the value of the "all_collections" field in the mutation.
+func (m *AgentMutation) AllCollections() (r bool, exists bool) {
+	v := m.all_collections
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAllCollections returns the old "all_collections" field's value of the Agent entity.
+// If the Agent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentMutation) OldAllCollections(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAllCollections is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAllCollections requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAllCollections: %w", err)
+	}
+	return oldValue.AllCollections, nil
+}
+
+// ResetAllCollections resets all changes to the "all_collections" field.
+func (m *AgentMutation) ResetAllCollections() {
+	m.all_collections = nil
+}
+
 // SetStartMessage sets the "start_message" field.
 func (m *AgentMutation) SetStartMessage(s string) {
 	m.start_message = &s
@@ -2839,7 +2876,7 @@ func (m *AgentMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *AgentMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 11)
 	if m.created_at != nil {
 		fields = append(fields, agent.FieldCreatedAt)
 	}
@@ -2863,6 +2900,9 @@ func (m *AgentMutation) Fields() []string {
 	}
 	if m.collections != nil {
 		fields = append(fields, agent.FieldCollections)
+	}
+	if m.all_collections != nil {
+		fields = append(fields, agent.FieldAllCollections)
 	}
 	if m.start_message != nil {
 		fields = append(fields, agent.FieldStartMessage)
@@ -2894,6 +2934,8 @@ func (m *AgentMutation) Field(name string) (ent.Value, bool) {
 		return m.Tools()
 	case agent.FieldCollections:
 		return m.Collections()
+	case agent.FieldAllCollections:
+		return m.AllCollections()
 	case agent.FieldStartMessage:
 		return m.StartMessage()
 	case agent.FieldModel:
@@ -2923,6 +2965,8 @@ func (m *AgentMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldTools(ctx)
 	case agent.FieldCollections:
 		return m.OldCollections(ctx)
+	case agent.FieldAllCollections:
+		return m.OldAllCollections(ctx)
 	case agent.FieldStartMessage:
 		return m.OldStartMessage(ctx)
 	case agent.FieldModel:
@@ -2991,6 +3035,13 @@ func (m *AgentMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetCollections(v)
+		return nil
+	case agent.FieldAllCollections:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAllCollections(v)
 		return nil
 	case agent.FieldStartMessage:
 		v, ok := value.(string)
@@ -3099,6 +3150,9 @@ func (m *AgentMutation) ResetField(name string) error {
 		return nil
 	case agent.FieldCollections:
 		m.ResetCollections()
+		return nil
+	case agent.FieldAllCollections:
+		m.ResetAllCollections()
 		return nil
 	case agent.FieldStartMessage:
 		m.ResetStartMessage()

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/template"
 	"magpie/connectors"
 	"magpie/ent"
 	"magpie/internal/analytics"
@@ -39,6 +42,9 @@ type Resolver struct {
 	Index     *index.Store
 	Chat      *chat.Chat
 	Models    *embed.Registry
+	Agents    *catalog.Catalog
+	Templates *template.Store
+	Memories  *memory.Store
 	Summaries *summary.Summarizer
 	SignIns   Attempts // to sign in
 	Quota     *quota.Quota

@@ -63,6 +63,7 @@ var (
 		{Name: "system_prompt", Type: field.TypeString, Size: 32000},
 		{Name: "tools", Type: field.TypeJSON},
 		{Name: "collections", Type: field.TypeJSON},
+		{Name: "all_collections", Type: field.TypeBool, Default: true},
 		{Name: "start_message", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "model", Type: field.TypeString, Nullable: true, Size: 200},
 	}

@@ -196,12 +196,16 @@ func init() {
 	agentDescCollections := agentFields[4].Descriptor()
 	// agent.DefaultCollections holds the default value on creation for the collections field.
 	agent.DefaultCollections = agentDescCollections.Default.([]uuid.UUID)
+	// agentDescAllCollections is the schema descriptor for all_collections field.
+	agentDescAllCollections := agentFields[5].Descriptor()
+	// agent.DefaultAllCollections holds the default value on creation for the all_collections field.
+	agent.DefaultAllCollections = agentDescAllCollections.Default.(bool)
 	// agentDescStartMessage is the schema descriptor for start_message field.
-	agentDescStartMessage := agentFields[5].Descriptor()
+	agentDescStartMessage := agentFields[6].Descriptor()
 	// agent.StartMessageValidator is a validator for the "start_message" field. It is called by the builders before save.
 	agent.StartMessageValidator = agentDescStartMessage.Validators[0].(func(string) error)
 	// agentDescModel is the schema descriptor for model field.
-	agentDescModel := agentFields[6].Descriptor()
+	agentDescModel := agentFields[7].Descriptor()
 	// agent.ModelValidator is a validator for the "model" field. It is called by the builders before save.
 	agent.ModelValidator = agentDescModel.Validators[0].(func(string) error)
 	// agentDescID is the schema descriptor for id field.
@@ -230,8 +234,6 @@ func init() {
 	agentmemoryDescUpdatedAt := agentmemoryMixinFields0[2].Descriptor()
 	// agentmemory.DefaultUpdatedAt holds the default value on creation for the updated_at field.
 	agentmemory.DefaultUpdatedAt = agentmemoryDescUpdatedAt.Default.(func() time.Time)
-	// agentmemory.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
-	agentmemory.UpdateDefaultUpdatedAt = agentmemoryDescUpdatedAt.UpdateDefault.(func() time.Time)
 	// agentmemoryDescContent is the schema descriptor for content field.
 	agentmemoryDescContent := agentmemoryFields[3].Descriptor()
 	// agentmemory.ContentValidator is a validator for the "content" field. It is called by the builders before save.

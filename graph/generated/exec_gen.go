@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"magpie/agents/catalog"
+	"magpie/agents/template"
 	"magpie/ent"
 	"magpie/ent/agentmemory"
 	"magpie/ent/agentrun"
@@ -41,6 +43,8 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	APIKey() APIKeyResolver
+	Agent() AgentResolver
+	AgentMemory() AgentMemoryResolver
 	Collection() CollectionResolver
 	Connector() ConnectorResolver
 	Document() DocumentResolver
@@ -94,16 +98,17 @@ type ComplexityRoot struct {
 	}
 
 	Agent struct {
-		Collections  func(childComplexity int) int
-		CreatedAt    func(childComplexity int) int
-		Description  func(childComplexity int) int
-		ID           func(childComplexity int) int
-		Model        func(childComplexity int) int
-		Name         func(childComplexity int) int
-		StartMessage func(childComplexity int) int
-		SystemPrompt func(childComplexity int) int
-		Tools        func(childComplexity int) int
-		UpdatedAt    func(childComplexity int) int
+		AllCollections func(childComplexity int) int
+		Collections    func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		Description    func(childComplexity int) int
+		ID             func(childComplexity int) int
+		Model          func(childComplexity int) int
+		Name           func(childComplexity int) int
+		StartMessage   func(childComplexity int) int
+		SystemPrompt   func(childComplexity int) int
+		Tools          func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
 	}
 
 	AgentConnection struct {
@@ -128,6 +133,7 @@ type ComplexityRoot struct {
 		PersonID   func(childComplexity int) int
 		RecalledAt func(childComplexity int) int
 		RunID      func(childComplexity int) int
+		Shared     func(childComplexity int) int
 		UpdatedAt  func(childComplexity int) int
 	}
 
@@ -170,6 +176,37 @@ type ComplexityRoot struct {
 	AgentRunEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	AgentTemplate struct {
+		BuiltIn      func(childComplexity int) int
+		Category     func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		Description  func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Name         func(childComplexity int) int
+		StartMessage func(childComplexity int) int
+		SystemPrompt func(childComplexity int) int
+		Tools        func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+	}
+
+	AgentTemplateConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AgentTemplateEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AgentTool struct {
+		Description func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Parameters  func(childComplexity int) int
+		Title       func(childComplexity int) int
 	}
 
 	ChatContent struct {
@@ -379,6 +416,11 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	FoundAgentMemory struct {
+		Memory func(childComplexity int) int
+		Score  func(childComplexity int) int
+	}
+
 	Me struct {
 		Role      func(childComplexity int) int
 		User      func(childComplexity int) int
@@ -411,28 +453,38 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		CancelSync             func(childComplexity int, jobID uuid.UUID) int
-		CreateAPIKey           func(childComplexity int, input model.CreateAPIKeyInput) int
-		CreateCollection       func(childComplexity int, input model.CreateCollectionInput) int
-		CreateConnector        func(childComplexity int, input model.CreateConnectorInput) int
-		DeleteCollection       func(childComplexity int, id uuid.UUID) int
-		DeleteConnector        func(childComplexity int, id uuid.UUID) int
-		DeleteDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
-		DeleteFiles            func(childComplexity int, connectorID uuid.UUID, paths []string) int
-		RecordEvents           func(childComplexity int, input model.RecordEventsInput) int
-		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
-		RefreshSession         func(childComplexity int, refreshToken string) int
-		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
-		RotateAPIKey           func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
-		SignIn                 func(childComplexity int, input model.SignInInput) int
-		SignOut                func(childComplexity int) int
-		StartSync              func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
-		TestConnection         func(childComplexity int, input model.TestConnectionInput) int
-		TestConnector          func(childComplexity int, id uuid.UUID) int
-		UpdateAPIKey           func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
-		UpdateCollection       func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
-		UpdateConnector        func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
-		UploadFiles            func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
+		CancelSync              func(childComplexity int, jobID uuid.UUID) int
+		CreateAPIKey            func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAgent             func(childComplexity int, input model.CreateAgentInput) int
+		CreateAgentFromTemplate func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
+		CreateAgentMemory       func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
+		CreateAgentTemplate     func(childComplexity int, input model.CreateAgentTemplateInput) int
+		CreateCollection        func(childComplexity int, input model.CreateCollectionInput) int
+		CreateConnector         func(childComplexity int, input model.CreateConnectorInput) int
+		DeleteAgent             func(childComplexity int, id uuid.UUID) int
+		DeleteAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		DeleteAgentTemplate     func(childComplexity int, id uuid.UUID) int
+		DeleteCollection        func(childComplexity int, id uuid.UUID) int
+		DeleteConnector         func(childComplexity int, id uuid.UUID) int
+		DeleteDocument          func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		DeleteFiles             func(childComplexity int, connectorID uuid.UUID, paths []string) int
+		RecordEvents            func(childComplexity int, input model.RecordEventsInput) int
+		RefreshCollectionStats  func(childComplexity int, id uuid.UUID) int
+		RefreshSession          func(childComplexity int, refreshToken string) int
+		RevokeAPIKey            func(childComplexity int, id uuid.UUID) int
+		RotateAPIKey            func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
+		SignIn                  func(childComplexity int, input model.SignInInput) int
+		SignOut                 func(childComplexity int) int
+		StartSync               func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		TestConnection          func(childComplexity int, input model.TestConnectionInput) int
+		TestConnector           func(childComplexity int, id uuid.UUID) int
+		UpdateAPIKey            func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
+		UpdateAgent             func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
+		UpdateAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
+		UpdateAgentTemplate     func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
+		UpdateCollection        func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
+		UpdateConnector         func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
+		UploadFiles             func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
 	}
 
 	PageInfo struct {
@@ -443,27 +495,35 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		APIKey         func(childComplexity int, id uuid.UUID) int
-		APIKeys        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
-		ChatModels     func(childComplexity int) int
-		Collection     func(childComplexity int, id uuid.UUID) int
-		Collections    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
-		Connector      func(childComplexity int, id uuid.UUID) int
-		ConnectorKinds func(childComplexity int) int
-		Connectors     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) int
-		Conversation   func(childComplexity int, id uuid.UUID) int
-		Conversations  func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) int
-		Document       func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		Documents      func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
-		Me             func(childComplexity int) int
-		Node           func(childComplexity int, id uuid.UUID) int
-		Nodes          func(childComplexity int, ids []uuid.UUID) int
-		QueryAnalytics func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
-		Search         func(childComplexity int, input model.SearchInput) int
-		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
-		SyncJob        func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		SyncJobs       func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
-		Usage          func(childComplexity int) int
+		APIKey              func(childComplexity int, id uuid.UUID) int
+		APIKeys             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
+		Agent               func(childComplexity int, id uuid.UUID) int
+		AgentMemories       func(childComplexity int, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) int
+		AgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		AgentTemplate       func(childComplexity int, id uuid.UUID) int
+		AgentTemplates      func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		AgentTools          func(childComplexity int) int
+		Agents              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
+		ChatModels          func(childComplexity int) int
+		Collection          func(childComplexity int, id uuid.UUID) int
+		Collections         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
+		Connector           func(childComplexity int, id uuid.UUID) int
+		ConnectorKinds      func(childComplexity int) int
+		Connectors          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) int
+		Conversation        func(childComplexity int, id uuid.UUID) int
+		Conversations       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) int
+		Document            func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		Documents           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
+		Me                  func(childComplexity int) int
+		Node                func(childComplexity int, id uuid.UUID) int
+		Nodes               func(childComplexity int, ids []uuid.UUID) int
+		QueryAnalytics      func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
+		Search              func(childComplexity int, input model.SearchInput) int
+		SearchAgentMemories func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
+		SyncItems           func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		SyncJob             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		SyncJobs            func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		Usage               func(childComplexity int) int
 	}
 
 	QueryAnalytics struct {
@@ -697,6 +757,12 @@ type ComplexityRoot struct {
 type APIKeyResolver interface {
 	Status(ctx context.Context, obj *ent.APIKey) (model.APIKeyStatus, error)
 }
+type AgentResolver interface {
+	Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error)
+}
+type AgentMemoryResolver interface {
+	Shared(ctx context.Context, obj *ent.AgentMemory) (bool, error)
+}
 type CollectionResolver interface {
 	Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error)
 	ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error)
@@ -715,6 +781,16 @@ type MutationResolver interface {
 	SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error)
 	RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error)
 	SignOut(ctx context.Context) (bool, error)
+	CreateAgent(ctx context.Context, input model.CreateAgentInput) (*ent.Agent, error)
+	UpdateAgent(ctx context.Context, id uuid.UUID, input model.UpdateAgentInput) (*ent.Agent, error)
+	DeleteAgent(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	CreateAgentFromTemplate(ctx context.Context, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) (*ent.Agent, error)
+	CreateAgentTemplate(ctx context.Context, input model.CreateAgentTemplateInput) (*template.Template, error)
+	UpdateAgentTemplate(ctx context.Context, id uuid.UUID, input model.UpdateAgentTemplateInput) (*template.Template, error)
+	DeleteAgentTemplate(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	CreateAgentMemory(ctx context.Context, agentID uuid.UUID, input model.CreateAgentMemoryInput) (*ent.AgentMemory, error)
+	UpdateAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) (*ent.AgentMemory, error)
+	DeleteAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (uuid.UUID, error)
 	RecordEvents(ctx context.Context, input model.RecordEventsInput) (*analytics.Recorded, error)
 	CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error)
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
@@ -739,6 +815,14 @@ type QueryResolver interface {
 	Node(ctx context.Context, id uuid.UUID) (ent.Noder, error)
 	Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder, error)
 	Me(ctx context.Context) (*model.Me, error)
+	Agents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) (*ent.AgentConnection, error)
+	Agent(ctx context.Context, id uuid.UUID) (*ent.Agent, error)
+	AgentTools(ctx context.Context) ([]*catalog.Tool, error)
+	AgentTemplates(ctx context.Context, category *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.AgentTemplateConnection, error)
+	AgentTemplate(ctx context.Context, id uuid.UUID) (*template.Template, error)
+	AgentMemories(ctx context.Context, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) (*ent.AgentMemoryConnection, error)
+	AgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentMemory, error)
+	SearchAgentMemories(ctx context.Context, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error)
 	QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
@@ -957,6 +1041,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.APIKeyEdge.Node(childComplexity), true
 
+	case "Agent.allCollections":
+		if e.ComplexityRoot.Agent.AllCollections == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.AllCollections(childComplexity), true
 	case "Agent.collections":
 		if e.ComplexityRoot.Agent.Collections == nil {
 			break
@@ -1110,6 +1200,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentMemory.RunID(childComplexity), true
+	case "AgentMemory.shared":
+		if e.ComplexityRoot.AgentMemory.Shared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentMemory.Shared(childComplexity), true
 	case "AgentMemory.updatedAt":
 		if e.ComplexityRoot.AgentMemory.UpdatedAt == nil {
 			break
@@ -1277,6 +1373,124 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentRunEdge.Node(childComplexity), true
+
+	case "AgentTemplate.builtIn":
+		if e.ComplexityRoot.AgentTemplate.BuiltIn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.BuiltIn(childComplexity), true
+	case "AgentTemplate.category":
+		if e.ComplexityRoot.AgentTemplate.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Category(childComplexity), true
+	case "AgentTemplate.createdAt":
+		if e.ComplexityRoot.AgentTemplate.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.CreatedAt(childComplexity), true
+	case "AgentTemplate.description":
+		if e.ComplexityRoot.AgentTemplate.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Description(childComplexity), true
+	case "AgentTemplate.id":
+		if e.ComplexityRoot.AgentTemplate.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.ID(childComplexity), true
+	case "AgentTemplate.name":
+		if e.ComplexityRoot.AgentTemplate.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Name(childComplexity), true
+	case "AgentTemplate.startMessage":
+		if e.ComplexityRoot.AgentTemplate.StartMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.StartMessage(childComplexity), true
+	case "AgentTemplate.systemPrompt":
+		if e.ComplexityRoot.AgentTemplate.SystemPrompt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.SystemPrompt(childComplexity), true
+	case "AgentTemplate.tools":
+		if e.ComplexityRoot.AgentTemplate.Tools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Tools(childComplexity), true
+	case "AgentTemplate.updatedAt":
+		if e.ComplexityRoot.AgentTemplate.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.UpdatedAt(childComplexity), true
+
+	case "AgentTemplateConnection.edges":
+		if e.ComplexityRoot.AgentTemplateConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateConnection.Edges(childComplexity), true
+	case "AgentTemplateConnection.pageInfo":
+		if e.ComplexityRoot.AgentTemplateConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateConnection.PageInfo(childComplexity), true
+	case "AgentTemplateConnection.totalCount":
+		if e.ComplexityRoot.AgentTemplateConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateConnection.TotalCount(childComplexity), true
+
+	case "AgentTemplateEdge.cursor":
+		if e.ComplexityRoot.AgentTemplateEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateEdge.Cursor(childComplexity), true
+	case "AgentTemplateEdge.node":
+		if e.ComplexityRoot.AgentTemplateEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateEdge.Node(childComplexity), true
+
+	case "AgentTool.description":
+		if e.ComplexityRoot.AgentTool.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Description(childComplexity), true
+	case "AgentTool.name":
+		if e.ComplexityRoot.AgentTool.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Name(childComplexity), true
+	case "AgentTool.parameters":
+		if e.ComplexityRoot.AgentTool.Parameters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Parameters(childComplexity), true
+	case "AgentTool.title":
+		if e.ComplexityRoot.AgentTool.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Title(childComplexity), true
 
 	case "ChatContent.delta":
 		if e.ComplexityRoot.ChatContent.Delta == nil {
@@ -2113,6 +2327,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DocumentEdge.Node(childComplexity), true
 
+	case "FoundAgentMemory.memory":
+		if e.ComplexityRoot.FoundAgentMemory.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FoundAgentMemory.Memory(childComplexity), true
+	case "FoundAgentMemory.score":
+		if e.ComplexityRoot.FoundAgentMemory.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FoundAgentMemory.Score(childComplexity), true
+
 	case "Me.role":
 		if e.ComplexityRoot.Me.Role == nil {
 			break
@@ -2253,6 +2480,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAPIKey(childComplexity, args["input"].(model.CreateAPIKeyInput)), true
+	case "Mutation.createAgent":
+		if e.ComplexityRoot.Mutation.CreateAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgent(childComplexity, args["input"].(model.CreateAgentInput)), true
+	case "Mutation.createAgentFromTemplate":
+		if e.ComplexityRoot.Mutation.CreateAgentFromTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentFromTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentFromTemplate(childComplexity, args["templateId"].(uuid.UUID), args["input"].(*model.CreateAgentFromTemplateInput)), true
+	case "Mutation.createAgentMemory":
+		if e.ComplexityRoot.Mutation.CreateAgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentMemory(childComplexity, args["agentId"].(uuid.UUID), args["input"].(model.CreateAgentMemoryInput)), true
+	case "Mutation.createAgentTemplate":
+		if e.ComplexityRoot.Mutation.CreateAgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentTemplate(childComplexity, args["input"].(model.CreateAgentTemplateInput)), true
 	case "Mutation.createCollection":
 		if e.ComplexityRoot.Mutation.CreateCollection == nil {
 			break
@@ -2275,6 +2546,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateConnector(childComplexity, args["input"].(model.CreateConnectorInput)), true
+	case "Mutation.deleteAgent":
+		if e.ComplexityRoot.Mutation.DeleteAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgent(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteAgentMemory":
+		if e.ComplexityRoot.Mutation.DeleteAgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgentMemory(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID)), true
+	case "Mutation.deleteAgentTemplate":
+		if e.ComplexityRoot.Mutation.DeleteAgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgentTemplate(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.deleteCollection":
 		if e.ComplexityRoot.Mutation.DeleteCollection == nil {
 			break
@@ -2435,6 +2739,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAPIKey(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAPIKeyInput)), true
+	case "Mutation.updateAgent":
+		if e.ComplexityRoot.Mutation.UpdateAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgent(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAgentInput)), true
+	case "Mutation.updateAgentMemory":
+		if e.ComplexityRoot.Mutation.UpdateAgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgentMemory(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID), args["input"].(model.UpdateAgentMemoryInput)), true
+	case "Mutation.updateAgentTemplate":
+		if e.ComplexityRoot.Mutation.UpdateAgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgentTemplate(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAgentTemplateInput)), true
 	case "Mutation.updateCollection":
 		if e.ComplexityRoot.Mutation.UpdateCollection == nil {
 			break
@@ -2516,6 +2853,78 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.APIKeys(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.APIKeyOrder)), true
+	case "Query.agent":
+		if e.ComplexityRoot.Query.Agent == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Agent(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.agentMemories":
+		if e.ComplexityRoot.Query.AgentMemories == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentMemories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentMemories(childComplexity, args["agentId"].(uuid.UUID), args["kind"].(*agentmemory.Kind), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AgentMemoryOrder)), true
+	case "Query.agentMemory":
+		if e.ComplexityRoot.Query.AgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentMemory(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID)), true
+	case "Query.agentTemplate":
+		if e.ComplexityRoot.Query.AgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTemplate(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.agentTemplates":
+		if e.ComplexityRoot.Query.AgentTemplates == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTemplates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTemplates(childComplexity, args["category"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
+	case "Query.agentTools":
+		if e.ComplexityRoot.Query.AgentTools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.AgentTools(childComplexity), true
+	case "Query.agents":
+		if e.ComplexityRoot.Query.Agents == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Agents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AgentOrder)), true
 	case "Query.chatModels":
 		if e.ComplexityRoot.Query.ChatModels == nil {
 			break
@@ -2667,6 +3076,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Search(childComplexity, args["input"].(model.SearchInput)), true
+	case "Query.searchAgentMemories":
+		if e.ComplexityRoot.Query.SearchAgentMemories == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchAgentMemories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchAgentMemories(childComplexity, args["agentId"].(uuid.UUID), args["query"].(string), args["kind"].(*agentmemory.Kind), args["limit"].(*int)), true
 	case "Query.syncItems":
 		if e.ComplexityRoot.Query.SyncItems == nil {
 			break
@@ -3667,6 +4087,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputConnectorOrder,
 		ec.unmarshalInputConversationOrder,
 		ec.unmarshalInputCreateAPIKeyInput,
+		ec.unmarshalInputCreateAgentFromTemplateInput,
+		ec.unmarshalInputCreateAgentInput,
+		ec.unmarshalInputCreateAgentMemoryInput,
+		ec.unmarshalInputCreateAgentTemplateInput,
 		ec.unmarshalInputCreateCollectionInput,
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputDocSyncInput,
@@ -3683,6 +4107,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSyncJobOrder,
 		ec.unmarshalInputTestConnectionInput,
 		ec.unmarshalInputUpdateAPIKeyInput,
+		ec.unmarshalInputUpdateAgentInput,
+		ec.unmarshalInputUpdateAgentMemoryInput,
+		ec.unmarshalInputUpdateAgentTemplateInput,
 		ec.unmarshalInputUpdateCollectionInput,
 		ec.unmarshalInputUpdateConnectorInput,
 		ec.unmarshalInputUserOrder,
@@ -3849,6 +4276,215 @@ type Me {
   user: User!
   workspace: Workspace!
   role: Role!
+}
+`, BuiltIn: false},
+	{Name: "../schema/agent.graphql", Input: `extend type Query {
+  "The workspace's agents."
+  agents(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentOrder!]): AgentConnection!
+    @surface(on: [DASHBOARD, INTERNAL])
+  "One agent."
+  agent(id: ID!): Agent! @surface(on: [DASHBOARD, INTERNAL])
+  "The tools that an agent may be given."
+  agentTools: [AgentTool!]! @surface(on: [DASHBOARD, INTERNAL])
+
+  "Blueprints of agents: the built-in ones, then the workspace's own; of one category where one is named."
+  agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One template."
+  agentTemplate(id: ID!): AgentTemplate! @surface(on: [DASHBOARD, INTERNAL])
+
+  "What an agent keeps: everybody's memories and the caller's own."
+  agentMemories(
+    agentId: ID!
+    kind: AgentMemoryKind
+    after: Cursor
+    first: Int
+    before: Cursor
+    last: Int
+    orderBy: [AgentMemoryOrder!]
+  ): AgentMemoryConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One memory; of this agent, where one is named."
+  agentMemory(id: ID!, agentId: ID): AgentMemory! @surface(on: [DASHBOARD, INTERNAL])
+  "The memories that are nearest to a text in meaning and words, the best first."
+  searchAgentMemories(agentId: ID!, query: String!, kind: AgentMemoryKind, limit: Int = 10): [FoundAgentMemory!]!
+    @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  "Makes an agent."
+  createAgent(input: CreateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Changes what is given and keeps the rest."
+  updateAgent(id: ID!, input: UpdateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes an agent with its memories, runs and conversations. Answers the id."
+  deleteAgent(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Makes an agent from a template; what is given stands in place of the template's."
+  createAgentFromTemplate(templateId: ID!, input: CreateAgentFromTemplateInput): Agent!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+
+  "Makes a template of the workspace's own, from scratch or from an agent."
+  createAgentTemplate(input: CreateAgentTemplateInput!): AgentTemplate!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Changes what is given of a template of the workspace's own; a built-in one is a conflict."
+  updateAgentTemplate(id: ID!, input: UpdateAgentTemplateInput!): AgentTemplate!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes a template of the workspace's own; agents made from it stay. A built-in one is a conflict. Answers the id."
+  deleteAgentTemplate(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+
+  "Gives an agent something to keep."
+  createAgentMemory(agentId: ID!, input: CreateAgentMemoryInput!): AgentMemory!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Changes what is given of a memory. Everybody's memories need the role editor; one's own do not."
+  updateAgentMemory(id: ID!, agentId: ID, input: UpdateAgentMemoryInput!): AgentMemory!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes a memory. Everybody's memories need the role editor; one's own do not. Answers the id."
+  deleteAgentMemory(id: ID!, agentId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+}
+
+input CreateAgentInput {
+  "1 to 200 characters."
+  name: String!
+  "At most 4000 characters."
+  description: String
+  "What the agent is and how it works, 1 to 32000 characters."
+  systemPrompt: String!
+  "Names of the tools that it may call, each once: agentTools lists them."
+  tools: [String!]
+  "The collections that it may search. An empty list is none of them; all when neither this nor allCollections is given."
+  collections: [ID!]
+  "Whether it may search all collections that the person reaches who runs it; not together with collections."
+  allCollections: Boolean
+  "How it greets, at most 4000 characters."
+  startMessage: String
+  "One of the configured chat models; the default one when omitted."
+  model: String
+}
+
+"What is omitted stays as it is."
+input UpdateAgentInput {
+  name: String
+  "Null removes it."
+  description: String @goField(omittable: true)
+  systemPrompt: String
+  "Null is none."
+  tools: [String!] @goField(omittable: true)
+  "These and no others; null is all."
+  collections: [ID!] @goField(omittable: true)
+  "True: all, and the list is emptied. False: those listed."
+  allCollections: Boolean
+  "Null removes it."
+  startMessage: String @goField(omittable: true)
+  "Null: the default chat model."
+  model: String @goField(omittable: true)
+}
+
+"What stands in place of the template's."
+input CreateAgentFromTemplateInput {
+  name: String
+  description: String
+  systemPrompt: String
+  tools: [String!]
+  collections: [ID!]
+  allCollections: Boolean
+  startMessage: String
+  model: String
+}
+
+"A tool that an agent may be given."
+type AgentTool {
+  "As it stands among an agent's tools."
+  name: String!
+  title: String!
+  description: String!
+  "JSON Schema of what it is called with; null when it is not known."
+  parameters: Map
+}
+
+"A blueprint of agents."
+type AgentTemplate {
+  id: ID!
+  name: String!
+  description: String!
+  category: String!
+  systemPrompt: String!
+  tools: [String!]!
+  startMessage: String
+  "Whether it came with Magpie; then it cannot be changed."
+  builtIn: Boolean!
+  "Null for a built-in one."
+  createdAt: Time
+  "Null for a built-in one."
+  updatedAt: Time
+}
+
+type AgentTemplateConnection {
+  edges: [AgentTemplateEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type AgentTemplateEdge {
+  node: AgentTemplate!
+  cursor: Cursor!
+}
+
+input CreateAgentTemplateInput {
+  "1 to 200 characters; the agent's when fromAgent is given and this is not."
+  name: String
+  "At most 4000 characters."
+  description: String
+  "1 to 100 characters; custom when omitted."
+  category: String
+  "1 to 32000 characters; needed unless fromAgent is given."
+  systemPrompt: String
+  tools: [String!]
+  "At most 4000 characters."
+  startMessage: String
+  "An agent, of which everything is taken that is not given here."
+  fromAgent: ID
+}
+
+"What is omitted stays as it is."
+input UpdateAgentTemplateInput {
+  name: String
+  "Null removes it."
+  description: String @goField(omittable: true)
+  category: String
+  systemPrompt: String
+  "Null is none."
+  tools: [String!] @goField(omittable: true)
+  "Null removes it."
+  startMessage: String @goField(omittable: true)
+}
+
+extend type AgentMemory {
+  "Whether it is everybody's, and not the caller's alone."
+  shared: Boolean!
+}
+
+"A memory that a search found."
+type FoundAgentMemory {
+  memory: AgentMemory!
+  "How near it is to what was asked, 0 to 1."
+  score: Float!
+}
+
+input CreateAgentMemoryInput {
+  kind: AgentMemoryKind = FACT
+  "1 to 4000 characters."
+  content: String!
+  "0 to 1."
+  importance: Float = 0.5
+  """
+  Whether it is everybody's, which needs the role editor, or the caller's alone. Omitted, it is everybody's where the
+  caller's role allows that, and the caller's alone where it does not.
+  """
+  shared: Boolean
+}
+
+"What is omitted stays as it is. Whose a memory is cannot be changed."
+input UpdateAgentMemoryInput {
+  kind: AgentMemoryKind
+  content: String
+  importance: Float
 }
 `, BuiltIn: false},
 	{Name: "../schema/analytics.graphql", Input: `extend type Query {
@@ -4578,9 +5214,13 @@ type Agent implements Node {
   """
   tools: [String!]!
   """
-  the collections that it may search; none for all that the person reaches who runs it
+  the collections that it may search; those among them that were deleted are not shown
   """
   collections: [ID!]!
+  """
+  whether it may search all collections that the person reaches who runs it, instead of those listed
+  """
+  allCollections: Boolean!
   """
   how it greets
   """
@@ -5860,12 +6500,26 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_tools(ctx, field)
 	case "collections":
 		return ec.fieldContext_Agent_collections(ctx, field)
+	case "allCollections":
+		return ec.fieldContext_Agent_allCollections(ctx, field)
 	case "startMessage":
 		return ec.fieldContext_Agent_startMessage(ctx, field)
 	case "model":
 		return ec.fieldContext_Agent_model(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Agent", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5902,8 +6556,22 @@ func (ec *executionContext) childFields_AgentMemory(ctx context.Context, field g
 		return ec.fieldContext_AgentMemory_recalledAt(ctx, field)
 	case "agent":
 		return ec.fieldContext_AgentMemory_agent(ctx, field)
+	case "shared":
+		return ec.fieldContext_AgentMemory_shared(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentMemory", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentMemoryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentMemoryConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentMemoryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentMemoryConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentMemoryConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentMemoryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5962,6 +6630,68 @@ func (ec *executionContext) childFields_AgentRunEdge(ctx context.Context, field 
 		return ec.fieldContext_AgentRunEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentRunEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTemplate_id(ctx, field)
+	case "name":
+		return ec.fieldContext_AgentTemplate_name(ctx, field)
+	case "description":
+		return ec.fieldContext_AgentTemplate_description(ctx, field)
+	case "category":
+		return ec.fieldContext_AgentTemplate_category(ctx, field)
+	case "systemPrompt":
+		return ec.fieldContext_AgentTemplate_systemPrompt(ctx, field)
+	case "tools":
+		return ec.fieldContext_AgentTemplate_tools(ctx, field)
+	case "startMessage":
+		return ec.fieldContext_AgentTemplate_startMessage(ctx, field)
+	case "builtIn":
+		return ec.fieldContext_AgentTemplate_builtIn(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTemplate_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_AgentTemplate_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTemplate", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTemplateConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTemplateConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTemplateConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTemplateConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTemplateConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTemplateEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_AgentTemplateEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_AgentTemplateEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTemplateEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_AgentTool_name(ctx, field)
+	case "title":
+		return ec.fieldContext_AgentTool_title(ctx, field)
+	case "description":
+		return ec.fieldContext_AgentTool_description(ctx, field)
+	case "parameters":
+		return ec.fieldContext_AgentTool_parameters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTool", field.Name)
 }
 
 func (ec *executionContext) childFields_ChatModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6334,6 +7064,16 @@ func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field 
 		return ec.fieldContext_DocumentEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DocumentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FoundAgentMemory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "memory":
+		return ec.fieldContext_FoundAgentMemory_memory(ctx, field)
+	case "score":
+		return ec.fieldContext_FoundAgentMemory_score(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FoundAgentMemory", field.Name)
 }
 
 func (ec *executionContext) childFields_Me(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7340,6 +8080,78 @@ func (ec *executionContext) field_Mutation_createAPIKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createAgentFromTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "templateId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["templateId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
+			return ec.unmarshalOCreateAgentFromTemplateInput2ᚖmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
+			return ec.unmarshalNCreateAgentMemoryInput2magpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
+			return ec.unmarshalNCreateAgentTemplateInput2magpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAgentInput, error) {
+			return ec.unmarshalNCreateAgentInput2magpieᚋgraphᚋmodelᚐCreateAgentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createCollection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7365,6 +8177,56 @@ func (ec *executionContext) field_Mutation_createConnector_args(ctx context.Cont
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAgentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -7612,6 +8474,80 @@ func (ec *executionContext) field_Mutation_updateAPIKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
+			return ec.unmarshalNUpdateAgentMemoryInput2magpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAgentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
+			return ec.unmarshalNUpdateAgentTemplateInput2magpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAgentInput, error) {
+			return ec.unmarshalNUpdateAgentInput2magpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateCollection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7753,6 +8689,194 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["name"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentMemories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*agentmemory.Kind, error) {
+			return ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
+			return ec.unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgentMemoryOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentTemplates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "category",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["category"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
+			return ec.unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
 	return args, nil
 }
 
@@ -8175,6 +9299,44 @@ func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context,
 		return nil, err
 	}
 	args["kind"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchAgentMemories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*agentmemory.Kind, error) {
+			return ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg3
 	return args, nil
 }
 
@@ -9267,7 +10429,7 @@ func (ec *executionContext) _Agent_collections(ctx context.Context, field graphq
 			return ec.fieldContext_Agent_collections(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Collections, nil
+			return ec.Resolvers.Agent().Collections(ctx, obj)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []uuid.UUID) graphql.Marshaler {
@@ -9278,7 +10440,30 @@ func (ec *executionContext) _Agent_collections(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Agent_collections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Agent", field, true, true, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Agent_allCollections(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_allCollections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllCollections, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_allCollections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _Agent_startMessage(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
@@ -9729,6 +10914,29 @@ func (ec *executionContext) fieldContext_AgentMemory_agent(_ context.Context, fi
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _AgentMemory_shared(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentMemory_shared(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentMemory().Shared(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentMemory_shared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentMemory", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _AgentMemoryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemoryConnection) (ret graphql.Marshaler) {
@@ -10390,6 +11598,470 @@ func (ec *executionContext) _AgentRunEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_AgentRunEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentRunEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_id(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_name(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_description(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_category(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Category, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_systemPrompt(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_systemPrompt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SystemPrompt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_systemPrompt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_tools(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_tools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tools, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_tools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_startMessage(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_startMessage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartMessage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_startMessage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_builtIn(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_builtIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BuiltIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_builtIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_createdAt(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_updatedAt(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplateConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
+			return ec.marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTemplateConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplateEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTemplateConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTemplateConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTemplateConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplateConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplateEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTemplateEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTemplateEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplateEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_name(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_title(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_description(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_parameters(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_parameters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Parameters, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalOMap2map(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_parameters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
 func (ec *executionContext) _ChatContent_delta(ctx context.Context, field graphql.CollectedField, obj *model.ChatContent) (ret graphql.Marshaler) {
@@ -13704,6 +15376,61 @@ func (ec *executionContext) fieldContext_DocumentEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("DocumentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _FoundAgentMemory_memory(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FoundAgentMemory_memory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Memory, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FoundAgentMemory_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FoundAgentMemory",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FoundAgentMemory_score(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FoundAgentMemory_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FoundAgentMemory_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FoundAgentMemory", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _Me_user(ctx context.Context, field graphql.CollectedField, obj *model.Me) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14373,6 +16100,796 @@ func (ec *executionContext) _Mutation_signOut(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_Mutation_signOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Mutation", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgent(ctx, fc.Args["input"].(model.CreateAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAgent(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgent(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAgentFromTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgentFromTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgentFromTemplate(ctx, fc.Args["templateId"].(uuid.UUID), fc.Args["input"].(*model.CreateAgentFromTemplateInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgentFromTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgentFromTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAgentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgentTemplate(ctx, fc.Args["input"].(model.CreateAgentTemplateInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAgentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAgentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAgentTemplate(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateAgentTemplateInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAgentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAgentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAgentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgentTemplate(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAgentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgentMemory(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["input"].(model.CreateAgentMemoryInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAgentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAgentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAgentMemory(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID), fc.Args["input"].(model.UpdateAgentMemoryInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAgentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAgentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAgentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgentMemory(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Mutation_recordEvents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -16141,6 +18658,530 @@ func (ec *executionContext) fieldContext_Query_me(_ context.Context, field graph
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Me(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Agents(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AgentOrder))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
+			return ec.marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Agent(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentTools(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().AgentTools(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*catalog.Tool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*catalog.Tool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*catalog.Tool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
+			return ec.marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentTools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTool(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentTemplates(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentTemplates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentTemplates(ctx, fc.Args["category"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.AgentTemplateConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTemplateConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.AgentTemplateConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
+			return ec.marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentTemplates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplateConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentTemplates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentTemplate(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentMemories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentMemories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentMemories(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["kind"].(*agentmemory.Kind), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AgentMemoryOrder))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemoryConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemoryConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemoryConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
+			return ec.marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgentMemoryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentMemories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemoryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentMemories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentMemory(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchAgentMemories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchAgentMemories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchAgentMemories(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["query"].(string), fc.Args["kind"].(*agentmemory.Kind), fc.Args["limit"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.FoundAgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.FoundAgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.FoundAgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
+			return ec.marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchAgentMemories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FoundAgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchAgentMemories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -22683,6 +25724,294 @@ func (ec *executionContext) unmarshalInputCreateAPIKeyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateAgentFromTemplateInput(ctx context.Context, obj any) (model.CreateAgentFromTemplateInput, error) {
+	var it model.CreateAgentFromTemplateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = data
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = data
+		case "allCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllCollections = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, obj any) (model.CreateAgentInput, error) {
+	var it model.CreateAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = data
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = data
+		case "allCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllCollections = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAgentMemoryInput(ctx context.Context, obj any) (model.CreateAgentMemoryInput, error) {
+	var it model.CreateAgentMemoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["kind"]; !present {
+		asMap["kind"] = "FACT"
+	}
+	if _, present := asMap["importance"]; !present {
+		asMap["importance"] = 0.500000
+	}
+
+	fieldsInOrder := [...]string{"kind", "content", "importance", "shared"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		case "importance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importance"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Importance = data
+		case "shared":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shared"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Shared = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAgentTemplateInput(ctx context.Context, obj any) (model.CreateAgentTemplateInput, error) {
+	var it model.CreateAgentTemplateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "category", "systemPrompt", "tools", "startMessage", "fromAgent"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "category":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("category"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Category = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = data
+		case "fromAgent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fromAgent"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FromAgent = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateCollectionInput(ctx context.Context, obj any) (model.CreateCollectionInput, error) {
 	var it model.CreateCollectionInput
 	if obj == nil {
@@ -23550,6 +26879,194 @@ func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, obj any) (model.UpdateAgentInput, error) {
+	var it model.UpdateAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = graphql.OmittableOf(data)
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = graphql.OmittableOf(data)
+		case "allCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllCollections = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = graphql.OmittableOf(data)
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAgentMemoryInput(ctx context.Context, obj any) (model.UpdateAgentMemoryInput, error) {
+	var it model.UpdateAgentMemoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"kind", "content", "importance"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		case "importance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importance"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Importance = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAgentTemplateInput(ctx context.Context, obj any) (model.UpdateAgentTemplateInput, error) {
+	var it model.UpdateAgentTemplateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "category", "systemPrompt", "tools", "startMessage"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "category":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("category"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Category = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = graphql.OmittableOf(data)
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Context, obj any) (model.UpdateCollectionInput, error) {
 	var it model.UpdateCollectionInput
 	if obj == nil {
@@ -24167,52 +27684,90 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 		case "id":
 			out.Values[i] = ec._Agent_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._Agent_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "updatedAt":
 			out.Values[i] = ec._Agent_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "name":
 			out.Values[i] = ec._Agent_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "description":
 			out.Values[i] = ec._Agent_description(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "systemPrompt":
 			out.Values[i] = ec._Agent_systemPrompt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "tools":
 			out.Values[i] = ec._Agent_tools(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "collections":
-			out.Values[i] = ec._Agent_collections(ctx, field, obj)
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Agent_collections(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "allCollections":
+			out.Values[i] = ec._Agent_allCollections(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "startMessage":
 			out.Values[i] = ec._Agent_startMessage(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "model":
 			out.Values[i] = ec._Agent_model(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -24398,6 +27953,44 @@ func (ec *executionContext) _AgentMemory(ctx context.Context, sel ast.SelectionS
 					}
 				}()
 				res = ec._AgentMemory_agent(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "shared":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentMemory_shared(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -24752,6 +28345,233 @@ func (ec *executionContext) _AgentRunEdge(ctx context.Context, sel ast.Selection
 		case "cursor":
 			out.Values[i] = ec._AgentRunEdge_cursor(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTemplateImplementors = []string{"AgentTemplate"}
+
+func (ec *executionContext) _AgentTemplate(ctx context.Context, sel ast.SelectionSet, obj *template.Template) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTemplateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTemplate")
+		case "id":
+			out.Values[i] = ec._AgentTemplate_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._AgentTemplate_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._AgentTemplate_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "category":
+			out.Values[i] = ec._AgentTemplate_category(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "systemPrompt":
+			out.Values[i] = ec._AgentTemplate_systemPrompt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tools":
+			out.Values[i] = ec._AgentTemplate_tools(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startMessage":
+			out.Values[i] = ec._AgentTemplate_startMessage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "builtIn":
+			out.Values[i] = ec._AgentTemplate_builtIn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._AgentTemplate_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._AgentTemplate_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTemplateConnectionImplementors = []string{"AgentTemplateConnection"}
+
+func (ec *executionContext) _AgentTemplateConnection(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTemplateConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTemplateConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTemplateConnection")
+		case "edges":
+			out.Values[i] = ec._AgentTemplateConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AgentTemplateConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._AgentTemplateConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTemplateEdgeImplementors = []string{"AgentTemplateEdge"}
+
+func (ec *executionContext) _AgentTemplateEdge(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTemplateEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTemplateEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTemplateEdge")
+		case "node":
+			out.Values[i] = ec._AgentTemplateEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._AgentTemplateEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentToolImplementors = []string{"AgentTool"}
+
+func (ec *executionContext) _AgentTool(ctx context.Context, sel ast.SelectionSet, obj *catalog.Tool) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentToolImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTool")
+		case "name":
+			out.Values[i] = ec._AgentTool_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._AgentTool_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._AgentTool_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "parameters":
+			out.Values[i] = ec._AgentTool_parameters(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -26872,6 +30692,49 @@ func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var foundAgentMemoryImplementors = []string{"FoundAgentMemory"}
+
+func (ec *executionContext) _FoundAgentMemory(ctx context.Context, sel ast.SelectionSet, obj *model.FoundAgentMemory) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, foundAgentMemoryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FoundAgentMemory")
+		case "memory":
+			out.Values[i] = ec._FoundAgentMemory_memory(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._FoundAgentMemory_score(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var meImplementors = []string{"Me"}
 
 func (ec *executionContext) _Me(ctx context.Context, sel ast.SelectionSet, obj *model.Me) graphql.Marshaler {
@@ -27173,6 +31036,76 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createAgentFromTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgentFromTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createAgentTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgentTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAgentTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAgentTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAgentTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgentTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createAgentMemory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgentMemory(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAgentMemory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAgentMemory(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAgentMemory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgentMemory(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "recordEvents":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_recordEvents(ctx, field)
@@ -27454,6 +31387,182 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_me(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agents(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agent":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agent(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentTools":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentTools(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentTemplates":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentTemplates(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentTemplate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentTemplate(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentMemories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentMemories(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentMemory":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentMemory(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchAgentMemories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchAgentMemories(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -30224,6 +34333,36 @@ func (ec *executionContext) marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx context.Co
 	return ec._Agent(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentMemory(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgentMemoryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentMemoryConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (agentmemory.Kind, error) {
 	var res agentmemory.Kind
 	err := res.UnmarshalGQL(v)
@@ -30232,6 +34371,11 @@ func (ec *executionContext) unmarshalNAgentMemoryKind2magpieᚋentᚋagentmemory
 
 func (ec *executionContext) marshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v agentmemory.Kind) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNAgentMemoryOrder2ᚖmagpieᚋentᚐAgentMemoryOrder(ctx context.Context, v any) (*ent.AgentMemoryOrder, error) {
+	res, err := ec.unmarshalInputAgentMemoryOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgentMemoryOrderField(ctx context.Context, v any) (*ent.AgentMemoryOrderField, error) {
@@ -30248,6 +34392,11 @@ func (ec *executionContext) marshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgen
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) unmarshalNAgentOrder2ᚖmagpieᚋentᚐAgentOrder(ctx context.Context, v any) (*ent.AgentOrder, error) {
+	res, err := ec.unmarshalInputAgentOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrderField(ctx context.Context, v any) (*ent.AgentOrderField, error) {
@@ -30290,6 +34439,78 @@ func (ec *executionContext) unmarshalNAgentRunStatus2magpieᚋentᚋagentrunᚐS
 
 func (ec *executionContext) marshalNAgentRunStatus2magpieᚋentᚋagentrunᚐStatus(ctx context.Context, sel ast.SelectionSet, v agentrun.Status) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx context.Context, sel ast.SelectionSet, v *template.Template) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTemplate(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTemplateConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTemplateEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐTool(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐTool(ctx context.Context, sel ast.SelectionSet, v *catalog.Tool) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTool(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -30605,6 +34826,21 @@ func (ec *executionContext) unmarshalNCreateAPIKeyInput2magpieᚋgraphᚋmodel�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateAgentInput2magpieᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (model.CreateAgentInput, error) {
+	res, err := ec.unmarshalInputCreateAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateAgentMemoryInput2magpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
+	res, err := ec.unmarshalInputCreateAgentMemoryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateAgentTemplateInput2magpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
+	res, err := ec.unmarshalInputCreateAgentTemplateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateCollectionInput2magpieᚋgraphᚋmodelᚐCreateCollectionInput(ctx context.Context, v any) (model.CreateCollectionInput, error) {
 	res, err := ec.unmarshalInputCreateCollectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -30725,6 +34961,32 @@ func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.S
 		}
 	}
 	return graphql.WrapContextMarshaler(ctx, res)
+}
+
+func (ec *executionContext) marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx context.Context, sel ast.SelectionSet, v *model.FoundAgentMemory) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FoundAgentMemory(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx context.Context, v any) (uuid.UUID, error) {
@@ -30899,6 +35161,16 @@ func (ec *executionContext) marshalNOrderDirection2entgoᚗioᚋcontribᚋentgql
 
 func (ec *executionContext) marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PageInfo(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
@@ -31380,6 +35652,21 @@ func (ec *executionContext) unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodel�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateAgentInput2magpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx context.Context, v any) (model.UpdateAgentInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateAgentMemoryInput2magpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentMemoryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateAgentTemplateInput2magpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentTemplateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateCollectionInput2magpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx context.Context, v any) (model.UpdateCollectionInput, error) {
 	res, err := ec.unmarshalInputUpdateCollectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -31741,6 +36028,56 @@ func (ec *executionContext) marshalOAgentMemoryEdge2ᚖmagpieᚋentᚐAgentMemor
 	return ec._AgentMemoryEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (*agentmemory.Kind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(agentmemory.Kind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v *agentmemory.Kind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgentMemoryOrderᚄ(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AgentMemoryOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentMemoryOrder2ᚖmagpieᚋentᚐAgentMemoryOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrderᚄ(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AgentOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentOrder2ᚖmagpieᚋentᚐAgentOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -31928,6 +36265,14 @@ func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐCon
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOCreateAgentFromTemplateInput2ᚖmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCreateAgentFromTemplateInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {

@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"magpie/agents/template"
 	"magpie/ent"
+	"magpie/ent/agentmemory"
 	"magpie/ent/syncjob"
 	"strconv"
 	"time"
 
+	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 )
@@ -18,6 +21,17 @@ import (
 // Events in their order: one start, content repeatedly, sources, follow-up, done; or an error instead of the rest.
 type ChatEvent interface {
 	IsChatEvent()
+}
+
+type AgentTemplateConnection struct {
+	Edges      []*AgentTemplateEdge        `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type AgentTemplateEdge struct {
+	Node   *template.Template       `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID] `json:"cursor"`
 }
 
 type ChatContent struct {
@@ -135,6 +149,64 @@ type CreateAPIKeyInput struct {
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
 }
 
+// What stands in place of the template's.
+type CreateAgentFromTemplateInput struct {
+	Name           *string     `json:"name,omitempty"`
+	Description    *string     `json:"description,omitempty"`
+	SystemPrompt   *string     `json:"systemPrompt,omitempty"`
+	Tools          []string    `json:"tools,omitempty"`
+	Collections    []uuid.UUID `json:"collections,omitempty"`
+	AllCollections *bool       `json:"allCollections,omitempty"`
+	StartMessage   *string     `json:"startMessage,omitempty"`
+	Model          *string     `json:"model,omitempty"`
+}
+
+type CreateAgentInput struct {
+	// 1 to 200 characters.
+	Name string `json:"name"`
+	// At most 4000 characters.
+	Description *string `json:"description,omitempty"`
+	// What the agent is and how it works, 1 to 32000 characters.
+	SystemPrompt string `json:"systemPrompt"`
+	// Names of the tools that it may call, each once: agentTools lists them.
+	Tools []string `json:"tools,omitempty"`
+	// The collections that it may search. An empty list is none of them; all when neither this nor allCollections is given.
+	Collections []uuid.UUID `json:"collections,omitempty"`
+	// Whether it may search all collections that the person reaches who runs it; not together with collections.
+	AllCollections *bool `json:"allCollections,omitempty"`
+	// How it greets, at most 4000 characters.
+	StartMessage *string `json:"startMessage,omitempty"`
+	// One of the configured chat models; the default one when omitted.
+	Model *string `json:"model,omitempty"`
+}
+
+type CreateAgentMemoryInput struct {
+	Kind *agentmemory.Kind `json:"kind,omitempty"`
+	// 1 to 4000 characters.
+	Content string `json:"content"`
+	// 0 to 1.
+	Importance *float64 `json:"importance,omitempty"`
+	// Whether it is everybody's, which needs the role editor, or the caller's alone. Omitted, it is everybody's where the
+	// caller's role allows that, and the caller's alone where it does not.
+	Shared *bool `json:"shared,omitempty"`
+}
+
+type CreateAgentTemplateInput struct {
+	// 1 to 200 characters; the agent's when fromAgent is given and this is not.
+	Name *string `json:"name,omitempty"`
+	// At most 4000 characters.
+	Description *string `json:"description,omitempty"`
+	// 1 to 100 characters; custom when omitted.
+	Category *string `json:"category,omitempty"`
+	// 1 to 32000 characters; needed unless fromAgent is given.
+	SystemPrompt *string  `json:"systemPrompt,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+	// At most 4000 characters.
+	StartMessage *string `json:"startMessage,omitempty"`
+	// An agent, of which everything is taken that is not given here.
+	FromAgent *uuid.UUID `json:"fromAgent,omitempty"`
+}
+
 type CreateCollectionInput struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description,omitempty"`
@@ -192,6 +264,13 @@ type EventInput struct {
 	OccurredAt *time.Time `json:"occurredAt,omitempty"`
 	// The client's own id: the same one sent again counts once.
 	EventID *string `json:"eventId,omitempty"`
+}
+
+// A memory that a search found.
+type FoundAgentMemory struct {
+	Memory *ent.AgentMemory `json:"memory"`
+	// How near it is to what was asked, 0 to 1.
+	Score float64 `json:"score"`
 }
 
 type Me struct {
@@ -357,6 +436,44 @@ type UpdateAPIKeyInput struct {
 	RateLimitPerMinute graphql.Omittable[*int] `json:"rateLimitPerMinute,omitempty"`
 	// Null: never.
 	ExpiresAt graphql.Omittable[*time.Time] `json:"expiresAt,omitempty"`
+}
+
+// What is omitted stays as it is.
+type UpdateAgentInput struct {
+	Name *string `json:"name,omitempty"`
+	// Null removes it.
+	Description  graphql.Omittable[*string] `json:"description,omitempty"`
+	SystemPrompt *string                    `json:"systemPrompt,omitempty"`
+	// Null is none.
+	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
+	// These and no others; null is all.
+	Collections graphql.Omittable[[]uuid.UUID] `json:"collections,omitempty"`
+	// True: all, and the list is emptied. False: those listed.
+	AllCollections *bool `json:"allCollections,omitempty"`
+	// Null removes it.
+	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
+	// Null: the default chat model.
+	Model graphql.Omittable[*string] `json:"model,omitempty"`
+}
+
+// What is omitted stays as it is. Whose a memory is cannot be changed.
+type UpdateAgentMemoryInput struct {
+	Kind       *agentmemory.Kind `json:"kind,omitempty"`
+	Content    *string           `json:"content,omitempty"`
+	Importance *float64          `json:"importance,omitempty"`
+}
+
+// What is omitted stays as it is.
+type UpdateAgentTemplateInput struct {
+	Name *string `json:"name,omitempty"`
+	// Null removes it.
+	Description  graphql.Omittable[*string] `json:"description,omitempty"`
+	Category     *string                    `json:"category,omitempty"`
+	SystemPrompt *string                    `json:"systemPrompt,omitempty"`
+	// Null is none.
+	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
+	// Null removes it.
+	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
 }
 
 type UpdateCollectionInput struct {

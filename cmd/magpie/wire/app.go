@@ -14,6 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/template"
 	"magpie/connectors"
 	"magpie/connectors/all"
 	"magpie/graph"
@@ -125,6 +128,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
+	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names})
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
@@ -136,6 +140,8 @@ func (a *App) open(ctx context.Context) error {
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
 		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
+		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
+		Memories: memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log}),
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
