@@ -14,7 +14,7 @@ const (
 	sameMeaning = 0.85 // similarity of their vectors
 	oneAdds     = 0.7  // part of all words that both have, where one text has all words of the other,
 	bothDiffer  = 0.85 // and where each has some of its own, or there are no vectors
-	sameOrder   = 0.6  // part of the longer one's words that come in the same order in both
+	sameOrder   = 0.75 // part of the longer one's words that come in the same order in both
 )
 
 // same is the memory that says what a text says; nil when there is none. One

@@ -23,15 +23,13 @@ import (
 // The weights of a score, found on testdata/search.json and the memories of
 // search_test.go; go test ./agents/memory -run Quality -v prints what they give.
 const (
-	weightMeaning = 0.6
-	weightWords   = 0.4
+	weightMeaning = 0.55
+	weightWords   = 0.45
 	// minScore is what a memory needs to count as found.
-	minScore = 0.1
-	// Unrelated texts have about this similarity where there are too few memories
-	// to tell, and texts that say the same thing are about that much nearer.
-	unrelated, nearer = 0.1, 0.5
-	// enough memories have a median that tells how near unrelated ones are.
-	enough = 20
+	minScore = 0.08
+	// strange is what a word counts that no memory has, of what the rarest one
+	// counts: it tells none of them apart.
+	strange = 0.25
 )
 
 // Hit is a memory that a search found.
@@ -128,22 +126,16 @@ func (s *Store) meaning(ctx context.Context, rows []*ent.AgentMemory, text strin
 		return out // and the memories are not embedded now either
 	}
 	s.refresh(ctx, rows)
-	known := make([]float64, 0, len(rows))
 	for i, row := range rows {
 		if row.EmbeddingModel != model {
 			continue
 		}
 		if near, ok := cosine(question[0], row.Embedding); ok {
 			out[i] = near
-			known = append(known, near)
 		}
 	}
-	base := unrelated
-	if len(known) >= enough {
-		slices.Sort(known)
-		base = max(base, known[len(known)/2])
-	}
-	span := max(min(base+nearer, 0.95)-base, 0.05)
+	base := s.unrelated(ctx)
+	span := (1 - base) / 2
 	for i, near := range out {
 		out[i] = min(max((near-base)/span, 0), 1) // NaN stays
 	}
@@ -191,7 +183,7 @@ func (s *Store) words(rows []*ent.AgentMemory, text string) []float64 {
 	for i, n := range frequency {
 		weight[i] = math.Log(1 + (float64(len(rows)-n)+0.5)/(float64(n)+0.5))
 		if n == 0 {
-			weight[i] /= 2 // what no memory has tells none of them apart
+			weight[i] *= strange
 		}
 		total += weight[i]
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -47,6 +48,10 @@ type Store struct {
 	analyzer *analysis.Analyzer
 	now      func() time.Time
 	log      *slog.Logger
+
+	mu    sync.Mutex
+	base  float64 // of the default embedder, where it is known: see unrelated
+	known bool
 }
 
 // NewStore returns the memories of a database, embedded by the default one of models.

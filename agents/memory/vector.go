@@ -122,3 +122,41 @@ func (s *Store) note(workspace uuid.UUID, which ...predicate.AgentMemory) *ent.A
 func ctxOfMagpie(ctx context.Context) context.Context {
 	return viewer.With(ctx, viewer.System(uuid.Nil))
 }
+
+// strangers are texts that have nothing to do with each other.
+func strangers() []string {
+	return []string{
+		"The ferry to the island leaves at dawn.", "Square roots of negative numbers are imaginary.", "Knead the dough and let it rest for an hour.",
+		"The tax return is due at the end of July.", "Her violin needs new strings.", "Restart the server after changing its certificate.",
+		"Penguins take turns at keeping the egg warm.", "The court rejected the appeal.",
+	}
+}
+
+// unrelated is how similar texts are under the default embedder that have
+// nothing to do with each other: next to nothing for some, three quarters for
+// others. It is found out once.
+func (s *Store) unrelated(ctx context.Context) float64 {
+	s.mu.Lock()
+	base, known := s.base, s.known
+	s.mu.Unlock()
+	if known {
+		return base
+	}
+	values, _ := s.embed(ctx, embed.Passage, strangers()...)
+	if values == nil {
+		return 0.1
+	}
+	var sum, squares, n float64
+	for i := range values {
+		for j := range i {
+			near, _ := cosine(values[i], encode(values[j]))
+			sum, squares, n = sum+near, squares+near*near, n+1
+		}
+	}
+	mean := sum / n
+	base = min(max(mean+math.Sqrt(max(squares/n-mean*mean, 0)), 0), 0.95)
+	s.mu.Lock()
+	s.base, s.known = base, true
+	s.mu.Unlock()
+	return base
+}

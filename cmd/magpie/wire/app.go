@@ -119,12 +119,12 @@ func (a *App) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	memory := int64(a.Config.SearchMemory)
-	if memory == 0 {
-		memory = -1
+	budget := int64(a.Config.SearchMemory)
+	if budget == 0 {
+		budget = -1
 	}
 	a.queryLog(ctx) // is closed after what still writes to it
-	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: memory, Reranker: reranker})
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: budget, Reranker: reranker})
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
