@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -195,6 +196,7 @@ func cursorOf(inner string) string { return rest.WrapCursor("/api/v1/collections
 func TestEveryRouteHasItsTranscript(t *testing.T) {
 	t.Parallel()
 	told := examples()
+	maps.Copy(told, agentExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern
