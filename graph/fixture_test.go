@@ -132,6 +132,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	agent, template, memory  uuid.UUID
 	email                    string
 }
 
@@ -165,6 +166,7 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
 	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	h.furnishAgents(t, n, name)
 	return n
 }
 
