@@ -31,7 +31,7 @@ const (
 	MaxResults   = 100  // of a search
 	maxQuery     = 4000 // characters
 	maxBackfill  = 128  // memories that one search embeds anew
-	embedTimeout = 10 * time.Second
+	embedTimeout = 5 * time.Second
 )
 
 // Options change what a store does.
