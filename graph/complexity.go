@@ -4,7 +4,9 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
+	"magpie/agents/memory"
 	"magpie/ent"
+	"magpie/ent/agentmemory"
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
 	"magpie/graph/generated"
@@ -31,6 +33,20 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Connector.Jobs = rows[ent.SyncJobOrder]
 	c.Conversation.Messages = rows[ent.MessageOrder]
 	c.Query.APIKeys = rows[ent.APIKeyOrder]
+	c.Query.Agents = rows[ent.AgentOrder]
+	c.Query.AgentTemplates = func(child int, _ *string, _ cursor, first *int) int {
+		return times(page(first, nil), child) + 1
+	}
+	c.Query.AgentMemories = func(child int, _ uuid.UUID, _ *agentmemory.Kind, after cursor, first *int, before cursor, last *int, order []*ent.AgentMemoryOrder) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.SearchAgentMemories = func(child int, _ uuid.UUID, _ string, _ *agentmemory.Kind, limit *int) int {
+		n := defaultLimit
+		if limit != nil {
+			n = min(max(*limit, 1), memory.MaxResults)
+		}
+		return times(n, child) + 1
+	}
 	c.Query.Collections = rows[ent.CollectionOrder]
 	c.Query.Conversations = rows[ent.ConversationOrder]
 	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID) int {

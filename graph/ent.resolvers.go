@@ -15,6 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
+func (r *agentResolver) Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error) {
+	return agentCollections(ctx, obj.Collections)
+}
+
 func (r *queryResolver) Node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {
 	return r.node(ctx, id)
 }
@@ -27,6 +31,10 @@ func (r *queryResolver) Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder
 }
 
 func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r} }
+
+func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
+
+func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMemoryResolver{r} }
 
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
@@ -41,11 +49,13 @@ func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
 type (
-	aPIKeyResolver     struct{ *Resolver }
-	collectionResolver struct{ *Resolver }
-	connectorResolver  struct{ *Resolver }
-	documentResolver   struct{ *Resolver }
-	invitationResolver struct{ *Resolver }
-	queryResolver      struct{ *Resolver }
-	syncJobResolver    struct{ *Resolver }
+	aPIKeyResolver      struct{ *Resolver }
+	agentMemoryResolver struct{ *Resolver }
+	agentResolver       struct{ *Resolver }
+	collectionResolver  struct{ *Resolver }
+	connectorResolver   struct{ *Resolver }
+	documentResolver    struct{ *Resolver }
+	invitationResolver  struct{ *Resolver }
+	queryResolver       struct{ *Resolver }
+	syncJobResolver     struct{ *Resolver }
 )

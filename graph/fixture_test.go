@@ -17,6 +17,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/template"
 	"magpie/connectors/all"
 	"magpie/ent/membership"
 	"magpie/graph"
@@ -107,10 +110,12 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
+	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
+		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)
@@ -130,6 +135,7 @@ type tenant struct {
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
 	member, invitation       uuid.UUID
+	agent, template, memory  uuid.UUID
 	email                    string
 }
 
@@ -168,6 +174,7 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	invited, err := h.resolver.People.Invite(ctx, "guest-of-"+name+"@example.com", membership.RoleEditor)
 	must(err)
 	n.invitation = invited.Row.ID
+	h.furnishAgents(t, n, name)
 	return n
 }
 

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/template"
 	"magpie/connectors"
 	"magpie/ent"
 	"magpie/internal/analytics"
@@ -41,6 +44,9 @@ type Resolver struct {
 	Index     *index.Store
 	Chat      *chat.Chat
 	Models    *embed.Registry
+	Agents    *catalog.Catalog
+	Templates *template.Store
+	Memories  *memory.Store
 	Summaries *summary.Summarizer
 	Quota     *quota.Quota
 	Analytics *analytics.Store

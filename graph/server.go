@@ -74,8 +74,11 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 // take a body in or write in a transaction of their own: no other one is held
 // over those.
 func untransacted() []string {
-	return []string{"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats",
-		"recordEvents"}
+	return []string{
+		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",
+		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats", "recordEvents",
+		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory",
+	}
 }
 
 // introspection answers for signed-in people only.

@@ -22,6 +22,12 @@ type trial struct {
 
 // trials has one case for each root field: what eve tries with ada's ids.
 func trials(ada *tenant) map[string]trial {
+	all := ownTrials(ada)
+	maps.Copy(all, agentTrials(ada))
+	return all
+}
+
+func ownTrials(ada *tenant) map[string]trial {
 	id := func(name string, v any) map[string]any { return map[string]any{name: v} }
 	page := "{ edges { node { id } } totalCount }"
 	return map[string]trial{
@@ -142,7 +148,8 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		if got.code() != try.code {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
-		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String()} {
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String(),
+			ada.agent.String(), ada.template.String(), ada.memory.String()} {
 			if strings.Contains(got.body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
 			}

@@ -147,7 +147,7 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	h.as = append(h.as, v)
 	h.mu.Unlock()
 	input, _ := c.arguments["input"].(map[string]any)
-	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], input["conversationId"]} {
+	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], c.arguments["agentId"], input["conversationId"]} {
 		if value == missingID {
 			return nil, apierr.NotFound("It")
 		}
@@ -174,6 +174,9 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 		return nil, apierr.Invalid("minScore", "does not fit")
 	}
 	row, ok := rows()[c.field]
+	if !ok {
+		row, ok = agentRows()[c.field]
+	}
 	if !ok {
 		return nil, fmt.Errorf("the fixture has no root field %s", c.field)
 	}

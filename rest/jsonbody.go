@@ -300,6 +300,9 @@ func (f *field) badItem(value any) (at, wrong string) {
 		if wrong = badText(s); !ok {
 			wrong = "must be a string"
 		}
+		if _, isID := parseUUID(s); f.ids && !isID {
+			wrong = "must be a UUID"
+		}
 		if wrong != "" {
 			return fmt.Sprintf("[%d]", i), wrong
 		}

@@ -135,6 +135,9 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 	case texts:
 		s = openapi.Of(openapi.Array)
 		s.Items = openapi.Of(openapi.String)
+		if f.ids {
+			s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
+		}
 		if f.filled {
 			s.MinItems = 1
 		}
@@ -167,6 +170,9 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		s.Deprecated = strings.HasPrefix(known.Description, "Deprecated")
 		if known.DefaultValue != nil {
 			s.Default, _ = known.DefaultValue.Value(nil) // a constant
+			if name, isText := s.Default.(string); isText && f.upper {
+				s.Default = strings.ToLower(name)
+			}
 		}
 	}
 	if f.nullable && !strings.Contains(s.Description, "Null ") {

@@ -33,7 +33,7 @@ func TestUnknownPathsAndMethodsAreAnsweredInJSON(t *testing.T) {
 		"/v1/docs/search/":             {"POST", 404, ""},
 		"/v1/docs/../docs/search":      {"POST", 404, ""},
 		"/api/v1":                      {"GET", 404, ""},
-		"/api/v1/agents":               {"GET", 404, ""},
+		"/api/v1/agent":                {"GET", 404, ""},
 		"/api/v1/collections/%2e%2e/x": {"GET", 404, ""},
 		"/v1/chat/stream":              {"GET", 405, "POST"},
 		"/v1/docs/search":              {"PUT", 405, "GET, HEAD, POST"},

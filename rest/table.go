@@ -143,6 +143,7 @@ func newTable() []*route {
 			pages: "data.messages", perPage: maxPage},
 	}
 	table = append(table, routesPeople()...)
+	table = append(table, agentRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -254,6 +255,12 @@ func noun(before string) string {
 		return "Member"
 	case "invitations":
 		return "Invitation"
+	case "agents":
+		return "Agent"
+	case "agent-templates", "from-template":
+		return "Agent template"
+	case "memories":
+		return "Memory"
 	default:
 		return "Page"
 	}

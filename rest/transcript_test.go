@@ -197,6 +197,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	t.Parallel()
 	told := examples()
 	maps.Copy(told, peopleExamples())
+	maps.Copy(told, agentExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

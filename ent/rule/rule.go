@@ -43,6 +43,13 @@ type Tenant struct {
 	// Subject names the field with the user's or key's own id; when set,
 	// sessions and keys see only their own rows.
 	Subject string
+	// Person names the nullable field with the id of the person that a row is
+	// about; when set, sessions see their own rows and those that are nobody's,
+	// and Magpie itself inside a workspace only the latter.
+	Person string
+	// SharedRole is the least a session needs to write rows that are nobody's,
+	// where Person is set; owner when empty.
+	SharedRole viewer.Role
 }
 
 var (
@@ -76,6 +83,45 @@ func (t Tenant) role() viewer.Role {
 	return t.Role
 }
 
+func (t Tenant) sharedRole() viewer.Role {
+	if t.SharedRole == "" {
+		return viewer.RoleOwner
+	}
+	return t.SharedRole
+}
+
+// persons is what a viewer may see, or change, of rows that may be one person's.
+func (t Tenant) persons(v viewer.Viewer, need Access) (entql.P, bool) {
+	nobodys := entql.FieldNil(t.Person)
+	switch {
+	case v.Kind == viewer.KindSystem:
+		return nobodys, true
+	case v.Kind != viewer.KindSession || v.Subject == uuid.Nil:
+		return nil, false
+	case need == Write && !v.Role.AtLeast(t.sharedRole()):
+		return entql.FieldEQ(t.Person, v.Subject), true
+	default:
+		return entql.Or(nobodys, entql.FieldEQ(t.Person, v.Subject)), true
+	}
+}
+
+// makes refuses to create a row that is another person's, or nobody's below the
+// role for that.
+func (t Tenant) makes(v viewer.Viewer, m ent.Mutation) error {
+	if t.Person == "" {
+		return nil
+	}
+	got, set := m.Field(t.Person)
+	switch {
+	case set && (v.Kind != viewer.KindSession || v.Subject == uuid.Nil || got != any(v.Subject)):
+		return privacy.Denyf("%s: another person was named", m.Type())
+	case !set && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.sharedRole()):
+		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+	default:
+		return nil
+	}
+}
+
 // EvalQuery filters a query to what the viewer may see.
 func (t Tenant) EvalQuery(ctx context.Context, q ent.Query) error {
 	return t.eval(ctx, q, Read)
@@ -107,6 +153,13 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 	}
 	if t.Subject != "" && v.Kind != viewer.KindSystem {
 		f.Where(entql.FieldEQ(t.Subject, v.Subject))
+	}
+	if t.Person != "" {
+		p, ok := t.persons(v, need)
+		if !ok {
+			return privacy.Denyf("viewers of kind %q see no %T", v.Kind, target)
+		}
+		f.Where(p)
 	}
 	if !v.AllCollections {
 		if t.Collection == "" {
@@ -157,6 +210,9 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 				return fmt.Errorf("%w: %w", privacy.Deny, err)
 			}
 		}
+	}
+	if err := t.makes(v, m); err != nil && !v.SpansWorkspaces() {
+		return err
 	}
 	if t.field() == "id" { // a workspace belongs to none but itself
 		if v.SpansWorkspaces() {

@@ -15,6 +15,9 @@ func flow() map[string][]string {
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
 		"agents":                      {"agents", "internal/search", "internal/llm", "internal/apierr", "internal/viewer"},
+		"agents/catalog":              with("internal/transaction", "ent"),
+		"agents/memory":               with("ent", "internal/embed", "internal/search/analysis"),
+		"agents/template":             with("internal/transaction", "ent", "agents/catalog"),
 		"cmd":                         {""},
 		"connectors":                  {"connectors", "internal/httpx", "internal/blob"},
 		"ent":                         {"ent", "internal/gid", "internal/viewer"},
@@ -22,6 +25,7 @@ func flow() map[string][]string {
 		"ent/rule":                    {"internal/viewer"},
 		"ent/schema":                  {"ent/rule", "internal/gid", "internal/viewer"},
 		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"graph":                       with("agents", "internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},

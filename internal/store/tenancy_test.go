@@ -70,15 +70,19 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 		SetPublishableHint("p").SetSecretHint("s").Save(ctx))
 	conversation := must[*ent.Conversation](t)(c.Conversation.Create().SetTitle("Hello").Save(ctx))
 	said := must[*ent.Message](t)(c.Message.Create().SetConversationID(conversation.ID).SetRole(message.RoleUser).SetContent("Hello").Save(ctx))
+	agent := must[*ent.Agent](t)(c.Agent.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
+	template := must[*ent.AgentTemplate](t)(c.AgentTemplate.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
+	memory := must[*ent.AgentMemory](t)(c.AgentMemory.Create().SetAgentID(agent.ID).SetContent("Likes tables.").SetPersonID(user.ID).Save(ctx))
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
 		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
 		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID,
+		"agents": agent.ID, "agent_templates": template.ID, "agent_memories": memory.ID,
 	}}
 }
 
 // hidden are the entities that GraphQL does not know, and node neither.
-func hidden(table string) bool { return table == "sessions" }
+func hidden(table string) bool { return table == "sessions" || table == "agent_templates" }
 
 func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 	t.Parallel()
@@ -104,6 +108,7 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 		"documents": db.Ent.Document.Query().Count, "sync_jobs": db.Ent.SyncJob.Query().Count, "sync_items": db.Ent.SyncItem.Query().Count,
 		"source_files": db.Ent.SourceFile.Query().Count, "api_keys": db.Ent.APIKey.Query().Count,
 		"conversations": db.Ent.Conversation.Query().Count, "messages": db.Ent.Message.Query().Count,
+		"agents": db.Ent.Agent.Query().Count, "agent_templates": db.Ent.AgentTemplate.Query().Count, "agent_memories": db.Ent.AgentMemory.Query().Count,
 	}
 	if len(counts) != len(ada.ids) {
 		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
@@ -137,6 +142,9 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 		"item of a foreign connector": c.SyncItem.Create().SetConnectorID(ada.ids["connectors"]).SetJobID(eve.ids["sync_jobs"]).SetSourceID("x").SetPath("x").Exec,
 		"file of a foreign connector": c.SourceFile.Create().SetConnectorID(ada.ids["connectors"]).SetPath("x").SetBytes(1).SetSha256("0").SetBlobKey("x").Exec,
 		"message in a foreign talk":   c.Message.Create().SetConversationID(ada.ids["conversations"]).SetRole(message.RoleUser).SetContent("x").Exec,
+		"memory of a foreign agent":   c.AgentMemory.Create().SetAgentID(ada.ids["agents"]).SetContent("x").Exec,
+		"memory of somebody else":     c.AgentMemory.Create().SetAgentID(eve.ids["agents"]).SetContent("x").SetPersonID(ada.user.ID).Exec,
+		"run of a foreign agent":      c.AgentRun.Create().SetAgentID(ada.ids["agents"]).SetConversationID(eve.ids["conversations"]).SetMessage("x").Exec,
 		"collection named foreign":    c.Collection.Create().SetWorkspaceID(ada.workspace).SetName("x").SetEmbeddingModel("m").Exec,
 		"talk of somebody else":       c.Conversation.Create().SetSubjectID(ada.user.ID).Exec,
 		"membership in her workspace": c.Membership.Create().SetWorkspaceID(ada.workspace).SetUserID(eve.user.ID).SetRole(membership.RoleOwner).Exec,
@@ -182,6 +190,14 @@ func TestTheDatabaseRefusesForeignLinks(t *testing.T) {
 		SetRole(message.RoleUser).SetContent("x").Exec(system)
 	if !ent.IsConstraintError(err) {
 		t.Errorf("a message across workspaces: %v", err)
+	}
+	err = db.Ent.AgentMemory.Create().SetWorkspaceID(eve.workspace).SetAgentID(ada.ids["agents"]).SetContent("x").Exec(system)
+	if !ent.IsConstraintError(err) {
+		t.Errorf("a memory across workspaces: %v", err)
+	}
+	err = db.Ent.AgentMemory.Create().SetWorkspaceID(eve.workspace).SetAgentID(eve.ids["agents"]).SetPersonID(ada.user.ID).SetContent("x").Exec(system)
+	if !ent.IsConstraintError(err) {
+		t.Errorf("a memory of a person elsewhere: %v", err)
 	}
 }
 

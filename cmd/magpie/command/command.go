@@ -46,6 +46,7 @@ type grammar struct {
 	Sync        syncCommand        `cmd:"" group:"operate" help:"Syncs of a connector."`
 	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
 	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
+	Agents      agentsCommand      `cmd:"" group:"operate" help:"Agents, their templates and memories."`
 	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
 	Parse       parseCommand       `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
 	Eval        evalCommand        `cmd:"" group:"operate" help:"Measure search quality on judged sets."`

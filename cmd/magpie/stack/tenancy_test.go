@@ -17,6 +17,7 @@ import (
 // belongings are the ids of somebody's things.
 type belongings struct {
 	collection, connector, document, job, conversation string
+	agent, template, memory                            string
 	secretKey                                          string
 }
 
@@ -60,6 +61,17 @@ func (s *service) furnish(name string) belongings {
 	}
 	b.document, b.conversation = rows.Documents.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
 	b.secretKey = rows.CreateAPIKey.SecretKey
+	var made struct {
+		CreateAgent, CreateAgentTemplate, CreateAgentMemory struct{ ID string }
+	}
+	s.graphql(&made, `mutation($n: String!, $c: [ID!]) {
+		createAgent(input: {name: $n, systemPrompt: $n, collections: $c}) { id }
+		createAgentTemplate(input: {name: $n, systemPrompt: $n}) { id }
+	}`, map[string]any{"n": "Agent of " + name, "c": []string{b.collection}})
+	b.agent, b.template = made.CreateAgent.ID, made.CreateAgentTemplate.ID
+	s.graphql(&made, `mutation($a: ID!, $c: String!) { createAgentMemory(agentId: $a, input: {content: $c}) { id } }`,
+		map[string]any{"a": b.agent, "c": "The " + canary + " of " + name})
+	b.memory = made.CreateAgentMemory.ID
 	return b
 }
 
@@ -73,6 +85,7 @@ type intrusion struct {
 // intrusions has one case for each route.
 func intrusions(ada belongings) map[string]intrusion {
 	collection, connector := "/api/v1/collections/"+ada.collection, "/api/v1/connectors/"+ada.connector
+	agent, memory := "/api/v1/agents/"+ada.agent, "/api/v1/agents/"+ada.agent+"/memories/"+ada.memory
 	ask := map[string]any{"query": canary, "collection": ada.collection, "min_score": 0}
 	return map[string]intrusion{
 		"POST /v1/docs/search": {"/v1/docs/search", ask, 403},
@@ -110,6 +123,20 @@ func intrusions(ada belongings) map[string]intrusion {
 		"GET /api/v1/search":                                    {"/api/v1/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 404},
 		"GET /api/v1/conversations":                             {"/api/v1/conversations", nil, 200},
 		"GET /api/v1/conversations/{id}":                        {"/api/v1/conversations/" + ada.conversation, nil, 404},
+		"GET /api/v1/agents":                                    {"/api/v1/agents", nil, 200},
+		"POST /api/v1/agents":                                   {"/api/v1/agents", map[string]any{"name": "x", "systemPrompt": "x", "collections": []string{ada.collection}}, 404},
+		"GET /api/v1/agents/{id}":                               {agent, nil, 404},
+		"PUT /api/v1/agents/{id}":                               {agent, map[string]any{"name": "Mine"}, 404},
+		"DELETE /api/v1/agents/{id}":                            {agent, nil, 404},
+		"GET /api/v1/agent-templates":                           {"/api/v1/agent-templates?limit=200", nil, 200},
+		"GET /api/v1/agent-templates/{id}":                      {"/api/v1/agent-templates/" + ada.template, nil, 404},
+		"POST /api/v1/agents/from-template/{templateId}":        {"/api/v1/agents/from-template/" + ada.template, nil, 404},
+		"GET /api/v1/agents/{id}/memories":                      {agent + "/memories", nil, 404},
+		"POST /api/v1/agents/{id}/memories":                     {agent + "/memories", map[string]any{"content": "x"}, 404},
+		"GET /api/v1/agents/{id}/memories/search":               {agent + "/memories/search?q=" + canary, nil, 404},
+		"GET /api/v1/agents/{id}/memories/{memoryId}":           {memory, nil, 404},
+		"PUT /api/v1/agents/{id}/memories/{memoryId}":           {memory, map[string]any{"content": "x"}, 404},
+		"DELETE /api/v1/agents/{id}/memories/{memoryId}":        {memory, nil, 404},
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 }
@@ -180,7 +207,7 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 		if status != try.status {
 			t.Errorf("%s: %d, not %d: %s", name, status, try.status, body)
 		}
-		for _, secret := range []string{"of ada", ada.collection, ada.connector, ada.document, ada.job, ada.conversation} {
+		for _, secret := range []string{"of ada", ada.collection, ada.connector, ada.document, ada.job, ada.conversation, ada.agent, ada.template, ada.memory} {
 			if strings.Contains(body, secret) {
 				t.Errorf("%s tells %q: %s", name, secret, body)
 			}

@@ -14,6 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/template"
 	"magpie/connectors"
 	"magpie/connectors/all"
 	"magpie/graph"
@@ -118,15 +121,16 @@ func (a *App) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	memory := int64(a.Config.SearchMemory)
-	if memory == 0 {
-		memory = -1
+	budget := int64(a.Config.SearchMemory)
+	if budget == 0 {
+		budget = -1
 	}
 	a.queryLog(ctx) // is closed after what still writes to it
-	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: memory, Reranker: reranker})
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: budget, Reranker: reranker})
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
+	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names})
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
@@ -142,6 +146,8 @@ func (a *App) open(ctx context.Context) error {
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
 		Summaries: summary.New(models, analyzer, a.Log), Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
+		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
+		Memories: memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log}),
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
