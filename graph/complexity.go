@@ -43,6 +43,16 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
+	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.AgentRun.Events = func(child int, _, first *int) int {
+		n := maxEvents
+		if first != nil {
+			n = min(max(*first, 1), maxEvents)
+		}
+		return times(n, child) + 1
+	}
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := defaultLimit

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/run"
 	"magpie/connectors"
 	"magpie/ent"
 	"magpie/internal/analytics"
@@ -38,6 +39,7 @@ type Resolver struct {
 	Search    *search.Engine
 	Index     *index.Store
 	Chat      *chat.Chat
+	Runs      *run.Runs
 	Models    *embed.Registry
 	Summaries *summary.Summarizer
 	SignIns   Attempts // to sign in

@@ -141,6 +141,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
 			pages: "data.messages", perPage: maxPage},
 	}
+	table = append(table, runRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -244,6 +245,10 @@ func noun(before string) string {
 		return "Sync job"
 	case "conversations":
 		return "Conversation"
+	case "agents":
+		return "Agent"
+	case "runs":
+		return "Run"
 	default:
 		return "Page"
 	}

@@ -15,9 +15,94 @@ import (
 	"github.com/google/uuid"
 )
 
+// Events in their order: one run start, then iterations, tool calls, their results and pieces of the answer, at last run
+// complete or an error. seq counts them from 1 without gaps.
+type AgentEvent interface {
+	IsAgentEvent()
+}
+
 // Events in their order: one start, content repeatedly, sources, follow-up, done; or an error instead of the rest.
 type ChatEvent interface {
 	IsChatEvent()
+}
+
+type AgentContent struct {
+	Seq int `json:"seq"`
+	// More of the answer's text, which is Markdown.
+	Content string `json:"content"`
+}
+
+func (AgentContent) IsAgentEvent() {}
+
+// The run failed or was canceled; the message is safe to show.
+type AgentError struct {
+	Seq     int    `json:"seq"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (AgentError) IsAgentEvent() {}
+
+// A round of the run: one request to the model and the tool calls that it asks for.
+type AgentIteration struct {
+	Seq    int `json:"seq"`
+	Number int `json:"number"`
+	// planning, acting or answering
+	Status string `json:"status"`
+}
+
+func (AgentIteration) IsAgentEvent() {}
+
+type AgentRunComplete struct {
+	Seq   int         `json:"seq"`
+	Usage *AgentUsage `json:"usage"`
+	// The documents that the answer cites: [n] in it is the n-th.
+	Sources []*ChatSource `json:"sources"`
+}
+
+func (AgentRunComplete) IsAgentEvent() {}
+
+// An event of a run as it is kept.
+type AgentRunEvent struct {
+	Seq int `json:"seq"`
+	// run_start, iteration, tool_call, tool_result, content, run_complete or error
+	Type      string         `json:"type"`
+	Data      map[string]any `json:"data"`
+	CreatedAt time.Time      `json:"createdAt"`
+}
+
+type AgentRunStart struct {
+	Seq            int       `json:"seq"`
+	RunID          uuid.UUID `json:"runId"`
+	ConversationID uuid.UUID `json:"conversationId"`
+}
+
+func (AgentRunStart) IsAgentEvent() {}
+
+type AgentToolCall struct {
+	Seq    int            `json:"seq"`
+	Tool   string         `json:"tool"`
+	Params map[string]any `json:"params"`
+	CallID string         `json:"callId"`
+}
+
+func (AgentToolCall) IsAgentEvent() {}
+
+type AgentToolResult struct {
+	Seq     int    `json:"seq"`
+	Tool    string `json:"tool"`
+	Success bool   `json:"success"`
+	CallID  string `json:"callId"`
+	// What came of it in a few words, or what went wrong.
+	Message string `json:"message"`
+}
+
+func (AgentToolResult) IsAgentEvent() {}
+
+type AgentUsage struct {
+	TotalTokens      int `json:"totalTokens"`
+	PromptTokens     int `json:"promptTokens"`
+	CompletionTokens int `json:"completionTokens"`
 }
 
 type ChatContent struct {
@@ -205,6 +290,14 @@ type RecordEventsInput struct {
 	Event *EventInput `json:"event,omitempty"`
 	// 1 to 100.
 	Events []*EventInput `json:"events,omitempty"`
+}
+
+type RunAgentInput struct {
+	AgentID uuid.UUID `json:"agentId"`
+	// At most 16,000 characters.
+	Message string `json:"message"`
+	// Goes on with an earlier conversation with this agent.
+	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
 type SearchFilters struct {

@@ -15,13 +15,16 @@ func flow() map[string][]string {
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
 		"agents":                      {"agents", "internal/search", "internal/llm", "internal/apierr", "internal/viewer"},
+		"agents/calc":                 {},
+		"agents/run":                  with("agents", "ent", "internal/chat", "internal/llm", "internal/search"),
+		"agents/tools":                with("agents", "ent", "internal/search"),
 		"cmd":                         {""},
 		"connectors":                  {"connectors", "internal/httpx", "internal/blob"},
 		"ent":                         {"ent", "internal/gid", "internal/viewer"},
 		"ent/migrate/migrations":      {},
 		"ent/rule":                    {"internal/viewer"},
 		"ent/schema":                  {"ent/rule", "internal/gid", "internal/viewer"},
-		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"graph":                       with("agents", "internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},

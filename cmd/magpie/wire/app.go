@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/run"
+	"magpie/agents/tools"
 	"magpie/connectors"
 	"magpie/connectors/all"
 	"magpie/graph"
@@ -57,6 +59,7 @@ type App struct {
 	Models   *embed.Registry
 	Search   *search.Engine
 	Chat     *chat.Chat
+	Runs     *run.Runs
 	Queries  *analytics.Log
 	Queue    *tasks.Asynq
 	Bus      *syncjob.RedisBus
@@ -125,6 +128,15 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
+	summaries := summary.New(models, analyzer, a.Log)
+	a.Runs, err = run.New(ctx, run.Options{
+		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: now,
+		Kit: &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Now: now},
+	})
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() error { a.Runs.Close(); return nil })
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
@@ -134,7 +146,7 @@ func (a *App) open(ctx context.Context) error {
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Summaries: summaries, Runs: a.Runs, SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
 	}
 	a.schema = graph.NewSchema(a.resolver)
