@@ -151,6 +151,10 @@ func shortened(text string, most int) string {
 
 // clipped cuts a result to so many characters and says so.
 func clipped(text string, most int) string {
+	size := len(text)
+	if longest := (most + 1) * utf8.UTFMax; size > longest {
+		text = text[:longest] // what lies behind is cut in any case
+	}
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 	if len(text) <= most {
 		return text
@@ -166,5 +170,5 @@ func clipped(text string, most int) string {
 	if end == len(text) {
 		return text
 	}
-	return text[:end] + fmt.Sprintf("\n[cut here: these are the first %d of %d bytes]", end, len(text))
+	return text[:end] + fmt.Sprintf("\n[cut here: these are the first %d of %d bytes]", end, size)
 }
