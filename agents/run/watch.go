@@ -116,7 +116,7 @@ func joined(a, b Event) Event {
 }
 
 func (f *follower) follow(ctx context.Context, seq int64) {
-	tick := time.NewTicker(f.runs.opt.Poll)
+	tick := time.NewTicker(min(f.runs.opt.Poll, f.runs.opt.Grace/3))
 	defer tick.Stop()
 	told := time.Time{}
 	for {
