@@ -69,6 +69,15 @@ func setComplexity(c *generated.ComplexityRoot) {
 	}
 	c.Query.MySessions = func(child int) int { return times(authn.MaxSessions, child) + 1 }
 	c.Query.MyWorkspaces = func(child int) int { return times(people.MaxWorkspaces, child) + 1 }
+	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
+	}
+	c.AgentRun.Events = func(child int, _, first *int) int {
+		n := maxEvents
+		if first != nil {
+			n = min(max(*first, 1), maxEvents)
+		}
+		return times(n, child) + 1
+	}
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := defaultLimit

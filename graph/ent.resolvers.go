@@ -35,6 +35,7 @@ func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r}
 func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
 
 func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMemoryResolver{r} }
+func (r *Resolver) AgentRun() generated.AgentRunResolver { return &agentRunResolver{r} }
 
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
@@ -52,6 +53,7 @@ type (
 	aPIKeyResolver      struct{ *Resolver }
 	agentMemoryResolver struct{ *Resolver }
 	agentResolver       struct{ *Resolver }
+	agentRunResolver   struct{ *Resolver }
 	collectionResolver  struct{ *Resolver }
 	connectorResolver   struct{ *Resolver }
 	documentResolver    struct{ *Resolver }

@@ -10,6 +10,7 @@ import (
 	"magpie/agents/catalog"
 	"magpie/agents/memory"
 	"magpie/agents/template"
+	"magpie/agents/run"
 	"magpie/connectors"
 	"magpie/ent"
 	"magpie/internal/analytics"
@@ -43,6 +44,7 @@ type Resolver struct {
 	Search    *search.Engine
 	Index     *index.Store
 	Chat      *chat.Chat
+	Runs      *run.Runs
 	Models    *embed.Registry
 	Agents    *catalog.Catalog
 	Templates *template.Store

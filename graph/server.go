@@ -77,7 +77,7 @@ func untransacted() []string {
 	return []string{
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",
 		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats", "recordEvents",
-		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory",
+		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun",
 	}
 }
 

@@ -225,7 +225,7 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 		switch kind.Name {
 		case "ChatStart":
 			continue // told by the header
-		case "StreamError":
+		case "StreamError", "AgentError":
 			name, data = "error", "Error"
 		default:
 			d.component(data, func() *openapi.Schema { return d.object(s, kind.Name) })
@@ -242,6 +242,6 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 	name := o.name + "Event"
 	d.doc.Components.Schemas.Set(name, item)
 	schema := openapi.Of(openapi.String)
-	schema.Description = "Server-sent events. The data of each is one JSON value; comment lines keep a quiet stream open. The last event is done or error."
+	schema.Description = "Server-sent events. The data of each is one JSON value; comment lines keep a quiet stream open. The last event tells that it is complete, or is error."
 	return &openapi.MediaType{Schema: schema, ItemSchema: openapi.Refer(name), Example: text.String()}
 }

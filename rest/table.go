@@ -144,6 +144,7 @@ func newTable() []*route {
 	}
 	table = append(table, routesPeople()...)
 	table = append(table, agentRoutes()...)
+	table = append(table, runRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -261,6 +262,10 @@ func noun(before string) string {
 		return "Agent template"
 	case "memories":
 		return "Memory"
+	case "agents":
+		return "Agent"
+	case "runs":
+		return "Run"
 	default:
 		return "Page"
 	}

@@ -17,6 +17,8 @@ import (
 	"magpie/agents/catalog"
 	"magpie/agents/memory"
 	"magpie/agents/template"
+	"magpie/agents/run"
+	"magpie/agents/tools"
 	"magpie/connectors"
 	"magpie/connectors/all"
 	"magpie/graph"
@@ -62,6 +64,7 @@ type App struct {
 	Models   *embed.Registry
 	Search   *search.Engine
 	Chat     *chat.Chat
+	Runs     *run.Runs
 	Queries  *analytics.Log
 	Queue    *tasks.Asynq
 	Bus      *syncjob.RedisBus
@@ -131,6 +134,15 @@ func (a *App) open(ctx context.Context) error {
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names})
+	summaries := summary.New(models, analyzer, a.Log)
+	a.Runs, err = run.New(ctx, run.Options{
+		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: now,
+		Kit: &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Now: now},
+	})
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() error { a.Runs.Close(); return nil })
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
@@ -144,7 +156,7 @@ func (a *App) open(ctx context.Context) error {
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
 		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
 		Memories: memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log}),
