@@ -24,6 +24,7 @@ import (
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
@@ -31,6 +32,7 @@ import (
 	"magpie/internal/llm"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
@@ -101,13 +103,17 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
+	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	t.Cleanup(answers.Close)
+	news := docwatch.New(documents, docwatch.Options{Poll: 20 * time.Millisecond, Log: log})
+	t.Cleanup(news.Close)
 	keys := authn.NewKeys(db.Ent, nil)
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
+		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
@@ -127,6 +133,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	answer                   uuid.UUID
 	email                    string
 }
 
@@ -159,7 +166,14 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
-	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	n.job, n.key, n.talk, n.answer = job.ID, key.Row.ID, talk.ID, uuid.New()
+	must(h.resolver.Answers.Start(ctx, replay.Owner{Workspace: n.viewer.Workspace, Subject: n.viewer.Subject}, n.answer,
+		func(ctx context.Context) (<-chan chat.Event, error) {
+			events := make(chan chat.Event, 1)
+			events <- chat.Content{Delta: "the answer of " + name}
+			context.AfterFunc(ctx, func() { close(events) })
+			return events, nil
+		}))
 	return n
 }
 

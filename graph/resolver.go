@@ -13,9 +13,11 @@ import (
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/chat"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/quota"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/secret"
 	"magpie/internal/sourcefile"
@@ -38,6 +40,8 @@ type Resolver struct {
 	Search    *search.Engine
 	Index     *index.Store
 	Chat      *chat.Chat
+	Answers   *replay.Keeper[chat.Event] // of chat on the dashboard
+	News      *docwatch.Feed             // of documents
 	Models    *embed.Registry
 	Summaries *summary.Summarizer
 	SignIns   Attempts // to sign in

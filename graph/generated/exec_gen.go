@@ -174,15 +174,18 @@ type ComplexityRoot struct {
 
 	ChatContent struct {
 		Delta func(childComplexity int) int
+		Seq   func(childComplexity int) int
 	}
 
 	ChatDone struct {
 		ConversationID func(childComplexity int) int
+		Seq            func(childComplexity int) int
 		Usage          func(childComplexity int) int
 	}
 
 	ChatFollowUp struct {
 		Questions func(childComplexity int) int
+		Seq       func(childComplexity int) int
 	}
 
 	ChatModel struct {
@@ -197,11 +200,14 @@ type ComplexityRoot struct {
 	}
 
 	ChatSources struct {
+		Seq     func(childComplexity int) int
 		Sources func(childComplexity int) int
 	}
 
 	ChatStart struct {
+		AnswerID       func(childComplexity int) int
 		ConversationID func(childComplexity int) int
+		Seq            func(childComplexity int) int
 	}
 
 	ChatUsage struct {
@@ -302,6 +308,11 @@ type ComplexityRoot struct {
 		Type      func(childComplexity int) int
 	}
 
+	ConnectorSyncEvent struct {
+		ConnectorID func(childComplexity int) int
+		Job         func(childComplexity int) int
+	}
+
 	Conversation struct {
 		AgentID      func(childComplexity int) int
 		CollectionID func(childComplexity int) int
@@ -377,6 +388,30 @@ type ComplexityRoot struct {
 	DocumentEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	DocumentStatusChange struct {
+		ConnectorID func(childComplexity int) int
+		Failure     func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Path        func(childComplexity int) int
+		Status      func(childComplexity int) int
+		Title       func(childComplexity int) int
+	}
+
+	DocumentStatusCounts struct {
+		Deleted     func(childComplexity int) int
+		Failed      func(childComplexity int) int
+		Indexed     func(childComplexity int) int
+		Pending     func(childComplexity int) int
+		Processing  func(childComplexity int) int
+		WithFailure func(childComplexity int) int
+	}
+
+	DocumentStatusEvent struct {
+		Counts    func(childComplexity int) int
+		Cursor    func(childComplexity int) int
+		Documents func(childComplexity int) int
 	}
 
 	Me struct {
@@ -579,8 +614,11 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		Chat         func(childComplexity int, input model.ChatInput) int
-		SyncProgress func(childComplexity int, jobID uuid.UUID) int
+		Chat           func(childComplexity int, input model.ChatInput) int
+		ChatResume     func(childComplexity int, answerID uuid.UUID, after int) int
+		ConnectorSync  func(childComplexity int, connectorID uuid.UUID, after *uuid.UUID) int
+		DocumentStatus func(childComplexity int, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) int
+		SyncProgress   func(childComplexity int, jobID uuid.UUID) int
 	}
 
 	SyncItem struct {
@@ -646,14 +684,18 @@ type ComplexityRoot struct {
 	}
 
 	SyncProgressEvent struct {
-		Error      func(childComplexity int) int
-		FinishedAt func(childComplexity int) int
-		JobID      func(childComplexity int) int
-		Progress   func(childComplexity int) int
-		StartedAt  func(childComplexity int) int
-		Stats      func(childComplexity int) int
-		Status     func(childComplexity int) int
-		Warnings   func(childComplexity int) int
+		Attempt     func(childComplexity int) int
+		ConnectorID func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Error       func(childComplexity int) int
+		FinishedAt  func(childComplexity int) int
+		JobID       func(childComplexity int) int
+		Progress    func(childComplexity int) int
+		Revision    func(childComplexity int) int
+		StartedAt   func(childComplexity int) int
+		Stats       func(childComplexity int) int
+		Status      func(childComplexity int) int
+		Warnings    func(childComplexity int) int
 	}
 
 	SyncStats struct {
@@ -760,6 +802,9 @@ type QueryResolver interface {
 }
 type SubscriptionResolver interface {
 	Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error)
+	ConnectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error)
+	DocumentStatus(ctx context.Context, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) (<-chan *model.DocumentStatusEvent, error)
+	ChatResume(ctx context.Context, answerID uuid.UUID, after int) (<-chan model.ChatEvent, error)
 	SyncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error)
 }
 type SyncJobResolver interface {
@@ -1284,6 +1329,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatContent.Delta(childComplexity), true
+	case "ChatContent.seq":
+		if e.ComplexityRoot.ChatContent.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatContent.Seq(childComplexity), true
 
 	case "ChatDone.conversationId":
 		if e.ComplexityRoot.ChatDone.ConversationID == nil {
@@ -1291,6 +1342,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatDone.ConversationID(childComplexity), true
+	case "ChatDone.seq":
+		if e.ComplexityRoot.ChatDone.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatDone.Seq(childComplexity), true
 	case "ChatDone.usage":
 		if e.ComplexityRoot.ChatDone.Usage == nil {
 			break
@@ -1304,6 +1361,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatFollowUp.Questions(childComplexity), true
+	case "ChatFollowUp.seq":
+		if e.ComplexityRoot.ChatFollowUp.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatFollowUp.Seq(childComplexity), true
 
 	case "ChatModel.isDefault":
 		if e.ComplexityRoot.ChatModel.IsDefault == nil {
@@ -1337,6 +1400,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChatSource.URL(childComplexity), true
 
+	case "ChatSources.seq":
+		if e.ComplexityRoot.ChatSources.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatSources.Seq(childComplexity), true
 	case "ChatSources.sources":
 		if e.ComplexityRoot.ChatSources.Sources == nil {
 			break
@@ -1344,12 +1413,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChatSources.Sources(childComplexity), true
 
+	case "ChatStart.answerId":
+		if e.ComplexityRoot.ChatStart.AnswerID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatStart.AnswerID(childComplexity), true
 	case "ChatStart.conversationId":
 		if e.ComplexityRoot.ChatStart.ConversationID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ChatStart.ConversationID(childComplexity), true
+	case "ChatStart.seq":
+		if e.ComplexityRoot.ChatStart.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatStart.Seq(childComplexity), true
 
 	case "ChatUsage.completionTokens":
 		if e.ComplexityRoot.ChatUsage.CompletionTokens == nil {
@@ -1782,6 +1863,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConnectorOption.Type(childComplexity), true
 
+	case "ConnectorSyncEvent.connectorId":
+		if e.ComplexityRoot.ConnectorSyncEvent.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorSyncEvent.ConnectorID(childComplexity), true
+	case "ConnectorSyncEvent.job":
+		if e.ComplexityRoot.ConnectorSyncEvent.Job == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorSyncEvent.Job(childComplexity), true
+
 	case "Conversation.agentID":
 		if e.ComplexityRoot.Conversation.AgentID == nil {
 			break
@@ -2112,6 +2206,99 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DocumentEdge.Node(childComplexity), true
+
+	case "DocumentStatusChange.connectorId":
+		if e.ComplexityRoot.DocumentStatusChange.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.ConnectorID(childComplexity), true
+	case "DocumentStatusChange.failure":
+		if e.ComplexityRoot.DocumentStatusChange.Failure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Failure(childComplexity), true
+	case "DocumentStatusChange.id":
+		if e.ComplexityRoot.DocumentStatusChange.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.ID(childComplexity), true
+	case "DocumentStatusChange.path":
+		if e.ComplexityRoot.DocumentStatusChange.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Path(childComplexity), true
+	case "DocumentStatusChange.status":
+		if e.ComplexityRoot.DocumentStatusChange.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Status(childComplexity), true
+	case "DocumentStatusChange.title":
+		if e.ComplexityRoot.DocumentStatusChange.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Title(childComplexity), true
+
+	case "DocumentStatusCounts.deleted":
+		if e.ComplexityRoot.DocumentStatusCounts.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Deleted(childComplexity), true
+	case "DocumentStatusCounts.failed":
+		if e.ComplexityRoot.DocumentStatusCounts.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Failed(childComplexity), true
+	case "DocumentStatusCounts.indexed":
+		if e.ComplexityRoot.DocumentStatusCounts.Indexed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Indexed(childComplexity), true
+	case "DocumentStatusCounts.pending":
+		if e.ComplexityRoot.DocumentStatusCounts.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Pending(childComplexity), true
+	case "DocumentStatusCounts.processing":
+		if e.ComplexityRoot.DocumentStatusCounts.Processing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Processing(childComplexity), true
+	case "DocumentStatusCounts.withFailure":
+		if e.ComplexityRoot.DocumentStatusCounts.WithFailure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.WithFailure(childComplexity), true
+
+	case "DocumentStatusEvent.counts":
+		if e.ComplexityRoot.DocumentStatusEvent.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusEvent.Counts(childComplexity), true
+	case "DocumentStatusEvent.cursor":
+		if e.ComplexityRoot.DocumentStatusEvent.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusEvent.Cursor(childComplexity), true
+	case "DocumentStatusEvent.documents":
+		if e.ComplexityRoot.DocumentStatusEvent.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusEvent.Documents(childComplexity), true
 
 	case "Me.role":
 		if e.ComplexityRoot.Me.Role == nil {
@@ -3206,6 +3393,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.Chat(childComplexity, args["input"].(model.ChatInput)), true
+	case "Subscription.chatResume":
+		if e.ComplexityRoot.Subscription.ChatResume == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_chatResume_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ChatResume(childComplexity, args["answerId"].(uuid.UUID), args["after"].(int)), true
+	case "Subscription.connectorSync":
+		if e.ComplexityRoot.Subscription.ConnectorSync == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_connectorSync_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ConnectorSync(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*uuid.UUID)), true
+	case "Subscription.documentStatus":
+		if e.ComplexityRoot.Subscription.DocumentStatus == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_documentStatus_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.DocumentStatus(childComplexity, args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["documentId"].(*uuid.UUID), args["after"].(*string)), true
 	case "Subscription.syncProgress":
 		if e.ComplexityRoot.Subscription.SyncProgress == nil {
 			break
@@ -3471,6 +3691,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SyncProgress.Parsed(childComplexity), true
 
+	case "SyncProgressEvent.attempt":
+		if e.ComplexityRoot.SyncProgressEvent.Attempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.Attempt(childComplexity), true
+	case "SyncProgressEvent.connectorId":
+		if e.ComplexityRoot.SyncProgressEvent.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.ConnectorID(childComplexity), true
+	case "SyncProgressEvent.createdAt":
+		if e.ComplexityRoot.SyncProgressEvent.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.CreatedAt(childComplexity), true
 	case "SyncProgressEvent.error":
 		if e.ComplexityRoot.SyncProgressEvent.Error == nil {
 			break
@@ -3495,6 +3733,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncProgressEvent.Progress(childComplexity), true
+	case "SyncProgressEvent.revision":
+		if e.ComplexityRoot.SyncProgressEvent.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.Revision(childComplexity), true
 	case "SyncProgressEvent.startedAt":
 		if e.ComplexityRoot.SyncProgressEvent.StartedAt == nil {
 			break
@@ -4312,6 +4556,107 @@ extend type Document {
   source: String!
   "author, url and pages beside what the source and the front matter gave."
   allMetadata: Map!
+}
+`, BuiltIn: false},
+	{Name: "../schema/live.graphql", Input: `extend type Subscription {
+  """
+  The jobs of a connector, one after the other: the newest job's present state first, then every state and the counters
+  of that job and of those that follow. It does not end with a job.
+  """
+  connectorSync(
+    connectorId: ID!
+    "The job of the last event that was seen, after a reconnect: its state and those of all jobs since come first."
+    after: ID
+  ): ConnectorSyncEvent! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  The documents of a collection or a connector, or one document, whenever their state changes. The first event has the
+  present numbers. Who reads slowly gets the newest state of each document.
+  """
+  documentStatus(
+    "Give one of the three."
+    collectionId: ID
+    connectorId: ID
+    documentId: ID
+    "The cursor of the last event that was seen, after a reconnect: what changed since comes first."
+    after: String
+  ): DocumentStatusEvent! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  Goes on with an answer of chat after the connection was lost: the events after the one with the number given, then
+  those to come. One's own answers only, while they are made and for a minute afterwards.
+  """
+  chatResume(
+    answerId: ID!
+    "The seq of the last event that was seen."
+    after: Int! = 0
+  ): ChatEvent! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type SyncProgressEvent {
+  connectorId: ID!
+  "When it was queued."
+  createdAt: Time!
+  "With revision the order of a job's events: a later attempt is newer, within one the higher revision."
+  attempt: Int!
+  revision: Int!
+}
+
+type ConnectorSyncEvent {
+  connectorId: ID!
+  "Null, in the first event only, for a connector that was never synced."
+  job: SyncProgressEvent
+}
+
+type DocumentStatusEvent {
+  "To go on from here: give it as after."
+  cursor: String!
+  "How many documents are in each state, in the first event only."
+  counts: DocumentStatusCounts
+  "Those that changed, each once, in the order of their changes; at most 100."
+  documents: [DocumentStatusChange!]!
+}
+
+type DocumentStatusCounts {
+  pending: Int!
+  processing: Int!
+  indexed: Int!
+  failed: Int!
+  deleted: Int!
+  "Documents, whatever their state, whose newest version could not be indexed."
+  withFailure: Int!
+}
+
+type DocumentStatusChange {
+  id: ID!
+  "Null, as are title and path, for a document whose row is gone with its connector."
+  connectorId: ID
+  title: String
+  path: String
+  status: DocumentStatus!
+  "Why the newest version could not be indexed."
+  failure: String
+}
+
+extend type ChatStart {
+  "Counts the events of an answer from 1; chatResume takes it."
+  seq: Int!
+  "Names the answer to chatResume; null where an answer ends with its reader, as on the public API."
+  answerId: ID
+}
+
+extend type ChatContent {
+  seq: Int!
+}
+
+extend type ChatSources {
+  seq: Int!
+}
+
+extend type ChatFollowUp {
+  seq: Int!
+}
+
+extend type ChatDone {
+  seq: Int!
 }
 `, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
@@ -6182,6 +6527,16 @@ func (ec *executionContext) childFields_ConnectorOption(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorOption", field.Name)
 }
 
+func (ec *executionContext) childFields_ConnectorSyncEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "connectorId":
+		return ec.fieldContext_ConnectorSyncEvent_connectorId(ctx, field)
+	case "job":
+		return ec.fieldContext_ConnectorSyncEvent_job(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectorSyncEvent", field.Name)
+}
+
 func (ec *executionContext) childFields_Conversation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6334,6 +6689,54 @@ func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field 
 		return ec.fieldContext_DocumentEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DocumentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentStatusChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_DocumentStatusChange_id(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_DocumentStatusChange_connectorId(ctx, field)
+	case "title":
+		return ec.fieldContext_DocumentStatusChange_title(ctx, field)
+	case "path":
+		return ec.fieldContext_DocumentStatusChange_path(ctx, field)
+	case "status":
+		return ec.fieldContext_DocumentStatusChange_status(ctx, field)
+	case "failure":
+		return ec.fieldContext_DocumentStatusChange_failure(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusChange", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentStatusCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "pending":
+		return ec.fieldContext_DocumentStatusCounts_pending(ctx, field)
+	case "processing":
+		return ec.fieldContext_DocumentStatusCounts_processing(ctx, field)
+	case "indexed":
+		return ec.fieldContext_DocumentStatusCounts_indexed(ctx, field)
+	case "failed":
+		return ec.fieldContext_DocumentStatusCounts_failed(ctx, field)
+	case "deleted":
+		return ec.fieldContext_DocumentStatusCounts_deleted(ctx, field)
+	case "withFailure":
+		return ec.fieldContext_DocumentStatusCounts_withFailure(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentStatusEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DocumentStatusEvent_cursor(ctx, field)
+	case "counts":
+		return ec.fieldContext_DocumentStatusEvent_counts(ctx, field)
+	case "documents":
+		return ec.fieldContext_DocumentStatusEvent_documents(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusEvent", field.Name)
 }
 
 func (ec *executionContext) childFields_Me(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6768,6 +7171,14 @@ func (ec *executionContext) childFields_SyncProgressEvent(ctx context.Context, f
 		return ec.fieldContext_SyncProgressEvent_startedAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_SyncProgressEvent_finishedAt(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_SyncProgressEvent_connectorId(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SyncProgressEvent_createdAt(ctx, field)
+	case "attempt":
+		return ec.fieldContext_SyncProgressEvent_attempt(ctx, field)
+	case "revision":
+		return ec.fieldContext_SyncProgressEvent_revision(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncProgressEvent", field.Name)
 }
@@ -8338,6 +8749,28 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 	return args, nil
 }
 
+func (ec *executionContext) field_Subscription_chatResume_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "answerId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["answerId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Subscription_chat_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8349,6 +8782,66 @@ func (ec *executionContext) field_Subscription_chat_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_connectorSync_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_documentStatus_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collectionId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "documentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["documentId"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
 	return args, nil
 }
 
@@ -10415,6 +10908,29 @@ func (ec *executionContext) fieldContext_ChatContent_delta(_ context.Context, fi
 	return graphql.NewScalarFieldContext("ChatContent", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ChatContent_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatContent_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatContent_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatContent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ChatDone_usage(ctx context.Context, field graphql.CollectedField, obj *model.ChatDone) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10470,6 +10986,29 @@ func (ec *executionContext) fieldContext_ChatDone_conversationId(_ context.Conte
 	return graphql.NewScalarFieldContext("ChatDone", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _ChatDone_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatDone) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatDone_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatDone_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatDone", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ChatFollowUp_questions(ctx context.Context, field graphql.CollectedField, obj *model.ChatFollowUp) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10491,6 +11030,29 @@ func (ec *executionContext) _ChatFollowUp_questions(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_ChatFollowUp_questions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatFollowUp", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChatFollowUp_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatFollowUp) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatFollowUp_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatFollowUp_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatFollowUp", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ChatModel_name(ctx context.Context, field graphql.CollectedField, obj *model.ChatModel) (ret graphql.Marshaler) {
@@ -10640,6 +11202,29 @@ func (ec *executionContext) fieldContext_ChatSources_sources(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _ChatSources_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatSources) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatSources_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatSources_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatSources", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ChatStart_conversationId(ctx context.Context, field graphql.CollectedField, obj *model.ChatStart) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10660,6 +11245,52 @@ func (ec *executionContext) _ChatStart_conversationId(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ChatStart_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatStart", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ChatStart_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatStart_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatStart_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatStart", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ChatStart_answerId(ctx context.Context, field graphql.CollectedField, obj *model.ChatStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatStart_answerId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnswerID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChatStart_answerId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatStart", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -12383,6 +13014,61 @@ func (ec *executionContext) fieldContext_ConnectorOption_example(_ context.Conte
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorSyncEvent_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorSyncEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorSyncEvent_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorSyncEvent_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorSyncEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorSyncEvent_job(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorSyncEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorSyncEvent_job(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Job, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
+			return ec.marshalOSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorSyncEvent_job(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorSyncEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncProgressEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Conversation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13702,6 +14388,369 @@ func (ec *executionContext) _DocumentEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_DocumentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DocumentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_id(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_title(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_path(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_status(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v document.Status) graphql.Marshaler {
+			return ec.marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type DocumentStatus does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_failure(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_failure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_failure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_pending(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_pending(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pending, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_pending(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_processing(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_processing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Processing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_processing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_indexed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_indexed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Indexed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_indexed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_failed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_withFailure(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_withFailure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WithFailure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_withFailure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusEvent_cursor(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusEvent_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusEvent_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusEvent_counts(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusEvent_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
+			return ec.marshalODocumentStatusCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusEvent_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentStatusEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentStatusCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentStatusEvent_documents(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusEvent_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
+			return ec.marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusEvent_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentStatusEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentStatusChange(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Me_user(ctx context.Context, field graphql.CollectedField, obj *model.Me) (ret graphql.Marshaler) {
@@ -19401,6 +20450,207 @@ func (ec *executionContext) fieldContext_Subscription_chat(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_connectorSync(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_connectorSync(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ConnectorSync(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ConnectorSyncEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConnectorSyncEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ConnectorSyncEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
+			return ec.marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_connectorSync(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorSyncEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_connectorSync_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_documentStatus(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_documentStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().DocumentStatus(ctx, fc.Args["collectionId"].(*uuid.UUID), fc.Args["connectorId"].(*uuid.UUID), fc.Args["documentId"].(*uuid.UUID), fc.Args["after"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentStatusEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentStatusEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentStatusEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
+			return ec.marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_documentStatus(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentStatusEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_documentStatus_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_chatResume(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_chatResume(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ChatResume(ctx, fc.Args["answerId"].(uuid.UUID), fc.Args["after"].(int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal model.ChatEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.ChatEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal model.ChatEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v model.ChatEvent) graphql.Marshaler {
+			return ec.marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_chatResume(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ChatEvent does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_chatResume_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_syncProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -20701,6 +21951,98 @@ func (ec *executionContext) _SyncProgressEvent_finishedAt(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_SyncProgressEvent_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_attempt(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_attempt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Attempt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_attempt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_revision(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revision, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _SyncStats_added(ctx context.Context, field graphql.CollectedField, obj *model.SyncStats) (ret graphql.Marshaler) {
@@ -24792,6 +26134,11 @@ func (ec *executionContext) _ChatContent(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "seq":
+			out.Values[i] = ec._ChatContent_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -24835,6 +26182,11 @@ func (ec *executionContext) _ChatDone(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "seq":
+			out.Values[i] = ec._ChatDone_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -24870,6 +26222,11 @@ func (ec *executionContext) _ChatFollowUp(ctx context.Context, sel ast.Selection
 			out.Values[i] = graphql.MarshalString("ChatFollowUp")
 		case "questions":
 			out.Values[i] = ec._ChatFollowUp_questions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seq":
+			out.Values[i] = ec._ChatFollowUp_seq(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -25002,6 +26359,11 @@ func (ec *executionContext) _ChatSources(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "seq":
+			out.Values[i] = ec._ChatSources_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -25038,6 +26400,16 @@ func (ec *executionContext) _ChatStart(ctx context.Context, sel ast.SelectionSet
 		case "conversationId":
 			out.Values[i] = ec._ChatStart_conversationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seq":
+			out.Values[i] = ec._ChatStart_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answerId":
+			out.Values[i] = ec._ChatStart_answerId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -26079,6 +27451,49 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 	return out
 }
 
+var connectorSyncEventImplementors = []string{"ConnectorSyncEvent"}
+
+func (ec *executionContext) _ConnectorSyncEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ConnectorSyncEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectorSyncEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectorSyncEvent")
+		case "connectorId":
+			out.Values[i] = ec._ConnectorSyncEvent_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "job":
+			out.Values[i] = ec._ConnectorSyncEvent_job(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var conversationImplementors = []string{"Conversation", "Node"}
 
 func (ec *executionContext) _Conversation(ctx context.Context, sel ast.SelectionSet, obj *ent.Conversation) graphql.Marshaler {
@@ -26848,6 +28263,180 @@ func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.Selection
 			}
 		case "cursor":
 			out.Values[i] = ec._DocumentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentStatusChangeImplementors = []string{"DocumentStatusChange"}
+
+func (ec *executionContext) _DocumentStatusChange(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentStatusChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentStatusChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentStatusChange")
+		case "id":
+			out.Values[i] = ec._DocumentStatusChange_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._DocumentStatusChange_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._DocumentStatusChange_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "path":
+			out.Values[i] = ec._DocumentStatusChange_path(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._DocumentStatusChange_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failure":
+			out.Values[i] = ec._DocumentStatusChange_failure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentStatusCountsImplementors = []string{"DocumentStatusCounts"}
+
+func (ec *executionContext) _DocumentStatusCounts(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentStatusCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentStatusCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentStatusCounts")
+		case "pending":
+			out.Values[i] = ec._DocumentStatusCounts_pending(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "processing":
+			out.Values[i] = ec._DocumentStatusCounts_processing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "indexed":
+			out.Values[i] = ec._DocumentStatusCounts_indexed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failed":
+			out.Values[i] = ec._DocumentStatusCounts_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleted":
+			out.Values[i] = ec._DocumentStatusCounts_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "withFailure":
+			out.Values[i] = ec._DocumentStatusCounts_withFailure(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentStatusEventImplementors = []string{"DocumentStatusEvent"}
+
+func (ec *executionContext) _DocumentStatusEvent(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentStatusEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentStatusEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentStatusEvent")
+		case "cursor":
+			out.Values[i] = ec._DocumentStatusEvent_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "counts":
+			out.Values[i] = ec._DocumentStatusEvent_counts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._DocumentStatusEvent_documents(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -28853,6 +30442,12 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "chat":
 		return ec._Subscription_chat(ctx, fields[0])
+	case "connectorSync":
+		return ec._Subscription_connectorSync(ctx, fields[0])
+	case "documentStatus":
+		return ec._Subscription_documentStatus(ctx, fields[0])
+	case "chatResume":
+		return ec._Subscription_chatResume(ctx, fields[0])
 	case "syncProgress":
 		return ec._Subscription_syncProgress(ctx, fields[0])
 	default:
@@ -29511,6 +31106,26 @@ func (ec *executionContext) _SyncProgressEvent(ctx context.Context, sel ast.Sele
 		case "finishedAt":
 			out.Values[i] = ec._SyncProgressEvent_finishedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._SyncProgressEvent_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._SyncProgressEvent_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "attempt":
+			out.Values[i] = ec._SyncProgressEvent_attempt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revision":
+			out.Values[i] = ec._SyncProgressEvent_revision(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -30549,6 +32164,16 @@ func (ec *executionContext) marshalNConnectorStatus2magpieᚋentᚋconnectorᚐS
 	return v
 }
 
+func (ec *executionContext) marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ConnectorSyncEvent(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNConnectorSyncStrategy2magpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, v any) (connector.SyncStrategy, error) {
 	var res connector.SyncStrategy
 	err := res.UnmarshalGQL(v)
@@ -30694,6 +32319,42 @@ func (ec *executionContext) unmarshalNDocumentStatus2magpieᚋentᚋdocumentᚐS
 
 func (ec *executionContext) marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx context.Context, sel ast.SelectionSet, v document.Status) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusChange) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentStatusChange(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentStatusEvent(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
@@ -32034,6 +33695,13 @@ func (ec *executionContext) marshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐ
 	return ret
 }
 
+func (ec *executionContext) marshalODocumentStatusCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DocumentStatusCounts(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx context.Context, v any) ([]*model.EventInput, error) {
 	if v == nil {
 		return nil, nil
@@ -32552,6 +34220,13 @@ func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobO
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncProgressEvent(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"magpie/ent"
+	"magpie/ent/document"
 	"magpie/ent/syncjob"
 	"strconv"
 	"time"
@@ -23,6 +24,7 @@ type ChatEvent interface {
 type ChatContent struct {
 	// More of the answer's text.
 	Delta string `json:"delta"`
+	Seq   int    `json:"seq"`
 }
 
 func (ChatContent) IsChatEvent() {}
@@ -30,12 +32,14 @@ func (ChatContent) IsChatEvent() {}
 type ChatDone struct {
 	Usage          *ChatUsage `json:"usage"`
 	ConversationID uuid.UUID  `json:"conversationId"`
+	Seq            int        `json:"seq"`
 }
 
 func (ChatDone) IsChatEvent() {}
 
 type ChatFollowUp struct {
 	Questions []string `json:"questions"`
+	Seq       int      `json:"seq"`
 }
 
 func (ChatFollowUp) IsChatEvent() {}
@@ -64,12 +68,17 @@ type ChatSource struct {
 
 type ChatSources struct {
 	Sources []*ChatSource `json:"sources"`
+	Seq     int           `json:"seq"`
 }
 
 func (ChatSources) IsChatEvent() {}
 
 type ChatStart struct {
 	ConversationID uuid.UUID `json:"conversationId"`
+	// Counts the events of an answer from 1; chatResume takes it.
+	Seq int `json:"seq"`
+	// Names the answer to chatResume; null where an answer ends with its reader, as on the public API.
+	AnswerID *uuid.UUID `json:"answerId,omitempty"`
 }
 
 func (ChatStart) IsChatEvent() {}
@@ -113,6 +122,12 @@ type ConnectorOption struct {
 	Required  bool    `json:"required"`
 	Sensitive bool    `json:"sensitive"`
 	Example   *string `json:"example,omitempty"`
+}
+
+type ConnectorSyncEvent struct {
+	ConnectorID uuid.UUID `json:"connectorId"`
+	// Null, in the first event only, for a connector that was never synced.
+	Job *SyncProgressEvent `json:"job,omitempty"`
 }
 
 type CreateAPIKeyInput struct {
@@ -172,6 +187,36 @@ type DocSyncInput struct {
 	SyncStrategy *string `json:"syncStrategy,omitempty"`
 	// How often, when scheduled; 6h by default.
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
+}
+
+type DocumentStatusChange struct {
+	ID uuid.UUID `json:"id"`
+	// Null, as are title and path, for a document whose row is gone with its connector.
+	ConnectorID *uuid.UUID      `json:"connectorId,omitempty"`
+	Title       *string         `json:"title,omitempty"`
+	Path        *string         `json:"path,omitempty"`
+	Status      document.Status `json:"status"`
+	// Why the newest version could not be indexed.
+	Failure *string `json:"failure,omitempty"`
+}
+
+type DocumentStatusCounts struct {
+	Pending    int `json:"pending"`
+	Processing int `json:"processing"`
+	Indexed    int `json:"indexed"`
+	Failed     int `json:"failed"`
+	Deleted    int `json:"deleted"`
+	// Documents, whatever their state, whose newest version could not be indexed.
+	WithFailure int `json:"withFailure"`
+}
+
+type DocumentStatusEvent struct {
+	// To go on from here: give it as after.
+	Cursor string `json:"cursor"`
+	// How many documents are in each state, in the first event only.
+	Counts *DocumentStatusCounts `json:"counts,omitempty"`
+	// Those that changed, each once, in the order of their changes; at most 100.
+	Documents []*DocumentStatusChange `json:"documents"`
 }
 
 type EventInput struct {
@@ -313,14 +358,20 @@ type SyncProgress struct {
 }
 
 type SyncProgressEvent struct {
-	JobID      uuid.UUID      `json:"jobId"`
-	Status     syncjob.Status `json:"status"`
-	Progress   *SyncProgress  `json:"progress"`
-	Stats      *SyncStats     `json:"stats"`
-	Warnings   []string       `json:"warnings"`
-	Error      *string        `json:"error,omitempty"`
-	StartedAt  time.Time      `json:"startedAt"`
-	FinishedAt *time.Time     `json:"finishedAt,omitempty"`
+	JobID       uuid.UUID      `json:"jobId"`
+	Status      syncjob.Status `json:"status"`
+	Progress    *SyncProgress  `json:"progress"`
+	Stats       *SyncStats     `json:"stats"`
+	Warnings    []string       `json:"warnings"`
+	Error       *string        `json:"error,omitempty"`
+	StartedAt   time.Time      `json:"startedAt"`
+	FinishedAt  *time.Time     `json:"finishedAt,omitempty"`
+	ConnectorID uuid.UUID      `json:"connectorId"`
+	// When it was queued.
+	CreatedAt time.Time `json:"createdAt"`
+	// With revision the order of a job's events: a later attempt is newer, within one the higher revision.
+	Attempt  int `json:"attempt"`
+	Revision int `json:"revision"`
 }
 
 type SyncStats struct {

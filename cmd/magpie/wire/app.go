@@ -22,12 +22,14 @@ import (
 	"magpie/internal/blob"
 	"magpie/internal/chat"
 	"magpie/internal/config"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
@@ -125,6 +127,10 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
+	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	a.closers = append(a.closers, func() error { answers.Close(); return nil })
+	news := docwatch.New(a.Index, docwatch.Options{Log: a.Log})
+	a.closers = append(a.closers, func() error { news.Close(); return nil })
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
@@ -133,7 +139,7 @@ func (a *App) open(ctx context.Context) error {
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
-		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
+		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
 	}
