@@ -126,7 +126,7 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 	}
 	b.Queue("select pg_advisory_xact_lock(hashtextextended($1, 0))", r.Connector.String()+clean(r.SourceID))
 	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes, d.index_words,
-			d.source_created_at, d.source_updated_at, d.failure is not null
+			d.source_created_at, d.source_updated_at, d.failure is not null or d.status <> 'INDEXED'
 		from documents d
 		where d.connector_id = $1 and d.source_id = $2 and d.workspace_id = $3 and d.collection_id = $4
 		for no key update`, r.Connector, clean(r.SourceID), workspace, r.Collection)

@@ -83,7 +83,13 @@ func (t operations) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		responses, ctx = exec.DispatchOperation(graphql.WithOperationContext(ctx, rc), rc)
 		response = responses(ctx)
 	}
-	body, err := json.Marshal(response)
+	var body []byte
+	var err error
+	if len(wrong) > 0 { // nothing was executed: there is no data, not even null
+		body, err = json.Marshal(map[string]any{"errors": response.Errors})
+	} else {
+		body, err = json.Marshal(response)
+	}
 	if err != nil {
 		panic(fmt.Errorf("encode an answer: %w", err)) // is answered and logged
 	}

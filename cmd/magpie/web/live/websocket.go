@@ -45,7 +45,11 @@ func (t webSocket) Supports(r *http.Request) bool {
 
 // Do serves one connection until it ends.
 func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{Protocol}, OriginPatterns: t.server.opt.Origins})
+	// Clients of other protocols are let in as well, to be told with a close code:
+	// a refused upgrade would tell a browser's page nothing.
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		Subprotocols: append([]string{Protocol}, offered(r)...), OriginPatterns: t.server.opt.Origins,
+	})
 	if err != nil {
 		return // what was wrong has been answered
 	}
@@ -56,6 +60,16 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	// The end of the request is the server's end, which closes with a code.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	c.serve(r.Context())
+}
+
+// offered are the sub-protocols that a client names.
+func offered(r *http.Request) (list []string) {
+	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for name := range strings.SplitSeq(line, ",") {
+			list = append(list, strings.TrimSpace(name))
+		}
+	}
+	return list
 }
 
 // conn is one WebSocket. The goroutine of its request reads; each operation has
