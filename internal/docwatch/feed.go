@@ -125,6 +125,16 @@ func (f *Feed) join(ctx context.Context, scope viewer.Scope, w *watcher) (*topic
 	return t, true
 }
 
+// begin says from where on a topic is to be followed, unless it is already: what
+// changes before the next turn is then read once for all, too.
+func (f *Feed) begin(t *topic, number int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !t.known {
+		t.known, t.at = true, index.FeedEnd(number)
+	}
+}
+
 func (f *Feed) leave(t *topic, w *watcher) {
 	defer f.ended.Done()
 	f.mu.Lock()
@@ -197,11 +207,7 @@ func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	known, from := t.known, t.at
 	connectors := t.connectors()
 	f.mu.Unlock()
-	if !known {
-		f.change(t, func() { t.known, t.at = true, index.FeedEnd(number) })
-		return nil
-	}
-	if number <= from.Number {
+	if !known || number <= from.Number {
 		return nil
 	}
 	if len(connectors) > 0 {

@@ -107,6 +107,7 @@ func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filte
 		}
 		return nil, apierr.Wrap("count the documents to watch", err)
 	}
+	f.begin(t, number)
 	first := Event{Cursor: Cursor{filter.Collection, index.FeedEnd(number)}, Counts: &counts}
 	// A position beyond the present one is of a database that was restored since.
 	if from != nil && !after(from.At, first.Cursor.At) {

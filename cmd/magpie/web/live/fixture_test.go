@@ -257,7 +257,7 @@ func (s *socket) end() message {
 // comes waits until something is so.
 func (p *place) comes(what string, so func() bool) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.Context(), time.Minute/6)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -265,7 +265,7 @@ func (p *place) comes(what string, so func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			p.Fatalf("it never came to this: %s", what)
+			p.Fatalf("it never came to this: %s; there are %+v", what, p.server.Stats())
 		}
 	}
 }
