@@ -43,7 +43,8 @@ func (t webSocket) Supports(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(r.Header.Get("Upgrade")), "websocket")
 }
 
-// Do serves one connection until it ends.
+// Do hands the connection to a goroutine of the server's: with the request goes
+// what it took up, which thousands of quiet connections need not hold.
 func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	// Clients of other protocols are let in as well, to be told with a close code:
 	// a refused upgrade would tell a browser's page nothing.
@@ -57,9 +58,16 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	c := &conn{
 		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running),
 	}
-	// The end of the request is the server's end, which closes with a code.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
-	c.serve(r.Context())
+	if !t.server.join(c) {
+		c.shut(goingAway())
+		c.part()
+		return
+	}
+	go func() {
+		defer t.server.leave(c)
+		c.serve()
+	}()
 }
 
 // offered are the sub-protocols that a client names.
@@ -72,8 +80,8 @@ func offered(r *http.Request) (list []string) {
 	return list
 }
 
-// conn is one WebSocket. The goroutine of its request reads; each operation has
-// one of its own, which writes.
+// conn is one WebSocket. One goroutine reads; each operation has one of its own,
+// which writes.
 type conn struct {
 	server  *Server
 	ws      *websocket.Conn
@@ -102,16 +110,14 @@ type conn struct {
 type running struct{ cancel context.CancelFunc }
 
 // serve reads until the connection ends.
-func (c *conn) serve(stopping context.Context) {
-	if !c.server.join(c) {
-		c.shut(goingAway())
-		c.ws.CloseNow() //nolint:errcheck // it is closed already
-		return
-	}
-	defer c.server.leave(c)
-	unwatch := context.AfterFunc(stopping, func() { c.end(goingAway()) })
-	defer unwatch()
+func (c *conn) serve() {
 	defer c.part()
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.server.opt.Log.ErrorContext(c.ctx, "panic in a WebSocket", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
+			c.shut(&ending{closeInternal, "Something went wrong on our side", apierr.Internal})
+		}
+	}()
 	if c.ws.Subprotocol() != Protocol {
 		c.shut(&ending{closeSubprotocol, "Subprotocol not acceptable", apierr.InvalidRequest})
 		return
