@@ -45,7 +45,9 @@ func AddTransports(s *handler.Server, streams *live.Server, uploadLimit int64) {
 func hosts(origins []string) []string {
 	patterns := make([]string, 0, len(origins))
 	for _, origin := range origins {
-		if parsed, err := url.Parse(origin); err == nil {
+		if origin == "*" {
+			patterns = append(patterns, origin)
+		} else if parsed, err := url.Parse(origin); err == nil {
 			patterns = append(patterns, parsed.Host)
 		}
 	}
