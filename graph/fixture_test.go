@@ -27,6 +27,7 @@ import (
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
@@ -35,6 +36,7 @@ import (
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
@@ -106,6 +108,10 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
+	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	t.Cleanup(answers.Close)
+	news := docwatch.New(documents, docwatch.Options{Poll: 20 * time.Millisecond, Log: log})
+	t.Cleanup(news.Close)
 	keys := authn.NewKeys(db.Ent, nil)
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
@@ -113,7 +119,7 @@ func newHouse(t *testing.T) *house {
 	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
+		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summary.New(models, analyzer, log), People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
 		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
@@ -136,6 +142,7 @@ type tenant struct {
 	document, job, key, talk uuid.UUID
 	member, invitation       uuid.UUID
 	agent, template, memory  uuid.UUID
+	answer                   uuid.UUID
 	email                    string
 }
 
@@ -168,13 +175,20 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
-	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
 	n.member, err = h.db.Ent.Membership.Query().OnlyID(ctx)
 	must(err)
 	invited, err := h.resolver.People.Invite(ctx, "guest-of-"+name+"@example.com", membership.RoleEditor)
 	must(err)
 	n.invitation = invited.Row.ID
 	h.furnishAgents(t, n, name)
+	n.job, n.key, n.talk, n.answer = job.ID, key.Row.ID, talk.ID, uuid.New()
+	must(h.resolver.Answers.Start(ctx, replay.Owner{Workspace: n.viewer.Workspace, Subject: n.viewer.Subject}, n.answer,
+		func(ctx context.Context) (<-chan chat.Event, error) {
+			events := make(chan chat.Event, 1)
+			events <- chat.Content{Delta: "the answer of " + name}
+			context.AfterFunc(ctx, func() { close(events) })
+			return events, nil
+		}))
 	return n
 }
 

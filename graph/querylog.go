@@ -108,8 +108,8 @@ func (r *Resolver) chatCollection(ctx context.Context, named *uuid.UUID) uuid.UU
 	return id
 }
 
-// event makes an event of an answer one of the schema, and learns from it.
-func (n *chatNote) event(e chat.Event) model.ChatEvent {
+// event learns from an event of an answer, and passes it on.
+func (n *chatNote) event(e chat.Event) chat.Event {
 	if n != nil {
 		switch e := e.(type) {
 		case chat.Start:
@@ -122,7 +122,7 @@ func (n *chatNote) event(e chat.Event) model.ChatEvent {
 			n.end()
 		}
 	}
-	return chatEvent(e)
+	return e
 }
 
 // end takes the note when the stream ends, whole or broken off.

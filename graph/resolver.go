@@ -17,10 +17,12 @@ import (
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/chat"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/people"
 	"magpie/internal/quota"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/secret"
 	"magpie/internal/sourcefile"
@@ -45,6 +47,8 @@ type Resolver struct {
 	Index     *index.Store
 	Chat      *chat.Chat
 	Runs      *run.Runs
+	Answers   *replay.Keeper[chat.Event] // of chat on the dashboard
+	News      *docwatch.Feed             // of documents
 	Models    *embed.Registry
 	Agents    *catalog.Catalog
 	Templates *template.Store

@@ -41,14 +41,6 @@ func (r *Resolver) syncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.
 	return found("Sync job", row, err)
 }
 
-func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
-	snapshots, err := r.Jobs.Watch(ctx, jobID)
-	if err != nil {
-		return nil, err
-	}
-	return relay(ctx, snapshots, progressEvent, func() {}), nil
-}
-
 // relay passes what comes in on, changed by convert, until in is closed or ctx
 // ends, and then calls ended. The goroutine ends with either.
 func relay[A, B any](ctx context.Context, in <-chan A, convert func(A) B, ended func()) <-chan B {
@@ -76,6 +68,7 @@ func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
 			Unchanged: s.Unchanged, Skipped: s.Skipped, Errors: s.Failed,
 		},
 		Warnings: append([]string{}, s.Warnings...), StartedAt: s.StartedAt,
+		ConnectorID: s.Connector, CreatedAt: s.CreatedAt, Attempt: s.Attempt, Revision: s.Revision,
 	}
 	if e.StartedAt.IsZero() {
 		e.StartedAt = s.CreatedAt

@@ -108,7 +108,10 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
 			id("i", ada.document), "forbidden"},
 
-		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
+		"Subscription.syncProgress":   {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
+		"Subscription.connectorSync":  {"subscription($i: ID!) { connectorSync(connectorId: $i) { job { status } } }", id("i", ada.connector), "not_found"},
+		"Subscription.documentStatus": {"subscription($i: ID!) { documentStatus(collectionId: $i) { documents { title } } }", id("i", ada.collection), "not_found"},
+		"Subscription.chatResume":     {"subscription($i: ID!) { chatResume(answerId: $i) { __typename } }", id("i", ada.answer), "not_found"},
 		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
 			id("i", ada.talk), "not_found"},
 	}

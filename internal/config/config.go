@@ -98,6 +98,12 @@ type Config struct {
 	// QueryLimit is how many queries a month a workspace has that was given no limit of its own; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 
+	// SubscriptionsPerConnection, SubscriptionsPerPerson and SubscriptionsPerProcess bound the GraphQL operations
+	// that are open at once, the last two the WebSockets, too; 0 is no limit.
+	SubscriptionsPerConnection int `env:"SUBSCRIPTIONS_PER_CONNECTION" envDefault:"100"`
+	SubscriptionsPerPerson     int `env:"SUBSCRIPTIONS_PER_PERSON" envDefault:"200"`
+	SubscriptionsPerProcess    int `env:"SUBSCRIPTIONS_PER_PROCESS" envDefault:"10000"`
+
 	// QueryLog says what of searches and questions is kept: full, counts (no texts) or off.
 	QueryLog string `env:"QUERY_LOG" envDefault:"full"`
 	// QueryLogRetention is how long it is kept; 0 is for good.

@@ -26,6 +26,7 @@ type Index interface {
 	Put(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) (index.Outcome, error)
 	Refresh(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) error
 	SoftDelete(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error)
+	NoteFailure(ctx context.Context, scope viewer.Scope, f index.Fence, collection, document uuid.UUID, failure string) error
 }
 
 // Options are settings with useful zero values.

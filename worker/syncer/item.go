@@ -239,8 +239,15 @@ func (s *slice) conclusion(ctx context.Context, t task, status syncitem.Status, 
 	if status == syncitem.StatusFailed {
 		s.log.InfoContext(ctx, "an item failed", "item", t.item.ID, "retryable", retryable)
 		if t.known.Live() {
-			if err := s.engine.client.Document.UpdateOneID(t.known.Document).SetFailure(shorten(reason, maxFailureBytes)).Exec(ctx); err != nil {
-				return fmt.Errorf("note a failure with its document: %w", err)
+			err := s.engine.index.NoteFailure(ctx, s.run.Scope(), s.fence, s.connector.CollectionID, t.known.Document, shorten(reason, maxFailureBytes))
+			switch {
+			case err == nil:
+			case ctx.Err() != nil:
+				return context.Cause(ctx) // the end of the slice
+			case lost(err):
+				return syncjob.ErrLost
+			default:
+				return err
 			}
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"magpie/internal/blob"
 	"magpie/internal/chat"
 	"magpie/internal/config"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
@@ -34,6 +35,7 @@ import (
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
@@ -143,6 +145,10 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.closers = append(a.closers, func() error { a.Runs.Close(); return nil })
+	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	a.closers = append(a.closers, func() error { answers.Close(); return nil })
+	news := docwatch.New(a.Index, docwatch.Options{Log: a.Log})
+	a.closers = append(a.closers, func() error { news.Close(); return nil })
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
@@ -155,7 +161,7 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
-		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
+		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries,
 		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
