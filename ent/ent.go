@@ -15,6 +15,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/feedback"
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/session"
@@ -98,6 +99,7 @@ func checkColumn(t, c string) error {
 			connector.Table:     connector.ValidColumn,
 			conversation.Table:  conversation.ValidColumn,
 			document.Table:      document.ValidColumn,
+			feedback.Table:      feedback.ValidColumn,
 			membership.Table:    membership.ValidColumn,
 			message.Table:       message.ValidColumn,
 			session.Table:       session.ValidColumn,

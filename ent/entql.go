@@ -12,6 +12,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/feedback"
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/predicate"
@@ -30,7 +31,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 17)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 18)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -283,6 +284,27 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[9] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   feedback.Table,
+			Columns: feedback.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: feedback.FieldID,
+			},
+		},
+		Type: "Feedback",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			feedback.FieldCreatedAt:   {Type: field.TypeTime, Column: feedback.FieldCreatedAt},
+			feedback.FieldUpdatedAt:   {Type: field.TypeTime, Column: feedback.FieldUpdatedAt},
+			feedback.FieldWorkspaceID: {Type: field.TypeUUID, Column: feedback.FieldWorkspaceID},
+			feedback.FieldMessageID:   {Type: field.TypeUUID, Column: feedback.FieldMessageID},
+			feedback.FieldSubjectID:   {Type: field.TypeUUID, Column: feedback.FieldSubjectID},
+			feedback.FieldRating:      {Type: field.TypeEnum, Column: feedback.FieldRating},
+			feedback.FieldReason:      {Type: field.TypeEnum, Column: feedback.FieldReason},
+			feedback.FieldComment:     {Type: field.TypeString, Column: feedback.FieldComment},
+		},
+	}
+	graph.Nodes[10] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   membership.Table,
 			Columns: membership.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -299,7 +321,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			membership.FieldRole:        {Type: field.TypeEnum, Column: membership.FieldRole},
 		},
 	}
-	graph.Nodes[10] = &sqlgraph.Node{
+	graph.Nodes[11] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   message.Table,
 			Columns: message.Columns,
@@ -321,9 +343,10 @@ var schemaGraph = func() *sqlgraph.Schema {
 			message.FieldRunID:            {Type: field.TypeUUID, Column: message.FieldRunID},
 			message.FieldPromptTokens:     {Type: field.TypeInt, Column: message.FieldPromptTokens},
 			message.FieldCompletionTokens: {Type: field.TypeInt, Column: message.FieldCompletionTokens},
+			message.FieldRequestID:        {Type: field.TypeString, Column: message.FieldRequestID},
 		},
 	}
-	graph.Nodes[11] = &sqlgraph.Node{
+	graph.Nodes[12] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
@@ -344,7 +367,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			session.FieldRevokedAt:    {Type: field.TypeTime, Column: session.FieldRevokedAt},
 		},
 	}
-	graph.Nodes[12] = &sqlgraph.Node{
+	graph.Nodes[13] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -366,7 +389,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[13] = &sqlgraph.Node{
+	graph.Nodes[14] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -394,7 +417,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[14] = &sqlgraph.Node{
+	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -435,7 +458,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[15] = &sqlgraph.Node{
+	graph.Nodes[16] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -454,7 +477,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			user.FieldEmailVerified: {Type: field.TypeBool, Column: user.FieldEmailVerified},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -664,6 +687,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		"Connector",
 	)
 	graph.MustAddE(
+		"message",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   feedback.MessageTable,
+			Columns: []string{feedback.MessageColumn},
+			Bidi:    false,
+		},
+		"Feedback",
+		"Message",
+	)
+	graph.MustAddE(
 		"workspace",
 		&sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -698,6 +733,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		"Message",
 		"Conversation",
+	)
+	graph.MustAddE(
+		"feedback",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+		},
+		"Message",
+		"Feedback",
 	)
 	graph.MustAddE(
 		"user",
@@ -2042,6 +2089,100 @@ func (f *DocumentFilter) WhereHasConnectorWith(preds ...predicate.Connector) {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *FeedbackQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the FeedbackQuery builder.
+func (_q *FeedbackQuery) Filter() *FeedbackFilter {
+	return &FeedbackFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *FeedbackMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the FeedbackMutation builder.
+func (m *FeedbackMutation) Filter() *FeedbackFilter {
+	return &FeedbackFilter{config: m.config, predicateAdder: m}
+}
+
+// FeedbackFilter provides a generic filtering capability at runtime for FeedbackQuery.
+type FeedbackFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *FeedbackFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *FeedbackFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *FeedbackFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(feedback.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *FeedbackFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(feedback.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *FeedbackFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldWorkspaceID))
+}
+
+// WhereMessageID applies the entql [16]byte predicate on the message_id field.
+func (f *FeedbackFilter) WhereMessageID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldMessageID))
+}
+
+// WhereSubjectID applies the entql [16]byte predicate on the subject_id field.
+func (f *FeedbackFilter) WhereSubjectID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldSubjectID))
+}
+
+// WhereRating applies the entql string predicate on the rating field.
+func (f *FeedbackFilter) WhereRating(p entql.StringP) {
+	f.Where(p.Field(feedback.FieldRating))
+}
+
+// WhereReason applies the entql string predicate on the reason field.
+func (f *FeedbackFilter) WhereReason(p entql.StringP) {
+	f.Where(p.Field(feedback.FieldReason))
+}
+
+// WhereComment applies the entql string predicate on the comment field.
+func (f *FeedbackFilter) WhereComment(p entql.StringP) {
+	f.Where(p.Field(feedback.FieldComment))
+}
+
+// WhereHasMessage applies a predicate to check if query has an edge message.
+func (f *FeedbackFilter) WhereHasMessage() {
+	f.Where(entql.HasEdge("message"))
+}
+
+// WhereHasMessageWith applies a predicate to check if query has an edge message with a given conditions (other predicates).
+func (f *FeedbackFilter) WhereHasMessageWith(preds ...predicate.Message) {
+	f.Where(entql.HasEdgeWith("message", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *MembershipQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -2070,7 +2211,7 @@ type MembershipFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MembershipFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2163,7 +2304,7 @@ type MessageFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MessageFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2229,6 +2370,11 @@ func (f *MessageFilter) WhereCompletionTokens(p entql.IntP) {
 	f.Where(p.Field(message.FieldCompletionTokens))
 }
 
+// WhereRequestID applies the entql string predicate on the request_id field.
+func (f *MessageFilter) WhereRequestID(p entql.StringP) {
+	f.Where(p.Field(message.FieldRequestID))
+}
+
 // WhereHasConversation applies a predicate to check if query has an edge conversation.
 func (f *MessageFilter) WhereHasConversation() {
 	f.Where(entql.HasEdge("conversation"))
@@ -2237,6 +2383,20 @@ func (f *MessageFilter) WhereHasConversation() {
 // WhereHasConversationWith applies a predicate to check if query has an edge conversation with a given conditions (other predicates).
 func (f *MessageFilter) WhereHasConversationWith(preds ...predicate.Conversation) {
 	f.Where(entql.HasEdgeWith("conversation", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasFeedback applies a predicate to check if query has an edge feedback.
+func (f *MessageFilter) WhereHasFeedback() {
+	f.Where(entql.HasEdge("feedback"))
+}
+
+// WhereHasFeedbackWith applies a predicate to check if query has an edge feedback with a given conditions (other predicates).
+func (f *MessageFilter) WhereHasFeedbackWith(preds ...predicate.Feedback) {
+	f.Where(entql.HasEdgeWith("feedback", sqlgraph.WrapFunc(func(s *sql.Selector) {
 		for _, p := range preds {
 			p(s)
 		}
@@ -2272,7 +2432,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2366,7 +2526,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2465,7 +2625,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2594,7 +2754,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2788,7 +2948,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2886,7 +3046,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -32,17 +32,23 @@ func (r *Resolver) Collection() generated.CollectionResolver { return &collectio
 
 func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorResolver{r} }
 
+func (r *Resolver) Conversation() generated.ConversationResolver { return &conversationResolver{r} }
+
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
+
+func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
 
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
 type (
-	aPIKeyResolver     struct{ *Resolver }
-	collectionResolver struct{ *Resolver }
-	connectorResolver  struct{ *Resolver }
-	documentResolver   struct{ *Resolver }
-	queryResolver      struct{ *Resolver }
-	syncJobResolver    struct{ *Resolver }
+	aPIKeyResolver       struct{ *Resolver }
+	collectionResolver   struct{ *Resolver }
+	connectorResolver    struct{ *Resolver }
+	conversationResolver struct{ *Resolver }
+	documentResolver     struct{ *Resolver }
+	messageResolver      struct{ *Resolver }
+	queryResolver        struct{ *Resolver }
+	syncJobResolver      struct{ *Resolver }
 )

@@ -372,6 +372,39 @@ var (
 			},
 		},
 	}
+	// FeedbacksColumns holds the columns for the "feedbacks" table.
+	FeedbacksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "subject_id", Type: field.TypeUUID},
+		{Name: "rating", Type: field.TypeEnum, Enums: []string{"POSITIVE", "NEGATIVE"}},
+		{Name: "reason", Type: field.TypeEnum, Nullable: true, Enums: []string{"IRRELEVANT", "OUTDATED", "INCORRECT", "INCOMPLETE", "OTHER"}},
+		{Name: "comment", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "message_id", Type: field.TypeUUID},
+	}
+	// FeedbacksTable holds the schema information for the "feedbacks" table.
+	FeedbacksTable = &schema.Table{
+		Name:       "feedbacks",
+		Columns:    FeedbacksColumns,
+		PrimaryKey: []*schema.Column{FeedbacksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "feedbacks_messages_feedback",
+				Columns:    []*schema.Column{FeedbacksColumns[8]},
+				RefColumns: []*schema.Column{MessagesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "feedback_message_id_subject_id",
+				Unique:  true,
+				Columns: []*schema.Column{FeedbacksColumns[8], FeedbacksColumns[4]},
+			},
+		},
+	}
 	// MembershipsColumns holds the columns for the "memberships" table.
 	MembershipsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -421,6 +454,7 @@ var (
 		{Name: "run_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "prompt_tokens", Type: field.TypeInt, Default: 0},
 		{Name: "completion_tokens", Type: field.TypeInt, Default: 0},
+		{Name: "request_id", Type: field.TypeString, Nullable: true, Size: 128},
 		{Name: "conversation_id", Type: field.TypeUUID},
 	}
 	// MessagesTable holds the schema information for the "messages" table.
@@ -431,7 +465,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "messages_conversations_messages",
-				Columns:    []*schema.Column{MessagesColumns[11]},
+				Columns:    []*schema.Column{MessagesColumns[12]},
 				RefColumns: []*schema.Column{ConversationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -440,7 +474,7 @@ var (
 			{
 				Name:    "message_conversation_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{MessagesColumns[11], MessagesColumns[1]},
+				Columns: []*schema.Column{MessagesColumns[12], MessagesColumns[1]},
 			},
 		},
 	}
@@ -655,6 +689,7 @@ var (
 		ConnectorsTable,
 		ConversationsTable,
 		DocumentsTable,
+		FeedbacksTable,
 		MembershipsTable,
 		MessagesTable,
 		SessionsTable,
@@ -673,6 +708,7 @@ func init() {
 	ConversationsTable.ForeignKeys[0].RefTable = AgentsTable
 	DocumentsTable.ForeignKeys[0].RefTable = CollectionsTable
 	DocumentsTable.ForeignKeys[1].RefTable = ConnectorsTable
+	FeedbacksTable.ForeignKeys[0].RefTable = MessagesTable
 	MembershipsTable.ForeignKeys[0].RefTable = UsersTable
 	MembershipsTable.ForeignKeys[1].RefTable = WorkspacesTable
 	MessagesTable.ForeignKeys[0].RefTable = ConversationsTable

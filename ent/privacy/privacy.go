@@ -327,6 +327,30 @@ func (f DocumentMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutati
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.DocumentMutation", m)
 }
 
+// The FeedbackQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type FeedbackQueryRuleFunc func(context.Context, *ent.FeedbackQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f FeedbackQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.FeedbackQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.FeedbackQuery", q)
+}
+
+// The FeedbackMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type FeedbackMutationRuleFunc func(context.Context, *ent.FeedbackMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f FeedbackMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.FeedbackMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.FeedbackMutation", m)
+}
+
 // The MembershipQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type MembershipQueryRuleFunc func(context.Context, *ent.MembershipQuery) error
@@ -572,6 +596,8 @@ func queryFilter(q ent.Query) (Filter, error) {
 		return q.Filter(), nil
 	case *ent.DocumentQuery:
 		return q.Filter(), nil
+	case *ent.FeedbackQuery:
+		return q.Filter(), nil
 	case *ent.MembershipQuery:
 		return q.Filter(), nil
 	case *ent.MessageQuery:
@@ -612,6 +638,8 @@ func mutationFilter(m ent.Mutation) (Filter, error) {
 	case *ent.ConversationMutation:
 		return m.Filter(), nil
 	case *ent.DocumentMutation:
+		return m.Filter(), nil
+	case *ent.FeedbackMutation:
 		return m.Filter(), nil
 	case *ent.MembershipMutation:
 		return m.Filter(), nil

@@ -43,7 +43,9 @@ type ResolverRoot interface {
 	APIKey() APIKeyResolver
 	Collection() CollectionResolver
 	Connector() ConnectorResolver
+	Conversation() ConversationResolver
 	Document() DocumentResolver
+	Message() MessageResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
 	Subscription() SubscriptionResolver
@@ -307,6 +309,8 @@ type ComplexityRoot struct {
 		CollectionID func(childComplexity int) int
 		CreatedAt    func(childComplexity int) int
 		ID           func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		MessageCount func(childComplexity int) int
 		Messages     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MessageOrder) int
 		Title        func(childComplexity int) int
 		UpdatedAt    func(childComplexity int) int
@@ -321,6 +325,12 @@ type ComplexityRoot struct {
 	ConversationEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ConversationExport struct {
+		Content   func(childComplexity int) int
+		FileName  func(childComplexity int) int
+		MediaType func(childComplexity int) int
 	}
 
 	CreatedAPIKey struct {
@@ -391,6 +401,7 @@ type ComplexityRoot struct {
 		Conversation     func(childComplexity int) int
 		ConversationID   func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
+		Feedback         func(childComplexity int) int
 		ID               func(childComplexity int) int
 		PromptTokens     func(childComplexity int) int
 		Role             func(childComplexity int) int
@@ -410,6 +421,14 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	MessageFeedback struct {
+		Comment   func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Rating    func(childComplexity int) int
+		Reason    func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+	}
+
 	Mutation struct {
 		CancelSync             func(childComplexity int, jobID uuid.UUID) int
 		CreateAPIKey           func(childComplexity int, input model.CreateAPIKeyInput) int
@@ -417,13 +436,18 @@ type ComplexityRoot struct {
 		CreateConnector        func(childComplexity int, input model.CreateConnectorInput) int
 		DeleteCollection       func(childComplexity int, id uuid.UUID) int
 		DeleteConnector        func(childComplexity int, id uuid.UUID) int
+		DeleteConversation     func(childComplexity int, id uuid.UUID) int
+		DeleteConversations    func(childComplexity int, agentID *uuid.UUID, kind *model.ConversationKind) int
 		DeleteDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
 		DeleteFiles            func(childComplexity int, connectorID uuid.UUID, paths []string) int
 		RecordEvents           func(childComplexity int, input model.RecordEventsInput) int
 		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
 		RefreshSession         func(childComplexity int, refreshToken string) int
+		RemoveFeedback         func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
+		RenameConversation     func(childComplexity int, id uuid.UUID, title string) int
 		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
 		RotateAPIKey           func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
+		SetFeedback            func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
 		SignIn                 func(childComplexity int, input model.SignInInput) int
 		SignOut                func(childComplexity int) int
 		StartSync              func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
@@ -443,27 +467,30 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		APIKey         func(childComplexity int, id uuid.UUID) int
-		APIKeys        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
-		ChatModels     func(childComplexity int) int
-		Collection     func(childComplexity int, id uuid.UUID) int
-		Collections    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
-		Connector      func(childComplexity int, id uuid.UUID) int
-		ConnectorKinds func(childComplexity int) int
-		Connectors     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) int
-		Conversation   func(childComplexity int, id uuid.UUID) int
-		Conversations  func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) int
-		Document       func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		Documents      func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
-		Me             func(childComplexity int) int
-		Node           func(childComplexity int, id uuid.UUID) int
-		Nodes          func(childComplexity int, ids []uuid.UUID) int
-		QueryAnalytics func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
-		Search         func(childComplexity int, input model.SearchInput) int
-		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
-		SyncJob        func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		SyncJobs       func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
-		Usage          func(childComplexity int) int
+		APIKey             func(childComplexity int, id uuid.UUID) int
+		APIKeys            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
+		ChatModels         func(childComplexity int) int
+		Collection         func(childComplexity int, id uuid.UUID) int
+		Collections        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
+		Connector          func(childComplexity int, id uuid.UUID) int
+		ConnectorKinds     func(childComplexity int) int
+		Connectors         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) int
+		Conversation       func(childComplexity int, id uuid.UUID) int
+		Conversations      func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
+		Document           func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		Documents          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
+		ExportConversation func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
+		Me                 func(childComplexity int) int
+		Node               func(childComplexity int, id uuid.UUID) int
+		Nodes              func(childComplexity int, ids []uuid.UUID) int
+		QueryAnalytics     func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
+		Search             func(childComplexity int, input model.SearchInput) int
+		SearchFacets       func(childComplexity int, input model.SearchFacetsInput) int
+		SearchSuggestions  func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
+		SyncItems          func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		SyncJob            func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		SyncJobs           func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		Usage              func(childComplexity int) int
 	}
 
 	QueryAnalytics struct {
@@ -516,6 +543,24 @@ type ComplexityRoot struct {
 		Unknown    func(childComplexity int) int
 	}
 
+	SearchFacet struct {
+		Distinct   func(childComplexity int) int
+		Documents  func(childComplexity int) int
+		Missing    func(childComplexity int) int
+		Name       func(childComplexity int) int
+		OtherCount func(childComplexity int) int
+		Values     func(childComplexity int) int
+	}
+
+	SearchFacetValue struct {
+		Count    func(childComplexity int) int
+		From     func(childComplexity int) int
+		Label    func(childComplexity int) int
+		Selected func(childComplexity int) int
+		Until    func(childComplexity int) int
+		Value    func(childComplexity int) int
+	}
+
 	SearchResult struct {
 		Collection   func(childComplexity int) int
 		CollectionID func(childComplexity int) int
@@ -537,11 +582,18 @@ type ComplexityRoot struct {
 	}
 
 	SearchResults struct {
+		Facets  func(childComplexity int) int
 		Limit   func(childComplexity int) int
 		Offset  func(childComplexity int) int
 		Results func(childComplexity int) int
 		TookMs  func(childComplexity int) int
 		Total   func(childComplexity int) int
+	}
+
+	SearchSuggestion struct {
+		CollectionID func(childComplexity int) int
+		DocumentID   func(childComplexity int) int
+		Text         func(childComplexity int) int
 	}
 
 	SessionToken struct {
@@ -704,12 +756,19 @@ type CollectionResolver interface {
 type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 }
+type ConversationResolver interface {
+	Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error)
+	MessageCount(ctx context.Context, obj *ent.Conversation) (int, error)
+}
 type DocumentResolver interface {
 	Content(ctx context.Context, obj *ent.Document) (string, error)
 	Summary(ctx context.Context, obj *ent.Document) (string, error)
 	CollectionName(ctx context.Context, obj *ent.Document) (string, error)
 	Source(ctx context.Context, obj *ent.Document) (string, error)
 	AllMetadata(ctx context.Context, obj *ent.Document) (map[string]any, error)
+}
+type MessageResolver interface {
+	Feedback(ctx context.Context, obj *ent.Message) (*model.MessageFeedback, error)
 }
 type MutationResolver interface {
 	SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error)
@@ -720,6 +779,11 @@ type MutationResolver interface {
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
 	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
 	RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
+	RenameConversation(ctx context.Context, id uuid.UUID, title string) (*ent.Conversation, error)
+	DeleteConversation(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	DeleteConversations(ctx context.Context, agentID *uuid.UUID, kind *model.ConversationKind) (int, error)
+	SetFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) (*model.MessageFeedback, error)
+	RemoveFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID) (uuid.UUID, error)
 	CreateCollection(ctx context.Context, input model.CreateCollectionInput) (*ent.Collection, error)
 	UpdateCollection(ctx context.Context, id uuid.UUID, input model.UpdateCollectionInput) (*ent.Collection, error)
 	DeleteCollection(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
@@ -742,8 +806,9 @@ type QueryResolver interface {
 	QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
-	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error)
+	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) (*ent.ConversationConnection, error)
 	Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error)
+	ExportConversation(ctx context.Context, id uuid.UUID, format model.ExportFormat) (*model.ConversationExport, error)
 	ChatModels(ctx context.Context) ([]*model.ChatModel, error)
 	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error)
 	Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error)
@@ -753,6 +818,8 @@ type QueryResolver interface {
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
+	SearchFacets(ctx context.Context, input model.SearchFacetsInput) ([]*model.SearchFacet, error)
+	SearchSuggestions(ctx context.Context, prefix string, limit *int, collection *uuid.UUID) ([]*model.SearchSuggestion, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
@@ -1806,6 +1873,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Conversation.ID(childComplexity), true
+	case "Conversation.kind":
+		if e.ComplexityRoot.Conversation.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Conversation.Kind(childComplexity), true
+	case "Conversation.messageCount":
+		if e.ComplexityRoot.Conversation.MessageCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Conversation.MessageCount(childComplexity), true
 	case "Conversation.messages":
 		if e.ComplexityRoot.Conversation.Messages == nil {
 			break
@@ -1861,6 +1940,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConversationEdge.Node(childComplexity), true
+
+	case "ConversationExport.content":
+		if e.ComplexityRoot.ConversationExport.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationExport.Content(childComplexity), true
+	case "ConversationExport.fileName":
+		if e.ComplexityRoot.ConversationExport.FileName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationExport.FileName(childComplexity), true
+	case "ConversationExport.mediaType":
+		if e.ComplexityRoot.ConversationExport.MediaType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationExport.MediaType(childComplexity), true
 
 	case "CreatedAPIKey.apiKey":
 		if e.ComplexityRoot.CreatedAPIKey.APIKey == nil {
@@ -2162,6 +2260,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Message.CreatedAt(childComplexity), true
+	case "Message.feedback":
+		if e.ComplexityRoot.Message.Feedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Feedback(childComplexity), true
 	case "Message.id":
 		if e.ComplexityRoot.Message.ID == nil {
 			break
@@ -2231,6 +2335,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MessageEdge.Node(childComplexity), true
 
+	case "MessageFeedback.comment":
+		if e.ComplexityRoot.MessageFeedback.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.Comment(childComplexity), true
+	case "MessageFeedback.createdAt":
+		if e.ComplexityRoot.MessageFeedback.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.CreatedAt(childComplexity), true
+	case "MessageFeedback.rating":
+		if e.ComplexityRoot.MessageFeedback.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.Rating(childComplexity), true
+	case "MessageFeedback.reason":
+		if e.ComplexityRoot.MessageFeedback.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.Reason(childComplexity), true
+	case "MessageFeedback.updatedAt":
+		if e.ComplexityRoot.MessageFeedback.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.UpdatedAt(childComplexity), true
+
 	case "Mutation.cancelSync":
 		if e.ComplexityRoot.Mutation.CancelSync == nil {
 			break
@@ -2297,6 +2432,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteConnector(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteConversation":
+		if e.ComplexityRoot.Mutation.DeleteConversation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteConversation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteConversation(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteConversations":
+		if e.ComplexityRoot.Mutation.DeleteConversations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteConversations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteConversations(childComplexity, args["agentId"].(*uuid.UUID), args["kind"].(*model.ConversationKind)), true
 	case "Mutation.deleteDocument":
 		if e.ComplexityRoot.Mutation.DeleteDocument == nil {
 			break
@@ -2352,6 +2509,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshSession(childComplexity, args["refreshToken"].(string)), true
+	case "Mutation.removeFeedback":
+		if e.ComplexityRoot.Mutation.RemoveFeedback == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeFeedback_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveFeedback(childComplexity, args["messageId"].(uuid.UUID), args["conversationId"].(*uuid.UUID)), true
+	case "Mutation.renameConversation":
+		if e.ComplexityRoot.Mutation.RenameConversation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renameConversation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenameConversation(childComplexity, args["id"].(uuid.UUID), args["title"].(string)), true
 	case "Mutation.revokeAPIKey":
 		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
 			break
@@ -2374,6 +2553,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateAPIKey(childComplexity, args["id"].(uuid.UUID), args["overlapMinutes"].(*int), args["expiresAt"].(*time.Time)), true
+	case "Mutation.setFeedback":
+		if e.ComplexityRoot.Mutation.SetFeedback == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setFeedback_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetFeedback(childComplexity, args["messageId"].(uuid.UUID), args["conversationId"].(*uuid.UUID), args["input"].(model.FeedbackInput)), true
 	case "Mutation.signIn":
 		if e.ComplexityRoot.Mutation.SignIn == nil {
 			break
@@ -2593,7 +2783,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Conversations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConversationOrder)), true
+		return e.ComplexityRoot.Query.Conversations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConversationOrder), args["matching"].(*string), args["agentId"].(*uuid.UUID), args["kind"].(*model.ConversationKind)), true
 	case "Query.document":
 		if e.ComplexityRoot.Query.Document == nil {
 			break
@@ -2616,6 +2806,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Documents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.DocumentOrder), args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["status"].([]document.Status), args["matching"].(*string)), true
+	case "Query.exportConversation":
+		if e.ComplexityRoot.Query.ExportConversation == nil {
+			break
+		}
+
+		args, err := ec.field_Query_exportConversation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ExportConversation(childComplexity, args["id"].(uuid.UUID), args["format"].(model.ExportFormat)), true
 
 	case "Query.me":
 		if e.ComplexityRoot.Query.Me == nil {
@@ -2667,6 +2868,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Search(childComplexity, args["input"].(model.SearchInput)), true
+	case "Query.searchFacets":
+		if e.ComplexityRoot.Query.SearchFacets == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchFacets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchFacets(childComplexity, args["input"].(model.SearchFacetsInput)), true
+	case "Query.searchSuggestions":
+		if e.ComplexityRoot.Query.SearchSuggestions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchSuggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchSuggestions(childComplexity, args["prefix"].(string), args["limit"].(*int), args["collection"].(*uuid.UUID)), true
 	case "Query.syncItems":
 		if e.ComplexityRoot.Query.SyncItems == nil {
 			break
@@ -2942,6 +3165,80 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
+	case "SearchFacet.distinct":
+		if e.ComplexityRoot.SearchFacet.Distinct == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Distinct(childComplexity), true
+	case "SearchFacet.documents":
+		if e.ComplexityRoot.SearchFacet.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Documents(childComplexity), true
+	case "SearchFacet.missing":
+		if e.ComplexityRoot.SearchFacet.Missing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Missing(childComplexity), true
+	case "SearchFacet.name":
+		if e.ComplexityRoot.SearchFacet.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Name(childComplexity), true
+	case "SearchFacet.otherCount":
+		if e.ComplexityRoot.SearchFacet.OtherCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.OtherCount(childComplexity), true
+	case "SearchFacet.values":
+		if e.ComplexityRoot.SearchFacet.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Values(childComplexity), true
+
+	case "SearchFacetValue.count":
+		if e.ComplexityRoot.SearchFacetValue.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Count(childComplexity), true
+	case "SearchFacetValue.from":
+		if e.ComplexityRoot.SearchFacetValue.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.From(childComplexity), true
+	case "SearchFacetValue.label":
+		if e.ComplexityRoot.SearchFacetValue.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Label(childComplexity), true
+	case "SearchFacetValue.selected":
+		if e.ComplexityRoot.SearchFacetValue.Selected == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Selected(childComplexity), true
+	case "SearchFacetValue.until":
+		if e.ComplexityRoot.SearchFacetValue.Until == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Until(childComplexity), true
+	case "SearchFacetValue.value":
+		if e.ComplexityRoot.SearchFacetValue.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Value(childComplexity), true
+
 	case "SearchResult.collection":
 		if e.ComplexityRoot.SearchResult.Collection == nil {
 			break
@@ -3045,6 +3342,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SearchResult.Version(childComplexity), true
 
+	case "SearchResults.facets":
+		if e.ComplexityRoot.SearchResults.Facets == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResults.Facets(childComplexity), true
 	case "SearchResults.limit":
 		if e.ComplexityRoot.SearchResults.Limit == nil {
 			break
@@ -3075,6 +3378,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchResults.Total(childComplexity), true
+
+	case "SearchSuggestion.collectionId":
+		if e.ComplexityRoot.SearchSuggestion.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchSuggestion.CollectionID(childComplexity), true
+	case "SearchSuggestion.documentId":
+		if e.ComplexityRoot.SearchSuggestion.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchSuggestion.DocumentID(childComplexity), true
+	case "SearchSuggestion.text":
+		if e.ComplexityRoot.SearchSuggestion.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchSuggestion.Text(childComplexity), true
 
 	case "SessionToken.accessToken":
 		if e.ComplexityRoot.SessionToken.AccessToken == nil {
@@ -3672,8 +3994,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
 		ec.unmarshalInputEventInput,
+		ec.unmarshalInputFacetsInput,
+		ec.unmarshalInputFeedbackInput,
 		ec.unmarshalInputMessageOrder,
 		ec.unmarshalInputRecordEventsInput,
+		ec.unmarshalInputSearchFacetsInput,
 		ec.unmarshalInputSearchFilters,
 		ec.unmarshalInputSearchInput,
 		ec.unmarshalInputSignInInput,
@@ -4068,13 +4393,76 @@ type CreatedAPIKey {
 }
 `, BuiltIn: false},
 	{Name: "../schema/chat.graphql", Input: `extend type Query {
-  "One's own conversations."
-  conversations(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConversationOrder!]): ConversationConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+  "One's own conversations, the one with the newest question first."
+  conversations(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConversationOrder!]
+    "Only those whose title or messages contain this."
+    matching: String
+    "Only those with this agent."
+    agentId: ID
+    kind: ConversationKind
+  ): ConversationConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One of one's own conversations."
   conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL])
+  "One of one's own conversations as a file."
+  exportConversation(id: ID!, format: ExportFormat! = MARKDOWN): ConversationExport! @surface(on: [DASHBOARD, INTERNAL])
   "The configured chat models, the default first; none when answers are made without a model."
   chatModels: [ChatModel!]! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  "Gives one of one's own conversations another title, 1 to 300 characters. Its place in the list stays."
+  renameConversation(id: ID!, title: String!): Conversation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes one of one's own conversations with its messages. Answers the id."
+  deleteConversation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes all of one's own conversations, or those with one agent or of one kind. Answers how many there were."
+  deleteConversations(agentId: ID, kind: ConversationKind): Int! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Says what one thinks of an answer in one of one's own conversations, in place of what one said before."
+  setFeedback(messageId: ID!, conversationId: ID, input: FeedbackInput!): MessageFeedback!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Takes back what one said of an answer. Answers the message's id."
+  removeFeedback(messageId: ID!, conversationId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+}
+
+enum ConversationKind {
+  CHAT
+  AGENT
+}
+
+extend type Conversation {
+  kind: ConversationKind!
+  messageCount: Int!
+}
+
+extend type Message {
+  "What one said of this answer; null for nothing."
+  feedback: MessageFeedback
+}
+
+type MessageFeedback {
+  rating: Rating!
+  reason: FeedbackReason
+  comment: String
+  createdAt: Time!
+  updatedAt: Time!
+}
+
+input FeedbackInput {
+  rating: Rating!
+  reason: FeedbackReason
+  "At most 500 characters."
+  comment: String
+}
+
+enum ExportFormat {
+  MARKDOWN
+  JSON
+}
+
+type ConversationExport {
+  fileName: String!
+  mediaType: String!
+  content: String!
 }
 
 extend type Subscription {
@@ -4317,6 +4705,17 @@ extend type Document {
 	{Name: "../schema/search.graphql", Input: `extend type Query {
   "Hybrid search over the collections that the caller may reach."
   search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
+  "How documents spread over the values of their fields: those that a search would find, or without a query all that the filters leave."
+  searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL])
+  "Titles of documents for what has been typed so far, the best first."
+  searchSuggestions(
+    "The last word may be the beginning of one."
+    prefix: String!
+    "1 to 20."
+    limit: Int = 8
+    "One collection; all that a session reaches, when omitted."
+    collection: ID
+  ): [SearchSuggestion!]! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 input SearchInput {
@@ -4333,6 +4732,93 @@ input SearchInput {
   "Wrap the query's terms in snippets in mark tags."
   highlight: Boolean = false
   filters: SearchFilters
+  "Take the last word for the beginning of one, too: search as you type. Dashboard only."
+  prefix: Boolean = false
+  "Count the documents of the results by their fields; they are not counted when omitted. Dashboard only."
+  facets: FacetsInput
+}
+
+input SearchFacetsInput {
+  "What is looked for; all documents are counted when omitted."
+  query: String
+  "One collection; all that a session reaches, when omitted."
+  collection: ID
+  "0 to 1; documents without a passage at or over it are not counted. Only with a query."
+  minScore: Float
+  "Take the last word for the beginning of one, too."
+  prefix: Boolean = false
+  filters: SearchFilters
+  "All fields when omitted."
+  facets: FacetsInput
+}
+
+input FacetsInput {
+  "All when omitted."
+  fields: [SearchField!]
+  "Values of each field, 1 to 100."
+  first: Int = 20
+  """
+  Spans of time to count in place of the usual ones, at most 20: a beginning and an end with a slash between them, each a
+  day (its beginning in UTC) or a moment, or two dots for none; the end is exclusive: 2026-01-01/2026-02-01, ../2025-01-01.
+  """
+  ranges: [String!]
+}
+
+"What documents are counted by."
+enum SearchField {
+  SECTION
+  VERSION
+  TAGS
+  DOC_TYPE
+  LANGUAGE
+  "By its id."
+  COLLECTION
+  "Type of the connector."
+  SOURCE
+  "By its id."
+  CONNECTOR
+  "When they were changed last, else made."
+  DATE
+}
+
+"""
+How documents spread over one field. The selection that the filters make in this field is left aside, all others hold: the
+counts say what would be found were another value selected.
+"""
+type SearchFacet {
+  name: SearchField!
+  "Documents that were counted."
+  documents: Int!
+  "Documents without a value."
+  missing: Int!
+  "Values that a document has."
+  distinct: Int!
+  "Sum of the counts of the values that are not listed."
+  otherCount: Int!
+  "By count, then by value; spans of time in their order. Selected values are listed in any case."
+  values: [SearchFacetValue!]!
+}
+
+type SearchFacetValue {
+  "As filters take it. Of dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or a span as it was asked for."
+  value: String!
+  "What to show: the name of a collection or connector, else the value."
+  label: String!
+  "Documents."
+  count: Int!
+  "The filters name it."
+  selected: Boolean!
+  "Of a span of time: its beginning, for changedFrom."
+  from: Time
+  "Of a span of time: its end, for changedUntil."
+  until: Time
+}
+
+type SearchSuggestion {
+  "Title of a document."
+  text: String!
+  documentId: ID!
+  collectionId: ID!
 }
 
 input SearchFilters {
@@ -4350,6 +4836,21 @@ input SearchFilters {
   dateAfter: String
   "Written or changed on this day or earlier, YYYY-MM-DD."
   dateBefore: String
+  "Any of these sections, or the one of section. This and all further filters: dashboard only."
+  sections: [String!]
+  "Any of these versions, or the one of version."
+  versions: [String!]
+  "Any of these languages, or the one of language."
+  languages: [String!]
+  "Any of these types of connectors."
+  sources: [String!]
+  connectors: [ID!]
+  "Any of these collections. They are a selection, which facets may leave aside, while collection bounds everything."
+  collections: [ID!]
+  "Written or changed at this moment or later."
+  changedFrom: Time
+  "Written or changed before this moment."
+  changedUntil: Time
 }
 
 type SearchResults {
@@ -4359,6 +4860,8 @@ type SearchResults {
   limit: Int!
   offset: Int!
   tookMs: Float!
+  "In the order asked for; null where none were."
+  facets: [SearchFacet!]
 }
 
 type SearchResult {
@@ -6198,6 +6701,10 @@ func (ec *executionContext) childFields_Conversation(ctx context.Context, field 
 		return ec.fieldContext_Conversation_title(ctx, field)
 	case "messages":
 		return ec.fieldContext_Conversation_messages(ctx, field)
+	case "kind":
+		return ec.fieldContext_Conversation_kind(ctx, field)
+	case "messageCount":
+		return ec.fieldContext_Conversation_messageCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Conversation", field.Name)
 }
@@ -6222,6 +6729,18 @@ func (ec *executionContext) childFields_ConversationEdge(ctx context.Context, fi
 		return ec.fieldContext_ConversationEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConversationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ConversationExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fileName":
+		return ec.fieldContext_ConversationExport_fileName(ctx, field)
+	case "mediaType":
+		return ec.fieldContext_ConversationExport_mediaType(ctx, field)
+	case "content":
+		return ec.fieldContext_ConversationExport_content(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConversationExport", field.Name)
 }
 
 func (ec *executionContext) childFields_CreatedAPIKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6372,6 +6891,8 @@ func (ec *executionContext) childFields_Message(ctx context.Context, field graph
 		return ec.fieldContext_Message_completionTokens(ctx, field)
 	case "conversation":
 		return ec.fieldContext_Message_conversation(ctx, field)
+	case "feedback":
+		return ec.fieldContext_Message_feedback(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Message", field.Name)
 }
@@ -6396,6 +6917,22 @@ func (ec *executionContext) childFields_MessageEdge(ctx context.Context, field g
 		return ec.fieldContext_MessageEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MessageEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_MessageFeedback(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rating":
+		return ec.fieldContext_MessageFeedback_rating(ctx, field)
+	case "reason":
+		return ec.fieldContext_MessageFeedback_reason(ctx, field)
+	case "comment":
+		return ec.fieldContext_MessageFeedback_comment(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_MessageFeedback_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_MessageFeedback_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MessageFeedback", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6512,6 +7049,42 @@ func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_SearchFacet_name(ctx, field)
+	case "documents":
+		return ec.fieldContext_SearchFacet_documents(ctx, field)
+	case "missing":
+		return ec.fieldContext_SearchFacet_missing(ctx, field)
+	case "distinct":
+		return ec.fieldContext_SearchFacet_distinct(ctx, field)
+	case "otherCount":
+		return ec.fieldContext_SearchFacet_otherCount(ctx, field)
+	case "values":
+		return ec.fieldContext_SearchFacet_values(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchFacet", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchFacetValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_SearchFacetValue_value(ctx, field)
+	case "label":
+		return ec.fieldContext_SearchFacetValue_label(ctx, field)
+	case "count":
+		return ec.fieldContext_SearchFacetValue_count(ctx, field)
+	case "selected":
+		return ec.fieldContext_SearchFacetValue_selected(ctx, field)
+	case "from":
+		return ec.fieldContext_SearchFacetValue_from(ctx, field)
+	case "until":
+		return ec.fieldContext_SearchFacetValue_until(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchFacetValue", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6564,8 +7137,22 @@ func (ec *executionContext) childFields_SearchResults(ctx context.Context, field
 		return ec.fieldContext_SearchResults_offset(ctx, field)
 	case "tookMs":
 		return ec.fieldContext_SearchResults_tookMs(ctx, field)
+	case "facets":
+		return ec.fieldContext_SearchResults_facets(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SearchResults", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchSuggestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_SearchSuggestion_text(ctx, field)
+	case "documentId":
+		return ec.fieldContext_SearchSuggestion_documentId(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_SearchSuggestion_collectionId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchSuggestion", field.Name)
 }
 
 func (ec *executionContext) childFields_SessionToken(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7396,6 +7983,42 @@ func (ec *executionContext) field_Mutation_deleteConnector_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteConversation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteConversations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*model.ConversationKind, error) {
+			return ec.unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteDocument_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7482,6 +8105,50 @@ func (ec *executionContext) field_Mutation_refreshSession_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeFeedback_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "messageId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["messageId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "conversationId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["conversationId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_renameConversation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "title",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["title"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_revokeAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7523,6 +8190,36 @@ func (ec *executionContext) field_Mutation_rotateAPIKey_args(ctx context.Context
 		return nil, err
 	}
 	args["expiresAt"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setFeedback_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "messageId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["messageId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "conversationId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["conversationId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.FeedbackInput, error) {
+			return ec.unmarshalNFeedbackInput2magpieᚋgraphᚋmodelᚐFeedbackInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg2
 	return args, nil
 }
 
@@ -8001,6 +8698,30 @@ func (ec *executionContext) field_Query_conversations_args(ctx context.Context, 
 		return nil, err
 	}
 	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*model.ConversationKind, error) {
+			return ec.unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg7
 	return args, nil
 }
 
@@ -8104,6 +8825,28 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_exportConversation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "format",
+		func(ctx context.Context, v any) (model.ExportFormat, error) {
+			return ec.unmarshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["format"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8175,6 +8918,50 @@ func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context,
 		return nil, err
 	}
 	args["kind"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchFacets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SearchFacetsInput, error) {
+			return ec.unmarshalNSearchFacetsInput2magpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchSuggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "prefix",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["prefix"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg2
 	return args, nil
 }
 
@@ -12565,6 +13352,52 @@ func (ec *executionContext) fieldContext_Conversation_messages(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Conversation_kind(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Conversation_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Conversation().Kind(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
+			return ec.marshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Conversation_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Conversation", field, true, true, errors.New("field of type ConversationKind does not have child fields"))
+}
+
+func (ec *executionContext) _Conversation_messageCount(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Conversation_messageCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Conversation().MessageCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Conversation_messageCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Conversation", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ConversationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConversationConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12705,6 +13538,75 @@ func (ec *executionContext) _ConversationEdge_cursor(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_ConversationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ConversationEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ConversationExport_fileName(ctx context.Context, field graphql.CollectedField, obj *model.ConversationExport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConversationExport_fileName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FileName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConversationExport_fileName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConversationExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConversationExport_mediaType(ctx context.Context, field graphql.CollectedField, obj *model.ConversationExport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConversationExport_mediaType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MediaType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConversationExport_mediaType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConversationExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConversationExport_content(ctx context.Context, field graphql.CollectedField, obj *model.ConversationExport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConversationExport_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConversationExport_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConversationExport", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _CreatedAPIKey_publishableKey(ctx context.Context, field graphql.CollectedField, obj *model.CreatedAPIKey) (ret graphql.Marshaler) {
@@ -14053,6 +14955,38 @@ func (ec *executionContext) fieldContext_Message_conversation(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Message_feedback(ctx context.Context, field graphql.CollectedField, obj *ent.Message) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Message_feedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Message().Feedback(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+			return ec.marshalOMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Message_feedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Message",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MessageFeedback(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MessageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.MessageConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14193,6 +15127,121 @@ func (ec *executionContext) _MessageEdge_cursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_MessageEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MessageEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_rating(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_rating(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rating, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Rating) graphql.Marshaler {
+			return ec.marshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_rating(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Rating does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_reason(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FeedbackReason) graphql.Marshaler {
+			return ec.marshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type FeedbackReason does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_comment(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_comment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Comment, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_comment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_updatedAt(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _Mutation_signIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -14752,6 +15801,401 @@ func (ec *executionContext) fieldContext_Mutation_revokeAPIKey(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_revokeAPIKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_renameConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_renameConversation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RenameConversation(ctx, fc.Args["id"].(uuid.UUID), fc.Args["title"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
+			return ec.marshalNConversation2ᚖmagpieᚋentᚐConversation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_renameConversation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Conversation(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_renameConversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteConversation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteConversation(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteConversation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteConversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteConversations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteConversations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteConversations(ctx, fc.Args["agentId"].(*uuid.UUID), fc.Args["kind"].(*model.ConversationKind))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal int
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal int
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteConversations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteConversations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setFeedback(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetFeedback(ctx, fc.Args["messageId"].(uuid.UUID), fc.Args["conversationId"].(*uuid.UUID), fc.Args["input"].(model.FeedbackInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+			return ec.marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setFeedback(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MessageFeedback(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setFeedback_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeFeedback(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveFeedback(ctx, fc.Args["messageId"].(uuid.UUID), fc.Args["conversationId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeFeedback(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeFeedback_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -16392,7 +17836,7 @@ func (ec *executionContext) _Query_conversations(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Conversations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConversationOrder))
+			return ec.Resolvers.Query().Conversations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConversationOrder), fc.Args["matching"].(*string), fc.Args["agentId"].(*uuid.UUID), fc.Args["kind"].(*model.ConversationKind))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -16510,6 +17954,73 @@ func (ec *executionContext) fieldContext_Query_conversation(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_conversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_exportConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_exportConversation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ExportConversation(ctx, fc.Args["id"].(uuid.UUID), fc.Args["format"].(model.ExportFormat))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ConversationExport
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConversationExport
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ConversationExport
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
+			return ec.marshalNConversationExport2ᚖmagpieᚋgraphᚋmodelᚐConversationExport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_exportConversation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConversationExport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_exportConversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -17089,6 +18600,140 @@ func (ec *executionContext) fieldContext_Query_search(ctx context.Context, field
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_search_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchFacets(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchFacets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchFacets(ctx, fc.Args["input"].(model.SearchFacetsInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.SearchFacet
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SearchFacet
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.SearchFacet
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+			return ec.marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchFacets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacet(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchFacets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchSuggestions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchSuggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchSuggestions(ctx, fc.Args["prefix"].(string), fc.Args["limit"].(*int), fc.Args["collection"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.SearchSuggestion
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SearchSuggestion
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.SearchSuggestion
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
+			return ec.marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchSuggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchSuggestion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchSuggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -18346,6 +19991,291 @@ func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Contex
 	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SearchFacet_name(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.SearchField) graphql.Marshaler {
+			return ec.marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type SearchField does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_documents(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_missing(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_missing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Missing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_missing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_distinct(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_distinct(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Distinct, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_distinct(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_otherCount(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_otherCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OtherCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_otherCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_values(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
+			return ec.marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchFacet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacetValue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchFacetValue_value(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_label(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_count(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_selected(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_selected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Selected, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_selected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_from(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_until(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _SearchResult_id(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -18859,6 +20789,107 @@ func (ec *executionContext) _SearchResults_tookMs(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_SearchResults_tookMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchResults", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchResults_facets(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResults_facets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Facets, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+			return ec.marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResults_facets(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchResults",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacet(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchSuggestion_text(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchSuggestion_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchSuggestion_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchSuggestion_documentId(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchSuggestion_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchSuggestion_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchSuggestion_collectionId(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchSuggestion_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchSuggestion_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _SessionToken_accessToken(ctx context.Context, field graphql.CollectedField, obj *model.SessionToken) (ret graphql.Marshaler) {
@@ -22970,6 +25001,98 @@ func (ec *executionContext) unmarshalInputEventInput(ctx context.Context, obj an
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputFacetsInput(ctx context.Context, obj any) (model.FacetsInput, error) {
+	var it model.FacetsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["first"]; !present {
+		asMap["first"] = 20
+	}
+
+	fieldsInOrder := [...]string{"fields", "first", "ranges"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "fields":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fields"))
+			data, err := ec.unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Fields = data
+		case "first":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("first"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.First = data
+		case "ranges":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ranges"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Ranges = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputFeedbackInput(ctx context.Context, obj any) (model.FeedbackInput, error) {
+	var it model.FeedbackInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"rating", "reason", "comment"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "rating":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rating"))
+			data, err := ec.unmarshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rating = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "comment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("comment"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Comment = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj any) (ent.MessageOrder, error) {
 	var it ent.MessageOrder
 	if obj == nil {
@@ -23048,6 +25171,75 @@ func (ec *executionContext) unmarshalInputRecordEventsInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputSearchFacetsInput(ctx context.Context, obj any) (model.SearchFacetsInput, error) {
+	var it model.SearchFacetsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["prefix"]; !present {
+		asMap["prefix"] = false
+	}
+
+	fieldsInOrder := [...]string{"query", "collection", "minScore", "prefix", "filters", "facets"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "collection":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collection = data
+		case "minScore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minScore"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinScore = data
+		case "prefix":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prefix"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Prefix = data
+		case "filters":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filters"))
+			data, err := ec.unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Filters = data
+		case "facets":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
+			data, err := ec.unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Facets = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj any) (model.SearchFilters, error) {
 	var it model.SearchFilters
 	if obj == nil {
@@ -23059,7 +25251,7 @@ func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"section", "version", "tags", "docTypes", "language", "dateAfter", "dateBefore"}
+	fieldsInOrder := [...]string{"section", "version", "tags", "docTypes", "language", "dateAfter", "dateBefore", "sections", "versions", "languages", "sources", "connectors", "collections", "changedFrom", "changedUntil"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -23115,6 +25307,62 @@ func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj
 				return it, err
 			}
 			it.DateBefore = data
+		case "sections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sections"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sections = data
+		case "versions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("versions"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Versions = data
+		case "languages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("languages"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Languages = data
+		case "sources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sources"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sources = data
+		case "connectors":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("connectors"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Connectors = data
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = data
+		case "changedFrom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("changedFrom"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChangedFrom = data
+		case "changedUntil":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("changedUntil"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChangedUntil = data
 		}
 	}
 	return it, nil
@@ -23140,8 +25388,11 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 	if _, present := asMap["highlight"]; !present {
 		asMap["highlight"] = false
 	}
+	if _, present := asMap["prefix"]; !present {
+		asMap["prefix"] = false
+	}
 
-	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters"}
+	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "facets"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -23197,6 +25448,20 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Filters = data
+		case "prefix":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prefix"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Prefix = data
+		case "facets":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
+			data, err := ec.unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Facets = data
 		}
 	}
 	return it, nil
@@ -26159,6 +28424,82 @@ func (ec *executionContext) _Conversation(ctx context.Context, sel ast.Selection
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "kind":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Conversation_kind(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "messageCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Conversation_messageCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -26247,6 +28588,54 @@ func (ec *executionContext) _ConversationEdge(ctx context.Context, sel ast.Selec
 			}
 		case "cursor":
 			out.Values[i] = ec._ConversationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var conversationExportImplementors = []string{"ConversationExport"}
+
+func (ec *executionContext) _ConversationExport(ctx context.Context, sel ast.SelectionSet, obj *model.ConversationExport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, conversationExportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConversationExport")
+		case "fileName":
+			out.Values[i] = ec._ConversationExport_fileName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "mediaType":
+			out.Values[i] = ec._ConversationExport_mediaType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "content":
+			out.Values[i] = ec._ConversationExport_content(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -27020,6 +29409,44 @@ func (ec *executionContext) _Message(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "feedback":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Message_feedback(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -27132,6 +29559,64 @@ func (ec *executionContext) _MessageEdge(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var messageFeedbackImplementors = []string{"MessageFeedback"}
+
+func (ec *executionContext) _MessageFeedback(ctx context.Context, sel ast.SelectionSet, obj *model.MessageFeedback) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, messageFeedbackImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MessageFeedback")
+		case "rating":
+			out.Values[i] = ec._MessageFeedback_rating(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._MessageFeedback_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "comment":
+			out.Values[i] = ec._MessageFeedback_comment(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._MessageFeedback_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._MessageFeedback_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var mutationImplementors = []string{"Mutation"}
 
 func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -27204,6 +29689,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "revokeAPIKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_revokeAPIKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "renameConversation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_renameConversation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteConversation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteConversation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteConversations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteConversations(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setFeedback":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setFeedback(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removeFeedback":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeFeedback(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -27576,6 +30096,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "exportConversation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_exportConversation(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "chatModels":
 			field := field
 
@@ -27762,6 +30304,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_search(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchFacets":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchFacets(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchSuggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchSuggestions(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -28369,6 +30955,132 @@ func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var searchFacetImplementors = []string{"SearchFacet"}
+
+func (ec *executionContext) _SearchFacet(ctx context.Context, sel ast.SelectionSet, obj *model.SearchFacet) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchFacetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchFacet")
+		case "name":
+			out.Values[i] = ec._SearchFacet_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._SearchFacet_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missing":
+			out.Values[i] = ec._SearchFacet_missing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "distinct":
+			out.Values[i] = ec._SearchFacet_distinct(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "otherCount":
+			out.Values[i] = ec._SearchFacet_otherCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._SearchFacet_values(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchFacetValueImplementors = []string{"SearchFacetValue"}
+
+func (ec *executionContext) _SearchFacetValue(ctx context.Context, sel ast.SelectionSet, obj *model.SearchFacetValue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchFacetValueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchFacetValue")
+		case "value":
+			out.Values[i] = ec._SearchFacetValue_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "label":
+			out.Values[i] = ec._SearchFacetValue_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._SearchFacetValue_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "selected":
+			out.Values[i] = ec._SearchFacetValue_selected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "from":
+			out.Values[i] = ec._SearchFacetValue_from(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._SearchFacetValue_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchResultImplementors = []string{"SearchResult"}
 
 func (ec *executionContext) _SearchResult(ctx context.Context, sel ast.SelectionSet, obj *model.SearchResult) graphql.Marshaler {
@@ -28521,6 +31233,59 @@ func (ec *executionContext) _SearchResults(ctx context.Context, sel ast.Selectio
 			}
 		case "tookMs":
 			out.Values[i] = ec._SearchResults_tookMs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "facets":
+			out.Values[i] = ec._SearchResults_facets(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchSuggestionImplementors = []string{"SearchSuggestion"}
+
+func (ec *executionContext) _SearchSuggestion(ctx context.Context, sel ast.SelectionSet, obj *model.SearchSuggestion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchSuggestionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchSuggestion")
+		case "text":
+			out.Values[i] = ec._SearchSuggestion_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentId":
+			out.Values[i] = ec._SearchSuggestion_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._SearchSuggestion_collectionId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -30579,6 +33344,26 @@ func (ec *executionContext) marshalNConversationConnection2ᚖmagpieᚋentᚐCon
 	return ec._ConversationConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNConversationExport2ᚖmagpieᚋgraphᚋmodelᚐConversationExport(ctx context.Context, sel ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ConversationExport(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (model.ConversationKind, error) {
+	var res model.ConversationKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNConversationOrder2ᚖmagpieᚋentᚐConversationOrder(ctx context.Context, v any) (*ent.ConversationOrder, error) {
 	res, err := ec.unmarshalInputConversationOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -30709,6 +33494,21 @@ func (ec *executionContext) unmarshalNEventType2magpieᚋgraphᚋmodelᚐEventTy
 
 func (ec *executionContext) marshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx context.Context, sel ast.SelectionSet, v model.EventType) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, v any) (model.ExportFormat, error) {
+	var res model.ExportFormat
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, sel ast.SelectionSet, v model.ExportFormat) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNFeedbackInput2magpieᚋgraphᚋmodelᚐFeedbackInput(ctx context.Context, v any) (model.FeedbackInput, error) {
+	res, err := ec.unmarshalInputFeedbackInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
@@ -30846,6 +33646,16 @@ func (ec *executionContext) marshalNMessageConnection2ᚖmagpieᚋentᚐMessageC
 	return ec._MessageConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._MessageFeedback(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNMessageOrder2ᚖmagpieᚋentᚐMessageOrder(ctx context.Context, v any) (*ent.MessageOrder, error) {
 	res, err := ec.unmarshalInputMessageOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -30967,6 +33777,16 @@ func (ec *executionContext) marshalNQueryTotals2magpieᚋinternalᚋanalyticsᚐ
 	return ec._QueryTotals(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (model.Rating, error) {
+	var res model.Rating
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v model.Rating) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNRecordEventsInput2magpieᚋgraphᚋmodelᚐRecordEventsInput(ctx context.Context, v any) (model.RecordEventsInput, error) {
 	res, err := ec.unmarshalInputRecordEventsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -30989,6 +33809,73 @@ func (ec *executionContext) unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx con
 }
 
 func (ec *executionContext) marshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx context.Context, sel ast.SelectionSet, v model.Role) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacet) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchFacet(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacetValue) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchFacetValue(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSearchFacetsInput2magpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx context.Context, v any) (model.SearchFacetsInput, error) {
+	res, err := ec.unmarshalInputSearchFacetsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, v any) (model.SearchField, error) {
+	var res model.SearchField
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, sel ast.SelectionSet, v model.SearchField) graphql.Marshaler {
 	return v
 }
 
@@ -31031,6 +33918,32 @@ func (ec *executionContext) marshalNSearchResults2ᚖmagpieᚋgraphᚋmodelᚐSe
 		return graphql.Null
 	}
 	return ec._SearchResults(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx context.Context, sel ast.SelectionSet, v *model.SearchSuggestion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchSuggestion(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx context.Context, sel ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
@@ -31913,6 +34826,22 @@ func (ec *executionContext) marshalOConversationEdge2ᚖmagpieᚋentᚐConversat
 	return ec._ConversationEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (*model.ConversationKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ConversationKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v *model.ConversationKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐConversationOrderᚄ(ctx context.Context, v any) ([]*ent.ConversationOrder, error) {
 	if v == nil {
 		return nil, nil
@@ -32056,6 +34985,14 @@ func (ec *executionContext) unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEve
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputEventInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx context.Context, v any) (*model.FacetsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputFacetsInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -32261,6 +35198,13 @@ func (ec *executionContext) marshalOMessageEdge2ᚖmagpieᚋentᚐMessageEdge(ct
 	return ec._MessageEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MessageFeedback(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖmagpieᚋentᚐMessageOrderᚄ(ctx context.Context, v any) ([]*ent.MessageOrder, error) {
 	if v == nil {
 		return nil, nil
@@ -32315,6 +35259,61 @@ func (ec *executionContext) marshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ct
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, v any) ([]model.SearchField, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.SearchField, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []model.SearchField) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx context.Context, v any) (*model.SearchFilters, error) {

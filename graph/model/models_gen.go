@@ -115,6 +115,12 @@ type ConnectorOption struct {
 	Example   *string `json:"example,omitempty"`
 }
 
+type ConversationExport struct {
+	FileName  string `json:"fileName"`
+	MediaType string `json:"mediaType"`
+	Content   string `json:"content"`
+}
+
 type CreateAPIKeyInput struct {
 	Name                string      `json:"name"`
 	AllowAllCollections *bool       `json:"allowAllCollections,omitempty"`
@@ -194,10 +200,35 @@ type EventInput struct {
 	EventID *string `json:"eventId,omitempty"`
 }
 
+type FacetsInput struct {
+	// All when omitted.
+	Fields []SearchField `json:"fields,omitempty"`
+	// Values of each field, 1 to 100.
+	First *int `json:"first,omitempty"`
+	// Spans of time to count in place of the usual ones, at most 20: a beginning and an end with a slash between them, each a
+	// day (its beginning in UTC) or a moment, or two dots for none; the end is exclusive: 2026-01-01/2026-02-01, ../2025-01-01.
+	Ranges []string `json:"ranges,omitempty"`
+}
+
+type FeedbackInput struct {
+	Rating Rating          `json:"rating"`
+	Reason *FeedbackReason `json:"reason,omitempty"`
+	// At most 500 characters.
+	Comment *string `json:"comment,omitempty"`
+}
+
 type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
+}
+
+type MessageFeedback struct {
+	Rating    Rating          `json:"rating"`
+	Reason    *FeedbackReason `json:"reason,omitempty"`
+	Comment   *string         `json:"comment,omitempty"`
+	CreatedAt time.Time       `json:"createdAt"`
+	UpdatedAt time.Time       `json:"updatedAt"`
 }
 
 // One of the two.
@@ -205,6 +236,51 @@ type RecordEventsInput struct {
 	Event *EventInput `json:"event,omitempty"`
 	// 1 to 100.
 	Events []*EventInput `json:"events,omitempty"`
+}
+
+// How documents spread over one field. The selection that the filters make in this field is left aside, all others hold: the
+// counts say what would be found were another value selected.
+type SearchFacet struct {
+	Name SearchField `json:"name"`
+	// Documents that were counted.
+	Documents int `json:"documents"`
+	// Documents without a value.
+	Missing int `json:"missing"`
+	// Values that a document has.
+	Distinct int `json:"distinct"`
+	// Sum of the counts of the values that are not listed.
+	OtherCount int `json:"otherCount"`
+	// By count, then by value; spans of time in their order. Selected values are listed in any case.
+	Values []*SearchFacetValue `json:"values"`
+}
+
+type SearchFacetValue struct {
+	// As filters take it. Of dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or a span as it was asked for.
+	Value string `json:"value"`
+	// What to show: the name of a collection or connector, else the value.
+	Label string `json:"label"`
+	// Documents.
+	Count int `json:"count"`
+	// The filters name it.
+	Selected bool `json:"selected"`
+	// Of a span of time: its beginning, for changedFrom.
+	From *time.Time `json:"from,omitempty"`
+	// Of a span of time: its end, for changedUntil.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+type SearchFacetsInput struct {
+	// What is looked for; all documents are counted when omitted.
+	Query *string `json:"query,omitempty"`
+	// One collection; all that a session reaches, when omitted.
+	Collection *uuid.UUID `json:"collection,omitempty"`
+	// 0 to 1; documents without a passage at or over it are not counted. Only with a query.
+	MinScore *float64 `json:"minScore,omitempty"`
+	// Take the last word for the beginning of one, too.
+	Prefix  *bool          `json:"prefix,omitempty"`
+	Filters *SearchFilters `json:"filters,omitempty"`
+	// All fields when omitted.
+	Facets *FacetsInput `json:"facets,omitempty"`
 }
 
 type SearchFilters struct {
@@ -222,6 +298,21 @@ type SearchFilters struct {
 	DateAfter *string `json:"dateAfter,omitempty"`
 	// Written or changed on this day or earlier, YYYY-MM-DD.
 	DateBefore *string `json:"dateBefore,omitempty"`
+	// Any of these sections, or the one of section. This and all further filters: dashboard only.
+	Sections []string `json:"sections,omitempty"`
+	// Any of these versions, or the one of version.
+	Versions []string `json:"versions,omitempty"`
+	// Any of these languages, or the one of language.
+	Languages []string `json:"languages,omitempty"`
+	// Any of these types of connectors.
+	Sources    []string    `json:"sources,omitempty"`
+	Connectors []uuid.UUID `json:"connectors,omitempty"`
+	// Any of these collections. They are a selection, which facets may leave aside, while collection bounds everything.
+	Collections []uuid.UUID `json:"collections,omitempty"`
+	// Written or changed at this moment or later.
+	ChangedFrom *time.Time `json:"changedFrom,omitempty"`
+	// Written or changed before this moment.
+	ChangedUntil *time.Time `json:"changedUntil,omitempty"`
 }
 
 type SearchInput struct {
@@ -238,6 +329,10 @@ type SearchInput struct {
 	// Wrap the query's terms in snippets in mark tags.
 	Highlight *bool          `json:"highlight,omitempty"`
 	Filters   *SearchFilters `json:"filters,omitempty"`
+	// Take the last word for the beginning of one, too: search as you type. Dashboard only.
+	Prefix *bool `json:"prefix,omitempty"`
+	// Count the documents of the results by their fields; they are not counted when omitted. Dashboard only.
+	Facets *FacetsInput `json:"facets,omitempty"`
 }
 
 type SearchResult struct {
@@ -271,6 +366,15 @@ type SearchResults struct {
 	Limit  int     `json:"limit"`
 	Offset int     `json:"offset"`
 	TookMs float64 `json:"tookMs"`
+	// In the order asked for; null where none were.
+	Facets []*SearchFacet `json:"facets,omitempty"`
+}
+
+type SearchSuggestion struct {
+	// Title of a document.
+	Text         string    `json:"text"`
+	DocumentID   uuid.UUID `json:"documentId"`
+	CollectionID uuid.UUID `json:"collectionId"`
 }
 
 type SessionToken struct {
@@ -445,6 +549,61 @@ func (e APIKeyStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+type ConversationKind string
+
+const (
+	ConversationKindChat  ConversationKind = "CHAT"
+	ConversationKindAgent ConversationKind = "AGENT"
+)
+
+var AllConversationKind = []ConversationKind{
+	ConversationKindChat,
+	ConversationKindAgent,
+}
+
+func (e ConversationKind) IsValid() bool {
+	switch e {
+	case ConversationKindChat, ConversationKindAgent:
+		return true
+	}
+	return false
+}
+
+func (e ConversationKind) String() string {
+	return string(e)
+}
+
+func (e *ConversationKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ConversationKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ConversationKind", str)
+	}
+	return nil
+}
+
+func (e ConversationKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ConversationKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ConversationKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type EventType string
 
 const (
@@ -495,6 +654,61 @@ func (e *EventType) UnmarshalJSON(b []byte) error {
 }
 
 func (e EventType) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type ExportFormat string
+
+const (
+	ExportFormatMarkdown ExportFormat = "MARKDOWN"
+	ExportFormatJSON     ExportFormat = "JSON"
+)
+
+var AllExportFormat = []ExportFormat{
+	ExportFormatMarkdown,
+	ExportFormatJSON,
+}
+
+func (e ExportFormat) IsValid() bool {
+	switch e {
+	case ExportFormatMarkdown, ExportFormatJSON:
+		return true
+	}
+	return false
+}
+
+func (e ExportFormat) String() string {
+	return string(e)
+}
+
+func (e *ExportFormat) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ExportFormat(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ExportFormat", str)
+	}
+	return nil
+}
+
+func (e ExportFormat) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ExportFormat) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ExportFormat) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -726,6 +940,80 @@ func (e *Role) UnmarshalJSON(b []byte) error {
 }
 
 func (e Role) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What documents are counted by.
+type SearchField string
+
+const (
+	SearchFieldSection  SearchField = "SECTION"
+	SearchFieldVersion  SearchField = "VERSION"
+	SearchFieldTags     SearchField = "TAGS"
+	SearchFieldDocType  SearchField = "DOC_TYPE"
+	SearchFieldLanguage SearchField = "LANGUAGE"
+	// By its id.
+	SearchFieldCollection SearchField = "COLLECTION"
+	// Type of the connector.
+	SearchFieldSource SearchField = "SOURCE"
+	// By its id.
+	SearchFieldConnector SearchField = "CONNECTOR"
+	// When they were changed last, else made.
+	SearchFieldDate SearchField = "DATE"
+)
+
+var AllSearchField = []SearchField{
+	SearchFieldSection,
+	SearchFieldVersion,
+	SearchFieldTags,
+	SearchFieldDocType,
+	SearchFieldLanguage,
+	SearchFieldCollection,
+	SearchFieldSource,
+	SearchFieldConnector,
+	SearchFieldDate,
+}
+
+func (e SearchField) IsValid() bool {
+	switch e {
+	case SearchFieldSection, SearchFieldVersion, SearchFieldTags, SearchFieldDocType, SearchFieldLanguage, SearchFieldCollection, SearchFieldSource, SearchFieldConnector, SearchFieldDate:
+		return true
+	}
+	return false
+}
+
+func (e SearchField) String() string {
+	return string(e)
+}
+
+func (e *SearchField) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SearchField(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SearchField", str)
+	}
+	return nil
+}
+
+func (e SearchField) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SearchField) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SearchField) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
