@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
 	"magpie/ent"
@@ -53,7 +54,7 @@ func newestFirst(order []*ent.ConversationOrder) []*ent.ConversationOrder {
 	if len(order) > 0 {
 		return order
 	}
-	return []*ent.ConversationOrder{{Direction: ent.OrderDirectionDesc, Field: ent.ConversationOrderFieldUpdatedAt}}
+	return []*ent.ConversationOrder{{Direction: entgql.OrderDirectionDesc, Field: ent.ConversationOrderFieldUpdatedAt}}
 }
 
 func (r *Resolver) renameConversation(ctx context.Context, id uuid.UUID, title string) (*ent.Conversation, error) {
