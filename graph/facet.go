@@ -88,7 +88,7 @@ func facetQuery(in *model.FacetsInput) (*search.FacetQuery, error) {
 	out := &search.FacetQuery{Values: 20}
 	if in.First != nil {
 		if out.Values = *in.First; out.Values < 1 || out.Values > search.MaxFacetValues {
-			return nil, apierr.Invalid("facets.first", fmt.Sprintf("must be between 1 and %d", search.MaxFacetValues))
+			return nil, apierr.Invalid("first", fmt.Sprintf("must be between 1 and %d", search.MaxFacetValues))
 		}
 	}
 	fields := in.Fields
@@ -105,7 +105,7 @@ func facetQuery(in *model.FacetsInput) (*search.FacetQuery, error) {
 	for i, text := range in.Ranges {
 		one, ok := dateRange(text)
 		if !ok {
-			return nil, apierr.Invalid(fmt.Sprintf("facets.ranges[%d]", i), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01")
+			return nil, apierr.Invalid(fmt.Sprintf("ranges[%d]", i), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01")
 		}
 		out.Ranges = append(out.Ranges, one)
 	}

@@ -24,6 +24,7 @@ func samples() openapi.Samples {
 		"details":     map[string]any{"bucket": "docs"}, "sync_mode": "auto", "schedule_interval": "6h",
 		"failure": nil, "error": nil, "lastError": nil, "warnings": []any{}, "next_cursor": nil,
 		"delta": "Stop the server first [1].", "questions": []any{"How often should I back up?"},
+		"ranges": []any{"2026-01-01/2026-02-01"}, "facets": "section,tags", "prefix": "resto",
 		"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876, "promptTokens": 812, "completionTokens": 64,
 	}
 }

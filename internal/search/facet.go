@@ -95,19 +95,19 @@ func UsualRanges(now time.Time) []Range {
 
 func (f *FacetQuery) check() error {
 	if f.Values < 1 || f.Values > MaxFacetValues {
-		return apierr.Invalid("facets.first", fmt.Sprintf("must be between 1 and %d", MaxFacetValues))
+		return apierr.Invalid("first", fmt.Sprintf("must be between 1 and %d", MaxFacetValues))
 	}
 	if len(f.Ranges) > MaxFacetRanges {
-		return apierr.Invalid("facets.ranges", fmt.Sprintf("must have at most %d ranges", MaxFacetRanges))
+		return apierr.Invalid("ranges", fmt.Sprintf("must have at most %d ranges", MaxFacetRanges))
 	}
 	for i, r := range f.Ranges {
 		if r.From.IsZero() && r.Until.IsZero() || !r.Until.IsZero() && !r.From.Before(r.Until) {
-			return apierr.Invalid(fmt.Sprintf("facets.ranges[%d]", i), "must have a beginning before its end, or one of the two")
+			return apierr.Invalid(fmt.Sprintf("ranges[%d]", i), "must have a beginning before its end, or one of the two")
 		}
 	}
 	for i, field := range f.Fields {
 		if _, ok := facetOf(field); !ok && field != FieldCollection && field != FieldDate || slices.Contains(f.Fields[:i], field) {
-			return apierr.Invalid("facets", fmt.Sprintf("%q is no field of documents, or there twice", field))
+			return apierr.Invalid("fields", fmt.Sprintf("%q is no field of documents, or there twice", field))
 		}
 	}
 	return nil
