@@ -61,11 +61,15 @@ func (r *Resolver) setFeedback(ctx context.Context, id uuid.UUID, conversationID
 	case err != nil:
 		return nil, err
 	}
-	change := before.Update().SetRating(rating).ClearReason().ClearComment()
-	if reason != nil {
+	change := before.Update().SetRating(rating)
+	if reason == nil {
+		change.ClearReason()
+	} else {
 		change.SetReason(*reason)
 	}
-	if comment != "" {
+	if comment == "" {
+		change.ClearComment()
+	} else {
 		change.SetComment(comment)
 	}
 	row, err := change.Save(ctx)

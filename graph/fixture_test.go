@@ -19,6 +19,7 @@ import (
 
 	"magpie/connectors/all"
 	"magpie/ent/membership"
+	"magpie/ent/message"
 	"magpie/graph"
 	"magpie/internal/analytics"
 	"magpie/internal/authn"
@@ -127,6 +128,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	message                  uuid.UUID // an answer in the talk
 	email                    string
 }
 
@@ -160,6 +162,9 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
 	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	said, err := h.db.Ent.Message.Create().SetConversationID(talk.ID).SetRole(message.RoleAssistant).SetContent("An answer to " + name).Save(ctx)
+	must(err)
+	n.message = said.ID
 	return n
 }
 
