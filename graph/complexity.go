@@ -48,7 +48,9 @@ func setComplexity(c *generated.ComplexityRoot) {
 		return times(n, child) + 1
 	}
 	c.Query.Collections = rows[ent.CollectionOrder]
-	c.Query.Conversations = rows[ent.ConversationOrder]
+	c.Query.Conversations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConversationOrder, _ *string, _ *uuid.UUID, _ *model.ConversationKind) int {
+		return rows(child, after, first, before, last, order)
+	}
 	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID) int {
 		return rows(child, after, first, before, last, order)
 	}
@@ -83,6 +85,15 @@ func setComplexity(c *generated.ComplexityRoot) {
 		n := defaultLimit
 		if in.Limit != nil {
 			n = min(max(*in.Limit, 1), maxLimit)
+		}
+		return times(n, child) + 1
+	}
+	c.Query.SearchFacets = func(child int, _ model.SearchFacetsInput) int { return times(len(model.AllSearchField), child) + 1 }
+	c.SearchFacet.Values = func(child int) int { return times(20, child) + 1 }
+	c.Query.SearchSuggestions = func(child int, _ string, limit *int, _ *uuid.UUID) int {
+		n := suggestionsUsual
+		if limit != nil {
+			n = min(max(*limit, 1), suggestionsMost)
 		}
 		return times(n, child) + 1
 	}

@@ -41,9 +41,12 @@ func (r *Resolver) Collection() generated.CollectionResolver { return &collectio
 
 func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorResolver{r} }
 
+func (r *Resolver) Conversation() generated.ConversationResolver { return &conversationResolver{r} }
+
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
 
 func (r *Resolver) Invitation() generated.InvitationResolver { return &invitationResolver{r} }
+func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
 
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
@@ -56,8 +59,10 @@ type (
 	agentRunResolver   struct{ *Resolver }
 	collectionResolver  struct{ *Resolver }
 	connectorResolver   struct{ *Resolver }
+	conversationResolver struct{ *Resolver }
 	documentResolver    struct{ *Resolver }
 	invitationResolver  struct{ *Resolver }
+	messageResolver      struct{ *Resolver }
 	queryResolver       struct{ *Resolver }
 	syncJobResolver     struct{ *Resolver }
 )

@@ -22,6 +22,7 @@ import (
 	"magpie/agents/template"
 	"magpie/connectors/all"
 	"magpie/ent/membership"
+	"magpie/ent/message"
 	"magpie/graph"
 	"magpie/internal/analytics"
 	"magpie/internal/authn"
@@ -143,6 +144,7 @@ type tenant struct {
 	member, invitation       uuid.UUID
 	agent, template, memory  uuid.UUID
 	answer                   uuid.UUID
+	message                  uuid.UUID // an answer in the talk
 	email                    string
 }
 
@@ -189,6 +191,8 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 			context.AfterFunc(ctx, func() { close(events) })
 			return events, nil
 		}))
+	said, err := h.db.Ent.Message.Create().SetConversationID(talk.ID).SetRole(message.RoleAssistant).SetContent("An answer to " + name).Save(ctx)
+	n.message = said.ID
 	return n
 }
 

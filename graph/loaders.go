@@ -7,8 +7,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/vikstrous/dataloadgen"
 
+	"magpie/ent"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
+	"magpie/ent/feedback"
+	"magpie/ent/message"
 	"magpie/internal/index"
 )
 
@@ -19,6 +22,8 @@ type loaders struct {
 	feeds          *dataloadgen.Loader[uuid.UUID, feeds]
 	collectionName *dataloadgen.Loader[uuid.UUID, string]
 	connectorType  *dataloadgen.Loader[uuid.UUID, string]
+	messageCount   *dataloadgen.Loader[uuid.UUID, int]
+	feedback       *dataloadgen.Loader[uuid.UUID, *ent.Feedback]
 }
 
 type loadersKey struct{}
@@ -32,6 +37,8 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		feeds:          loader(r.loadFeeds),
 		collectionName: loader(r.loadCollectionNames),
 		connectorType:  loader(r.loadConnectorTypes),
+		messageCount:   loader(r.loadMessageCounts),
+		feedback:       loader(r.loadFeedback),
 	})
 }
 
@@ -116,4 +123,27 @@ func (r *Resolver) loadConnectorTypes(ctx context.Context, ids []uuid.UUID) (map
 		types[row.ID] = row.Type
 	}
 	return types, nil
+}
+
+func (r *Resolver) loadMessageCounts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
+	var rows []struct {
+		Conversation uuid.UUID `json:"conversation_id"`
+		Count        int       `json:"count"`
+	}
+	err := r.client(ctx).Message.Query().Where(message.ConversationIDIn(ids...)).
+		GroupBy(message.FieldConversationID).Aggregate(ent.Count()).Scan(ctx, &rows)
+	counts := make(map[uuid.UUID]int, len(rows))
+	for _, row := range rows {
+		counts[row.Conversation] = row.Count
+	}
+	return counts, err
+}
+
+func (r *Resolver) loadFeedback(ctx context.Context, messages []uuid.UUID) (map[uuid.UUID]*ent.Feedback, error) {
+	rows, err := r.client(ctx).Feedback.Query().Where(feedback.MessageIDIn(messages...)).All(ctx)
+	found := make(map[uuid.UUID]*ent.Feedback, len(rows))
+	for _, row := range rows {
+		found[row.MessageID] = row
+	}
+	return found, err
 }

@@ -283,6 +283,14 @@ func (f *field) finish(value any) any {
 	if s, ok := value.(string); ok && f.upper {
 		value = strings.ToUpper(s)
 	}
+	if list, ok := value.([]any); ok && f.upper {
+		raised := make([]any, len(list))
+		for i, item := range list {
+			s, _ := item.(string) // its items were looked at
+			raised[i] = strings.ToUpper(s)
+		}
+		value = raised
+	}
 	if f.list {
 		return []any{value}
 	}
@@ -297,7 +305,7 @@ func (f *field) badItem(value any) (at, wrong string) {
 	}
 	for i, item := range list {
 		s, ok := item.(string)
-		if wrong = badText(s); !ok {
+		if wrong = f.examineItem(s); !ok {
 			wrong = "must be a string"
 		}
 		if _, isID := parseUUID(s); f.ids && !isID {

@@ -55,6 +55,12 @@ func (d *describer) queryParameters(r *route) []*openapi.Parameter {
 
 func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Parameter {
 	schema := d.input(r, f)
+	if f.commas {
+		one := "(" + strings.Join(f.allowed, "|") + ")"
+		said := openapi.Of(openapi.String)
+		said.Description, said.Pattern = strings.TrimSpace(schema.Description+" Several with commas between."), "^"+one+"(,"+one+")*$"
+		schema = said
+	}
 	p := &openapi.Parameter{
 		Name: name, In: "query", Required: f.required, Description: schema.Description, Deprecated: schema.Deprecated,
 		Schema: schema,
@@ -63,7 +69,7 @@ func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Par
 		p.Example = d.sample(f.name, schema)
 	}
 	schema.Description, schema.Deprecated = "", false
-	if f.kind == texts {
+	if f.kind == texts && !f.commas {
 		p.Style, p.Explode = "form", true
 		p.Description = strings.TrimSpace(p.Description + " Repeated for each value; " + name + "[] is taken, too.")
 	}
@@ -134,9 +140,15 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		s = openapi.Of(openapi.Boolean)
 	case texts:
 		s = openapi.Of(openapi.Array)
-		s.Items = openapi.Of(openapi.String)
+		s.Items, s.MaxItems = openapi.Of(openapi.String), f.most
 		if f.ids {
 			s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
+		}
+		if f.form != nil {
+			s.Items.Pattern = f.form.pattern.String()
+		}
+		for _, value := range f.allowed {
+			s.Items.Enum = append(s.Items.Enum, value)
 		}
 		if f.filled {
 			s.MinItems = 1

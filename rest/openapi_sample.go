@@ -26,6 +26,7 @@ func samples() openapi.Samples {
 		"systemPrompt": "You help colleagues to restore backups.", "tools": []any{"search_documents"}, "startMessage": "Which backup is it?", "model": nil,
 		"collections": []any{"018f3c2a-5b7e-8a91-b0c4-2d6e8f0a1b3c"}, "allCollections": false, "importance": 0.5, "category": "operations", "q": "how are backups restored?",
 		"delta": "Stop the server first [1].", "questions": []any{"How often should I back up?"},
+		"ranges": []any{"2026-01-01/2026-02-01"}, "facets": "section,tags", "prefix": "resto",
 		"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876, "promptTokens": 812, "completionTokens": 64,
 	}
 }

@@ -135,16 +135,11 @@ func newTable() []*route {
 			from: multipartForm},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
 			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, filled: true}}},
-
-		{Route: Route{http.MethodGet, "/api/v1/search", "Search", dashboard, false, 200},
-			from: query, fields: searchFields(), input: true, reach: "input.collection"},
-		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data"},
-		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
-			pages: "data.messages", perPage: maxPage},
 	}
 	table = append(table, routesPeople()...)
 	table = append(table, agentRoutes()...)
 	table = append(table, runRoutes()...)
+	table = append(table, talkRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -266,6 +261,10 @@ func noun(before string) string {
 		return "Agent"
 	case "runs":
 		return "Run"
+	case "messages":
+		return "Message"
+	case "api-keys":
+		return "API key"
 	default:
 		return "Page"
 	}

@@ -30,9 +30,8 @@ type example struct {
 // examples are the requests of each route, by "METHOD pattern".
 func examples() map[string][]example {
 	const (
-		collection   = "/api/v1/collections/" + collectionID
-		connector    = "/api/v1/connectors/" + connectorID
-		conversation = "/api/v1/conversations/" + conversationID
+		collection = "/api/v1/collections/" + collectionID
+		connector  = "/api/v1/connectors/" + connectorID
 	)
 	signIn := `{"email":"ada@example.com","password":"correct horse","remember":true}`
 	everything := `{"query":"durable queues","collection":"` + strings.ToUpper(collectionID) + `","limit":5,"offset":10.0,"min_score":0,"highlight":true,
@@ -141,8 +140,6 @@ func examples() map[string][]example {
 		"POST /api/v1/connectors/{id}/test":                     {{target: connector + "/test"}, {target: connector + "/test", body: "ignored", headers: []string{"Content-Type", "text/plain"}}},
 		"GET /api/v1/connectors/{id}/sync/{jobId}":              {{target: connector + "/sync/" + jobID}, {target: connector + "/sync/1"}},
 		"GET /api/v1/connectors/{id}/files":                     {{target: connector + "/files"}},
-		"GET /api/v1/conversations":                             {{target: "/api/v1/conversations?limit=10"}},
-		"GET /api/v1/conversations/{id}":                        {{target: conversation}},
 		"GET /api/v1/connectors/{id}/documents/{documentId}":    {{target: connector + "/documents/" + documentID}},
 		"DELETE /api/v1/connectors/{id}/documents/{documentId}": {{target: connector + "/documents/" + documentID}, {target: connector + "/documents/x"}},
 		"POST /api/v1/connectors": {
@@ -186,7 +183,6 @@ func examples() map[string][]example {
 		"DELETE /api/v1/connectors/{id}/files": {
 			{target: connector + "/files", body: `{"paths":["guides/queues.md"]}`}, {target: connector + "/files", body: `{"paths":[]}`}, {target: connector + "/files"},
 		},
-		"GET /api/v1/search": {{target: "/api/v1/search?query=queues"}, {target: "/api/v1/search?query=queues", bare: true}},
 	}
 }
 
@@ -198,6 +194,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	told := examples()
 	maps.Copy(told, peopleExamples())
 	maps.Copy(told, agentExamples())
+	maps.Copy(told, talkExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

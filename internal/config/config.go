@@ -109,6 +109,9 @@ type Config struct {
 	// QueryLogRetention is how long it is kept; 0 is for good.
 	QueryLogRetention Days `env:"QUERY_LOG_RETENTION" envDefault:"90d"`
 
+	// ConversationRetention is how long a conversation is kept after its last question; 0 is for good.
+	ConversationRetention Days `env:"CONVERSATION_RETENTION" envDefault:"0"`
+
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
 	// WorkerLostAfter is the silence after which a worker counts as dead and

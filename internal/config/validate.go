@@ -76,6 +76,7 @@ func (c *Config) Validate() error {
 		{"QUERY_LIMIT", func() error { return within(c.QueryLimit, 0, 1_000_000_000_000) }},
 		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
 		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
+		{"CONVERSATION_RETENTION", func() error { return retention(c.ConversationRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
@@ -274,7 +275,7 @@ func atLeast(value, least time.Duration) error {
 // retention is for good, or a day and more: counts are of whole days.
 func retention(d time.Duration) error {
 	if d != 0 && (d < minRetention || d > maxRetention) {
-		return errors.New("must be 0 to keep the log for good, or 1d to 36500d")
+		return errors.New("must be 0 to keep all for good, or 1d to 36500d")
 	}
 	return nil
 }

@@ -113,6 +113,9 @@ func table(k Kind) (string, bool) {
 	case Invitation:
 		return "invitations", true
 	case Passage, AuditEntry, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
+	case Feedback:
+		return "feedbacks", true
+	case Passage, Invitation, AuditEntry, OAuthGrant, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

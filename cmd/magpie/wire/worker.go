@@ -43,14 +43,18 @@ func (a *App) Worker() *worker.Worker {
 	})
 }
 
-// maintain forgets what the query log has kept long enough, and looks after the
-// vector indexes.
+// maintain forgets what the query log and conversations have kept long enough,
+// and looks after the vector indexes.
 func (a *App) maintain(ctx context.Context) error {
 	swept, err := a.analytics.Sweep(ctx)
 	if swept > 0 {
 		a.Log.InfoContext(ctx, "old rows of the query log were removed", "rows", swept)
 	}
-	return errors.Join(err, a.buildVectorIndexes(ctx))
+	forgotten, failed := a.Chat.Forget(ctx, a.Config.ConversationRetention.Duration())
+	if forgotten > 0 {
+		a.Log.InfoContext(ctx, "old conversations were removed", "conversations", forgotten)
+	}
+	return errors.Join(err, failed, a.buildVectorIndexes(ctx))
 }
 
 // buildVectorIndexes builds the indexes of collections that have outgrown exact
