@@ -11,6 +11,7 @@ import (
 	"magpie/ent"
 	"magpie/ent/membership"
 	"magpie/ent/user"
+	"magpie/ent/workspace"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/transaction"
@@ -161,4 +162,11 @@ func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 		})
 		return nil
 	})
+}
+
+// Workspaces are all there are, each with its memberships, the oldest first: for
+// the operator.
+func (p *People) Workspaces(ctx context.Context) ([]*ent.Workspace, error) {
+	rows, err := p.ent.Workspace.Query().WithMemberships().Order(workspace.ByCreatedAt(), workspace.ByID()).All(asSystem(ctx))
+	return rows, apierr.Wrap("list the workspaces", err)
 }

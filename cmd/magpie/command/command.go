@@ -38,6 +38,7 @@ type grammar struct {
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
 
 	Users       usersCommand       `cmd:"" group:"operate" help:"People who may sign in."`
+	Workspaces  workspacesCommand  `cmd:"" group:"operate" help:"Workspaces."`
 	Keys        keysCommand        `cmd:"" group:"operate" help:"API keys."`
 	Quota       quotaCommand       `cmd:"" group:"operate" help:"Queries a month of a workspace."`
 	Collections collectionsCommand `cmd:"" group:"operate" help:"Collections of documents."`
