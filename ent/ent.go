@@ -17,6 +17,7 @@ import (
 	"magpie/ent/document"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -100,6 +101,7 @@ func checkColumn(t, c string) error {
 			document.Table:      document.ValidColumn,
 			membership.Table:    membership.ValidColumn,
 			message.Table:       message.ValidColumn,
+			oauthgrant.Table:    oauthgrant.ValidColumn,
 			session.Table:       session.ValidColumn,
 			sourcefile.Table:    sourcefile.ValidColumn,
 			syncitem.Table:      syncitem.ValidColumn,

@@ -14,6 +14,7 @@ import (
 	"magpie/ent/document"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/predicate"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -30,7 +31,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 17)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 18)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -211,6 +212,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			connector.FieldCollectionID:     {Type: field.TypeUUID, Column: connector.FieldCollectionID},
 			connector.FieldConfig:           {Type: field.TypeJSON, Column: connector.FieldConfig},
 			connector.FieldCredentials:      {Type: field.TypeBytes, Column: connector.FieldCredentials},
+			connector.FieldGrantID:          {Type: field.TypeUUID, Column: connector.FieldGrantID},
 			connector.FieldSyncStrategy:     {Type: field.TypeEnum, Column: connector.FieldSyncStrategy},
 			connector.FieldScheduleInterval: {Type: field.TypeString, Column: connector.FieldScheduleInterval},
 			connector.FieldNextSyncAt:       {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
@@ -325,6 +327,34 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[11] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   oauthgrant.Table,
+			Columns: oauthgrant.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: oauthgrant.FieldID,
+			},
+		},
+		Type: "OAuthGrant",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			oauthgrant.FieldCreatedAt:   {Type: field.TypeTime, Column: oauthgrant.FieldCreatedAt},
+			oauthgrant.FieldUpdatedAt:   {Type: field.TypeTime, Column: oauthgrant.FieldUpdatedAt},
+			oauthgrant.FieldWorkspaceID: {Type: field.TypeUUID, Column: oauthgrant.FieldWorkspaceID},
+			oauthgrant.FieldProvider:    {Type: field.TypeString, Column: oauthgrant.FieldProvider},
+			oauthgrant.FieldPersonID:    {Type: field.TypeUUID, Column: oauthgrant.FieldPersonID},
+			oauthgrant.FieldAccount:     {Type: field.TypeString, Column: oauthgrant.FieldAccount},
+			oauthgrant.FieldScopes:      {Type: field.TypeJSON, Column: oauthgrant.FieldScopes},
+			oauthgrant.FieldStatus:      {Type: field.TypeEnum, Column: oauthgrant.FieldStatus},
+			oauthgrant.FieldTokens:      {Type: field.TypeBytes, Column: oauthgrant.FieldTokens},
+			oauthgrant.FieldExpiresAt:   {Type: field.TypeTime, Column: oauthgrant.FieldExpiresAt},
+			oauthgrant.FieldRefreshedAt: {Type: field.TypeTime, Column: oauthgrant.FieldRefreshedAt},
+			oauthgrant.FieldLastError:   {Type: field.TypeString, Column: oauthgrant.FieldLastError},
+			oauthgrant.FieldGeneration:  {Type: field.TypeInt, Column: oauthgrant.FieldGeneration},
+			oauthgrant.FieldLeaseID:     {Type: field.TypeUUID, Column: oauthgrant.FieldLeaseID},
+			oauthgrant.FieldLeaseUntil:  {Type: field.TypeTime, Column: oauthgrant.FieldLeaseUntil},
+		},
+	}
+	graph.Nodes[12] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -344,7 +374,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			session.FieldRevokedAt:    {Type: field.TypeTime, Column: session.FieldRevokedAt},
 		},
 	}
-	graph.Nodes[12] = &sqlgraph.Node{
+	graph.Nodes[13] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -366,7 +396,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[13] = &sqlgraph.Node{
+	graph.Nodes[14] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -394,7 +424,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[14] = &sqlgraph.Node{
+	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -435,7 +465,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[15] = &sqlgraph.Node{
+	graph.Nodes[16] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -454,7 +484,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			user.FieldEmailVerified: {Type: field.TypeBool, Column: user.FieldEmailVerified},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -566,6 +596,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		"Connector",
 		"Collection",
+	)
+	graph.MustAddE(
+		"grant",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+		},
+		"Connector",
+		"OAuthGrant",
 	)
 	graph.MustAddE(
 		"documents",
@@ -698,6 +740,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		"Message",
 		"Conversation",
+	)
+	graph.MustAddE(
+		"connectors",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   oauthgrant.ConnectorsTable,
+			Columns: []string{oauthgrant.ConnectorsColumn},
+			Bidi:    false,
+		},
+		"OAuthGrant",
+		"Connector",
 	)
 	graph.MustAddE(
 		"user",
@@ -1625,6 +1679,11 @@ func (f *ConnectorFilter) WhereCredentials(p entql.BytesP) {
 	f.Where(p.Field(connector.FieldCredentials))
 }
 
+// WhereGrantID applies the entql [16]byte predicate on the grant_id field.
+func (f *ConnectorFilter) WhereGrantID(p entql.ValueP) {
+	f.Where(p.Field(connector.FieldGrantID))
+}
+
 // WhereSyncStrategy applies the entql string predicate on the sync_strategy field.
 func (f *ConnectorFilter) WhereSyncStrategy(p entql.StringP) {
 	f.Where(p.Field(connector.FieldSyncStrategy))
@@ -1658,6 +1717,20 @@ func (f *ConnectorFilter) WhereHasCollection() {
 // WhereHasCollectionWith applies a predicate to check if query has an edge collection with a given conditions (other predicates).
 func (f *ConnectorFilter) WhereHasCollectionWith(preds ...predicate.Collection) {
 	f.Where(entql.HasEdgeWith("collection", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasGrant applies a predicate to check if query has an edge grant.
+func (f *ConnectorFilter) WhereHasGrant() {
+	f.Where(entql.HasEdge("grant"))
+}
+
+// WhereHasGrantWith applies a predicate to check if query has an edge grant with a given conditions (other predicates).
+func (f *ConnectorFilter) WhereHasGrantWith(preds ...predicate.OAuthGrant) {
+	f.Where(entql.HasEdgeWith("grant", sqlgraph.WrapFunc(func(s *sql.Selector) {
 		for _, p := range preds {
 			p(s)
 		}
@@ -2244,6 +2317,135 @@ func (f *MessageFilter) WhereHasConversationWith(preds ...predicate.Conversation
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *OAuthGrantQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the OAuthGrantQuery builder.
+func (_q *OAuthGrantQuery) Filter() *OAuthGrantFilter {
+	return &OAuthGrantFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *OAuthGrantMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the OAuthGrantMutation builder.
+func (m *OAuthGrantMutation) Filter() *OAuthGrantFilter {
+	return &OAuthGrantFilter{config: m.config, predicateAdder: m}
+}
+
+// OAuthGrantFilter provides a generic filtering capability at runtime for OAuthGrantQuery.
+type OAuthGrantFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *OAuthGrantFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *OAuthGrantFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *OAuthGrantFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *OAuthGrantFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *OAuthGrantFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldWorkspaceID))
+}
+
+// WhereProvider applies the entql string predicate on the provider field.
+func (f *OAuthGrantFilter) WhereProvider(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldProvider))
+}
+
+// WherePersonID applies the entql [16]byte predicate on the person_id field.
+func (f *OAuthGrantFilter) WherePersonID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldPersonID))
+}
+
+// WhereAccount applies the entql string predicate on the account field.
+func (f *OAuthGrantFilter) WhereAccount(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldAccount))
+}
+
+// WhereScopes applies the entql json.RawMessage predicate on the scopes field.
+func (f *OAuthGrantFilter) WhereScopes(p entql.BytesP) {
+	f.Where(p.Field(oauthgrant.FieldScopes))
+}
+
+// WhereStatus applies the entql string predicate on the status field.
+func (f *OAuthGrantFilter) WhereStatus(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldStatus))
+}
+
+// WhereTokens applies the entql []byte predicate on the tokens field.
+func (f *OAuthGrantFilter) WhereTokens(p entql.BytesP) {
+	f.Where(p.Field(oauthgrant.FieldTokens))
+}
+
+// WhereExpiresAt applies the entql time.Time predicate on the expires_at field.
+func (f *OAuthGrantFilter) WhereExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldExpiresAt))
+}
+
+// WhereRefreshedAt applies the entql time.Time predicate on the refreshed_at field.
+func (f *OAuthGrantFilter) WhereRefreshedAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldRefreshedAt))
+}
+
+// WhereLastError applies the entql string predicate on the last_error field.
+func (f *OAuthGrantFilter) WhereLastError(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldLastError))
+}
+
+// WhereGeneration applies the entql int predicate on the generation field.
+func (f *OAuthGrantFilter) WhereGeneration(p entql.IntP) {
+	f.Where(p.Field(oauthgrant.FieldGeneration))
+}
+
+// WhereLeaseID applies the entql [16]byte predicate on the lease_id field.
+func (f *OAuthGrantFilter) WhereLeaseID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldLeaseID))
+}
+
+// WhereLeaseUntil applies the entql time.Time predicate on the lease_until field.
+func (f *OAuthGrantFilter) WhereLeaseUntil(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldLeaseUntil))
+}
+
+// WhereHasConnectors applies a predicate to check if query has an edge connectors.
+func (f *OAuthGrantFilter) WhereHasConnectors() {
+	f.Where(entql.HasEdge("connectors"))
+}
+
+// WhereHasConnectorsWith applies a predicate to check if query has an edge connectors with a given conditions (other predicates).
+func (f *OAuthGrantFilter) WhereHasConnectorsWith(preds ...predicate.Connector) {
+	f.Where(entql.HasEdgeWith("connectors", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *SessionQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -2272,7 +2474,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2366,7 +2568,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2465,7 +2667,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2594,7 +2796,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2788,7 +2990,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2886,7 +3088,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"magpie/ent/conversation"
 	"magpie/ent/document"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -1397,6 +1398,11 @@ func (_q *ConnectorQuery) collectField(ctx context.Context, oneNode bool, opCtx 
 				selectedFields = append(selectedFields, connector.FieldConfig)
 				fieldSeen[connector.FieldConfig] = struct{}{}
 			}
+		case "grantID":
+			if _, ok := fieldSeen[connector.FieldGrantID]; !ok {
+				selectedFields = append(selectedFields, connector.FieldGrantID)
+				fieldSeen[connector.FieldGrantID] = struct{}{}
+			}
 		case "syncStrategy":
 			if _, ok := fieldSeen[connector.FieldSyncStrategy]; !ok {
 				selectedFields = append(selectedFields, connector.FieldSyncStrategy)
@@ -2063,6 +2069,143 @@ func newMessagePaginateArgs(rv map[string]any) *messagePaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithMessageOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *OAuthGrantQuery) CollectFields(ctx context.Context, satisfies ...string) (*OAuthGrantQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *OAuthGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(oauthgrant.Columns))
+		selectedFields = []string{oauthgrant.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[oauthgrant.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldCreatedAt)
+				fieldSeen[oauthgrant.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[oauthgrant.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldUpdatedAt)
+				fieldSeen[oauthgrant.FieldUpdatedAt] = struct{}{}
+			}
+		case "provider":
+			if _, ok := fieldSeen[oauthgrant.FieldProvider]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldProvider)
+				fieldSeen[oauthgrant.FieldProvider] = struct{}{}
+			}
+		case "personID":
+			if _, ok := fieldSeen[oauthgrant.FieldPersonID]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldPersonID)
+				fieldSeen[oauthgrant.FieldPersonID] = struct{}{}
+			}
+		case "account":
+			if _, ok := fieldSeen[oauthgrant.FieldAccount]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldAccount)
+				fieldSeen[oauthgrant.FieldAccount] = struct{}{}
+			}
+		case "scopes":
+			if _, ok := fieldSeen[oauthgrant.FieldScopes]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldScopes)
+				fieldSeen[oauthgrant.FieldScopes] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[oauthgrant.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldStatus)
+				fieldSeen[oauthgrant.FieldStatus] = struct{}{}
+			}
+		case "expiresAt":
+			if _, ok := fieldSeen[oauthgrant.FieldExpiresAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldExpiresAt)
+				fieldSeen[oauthgrant.FieldExpiresAt] = struct{}{}
+			}
+		case "refreshedAt":
+			if _, ok := fieldSeen[oauthgrant.FieldRefreshedAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldRefreshedAt)
+				fieldSeen[oauthgrant.FieldRefreshedAt] = struct{}{}
+			}
+		case "lastError":
+			if _, ok := fieldSeen[oauthgrant.FieldLastError]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldLastError)
+				fieldSeen[oauthgrant.FieldLastError] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type oauthgrantPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []OAuthGrantPaginateOption
+}
+
+func newOAuthGrantPaginateArgs(rv map[string]any) *oauthgrantPaginateArgs {
+	args := &oauthgrantPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*OAuthGrantOrder:
+			args.opts = append(args.opts, WithOAuthGrantOrder(v))
+		case []any:
+			var orders []*OAuthGrantOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &OAuthGrantOrder{Field: &OAuthGrantOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithOAuthGrantOrder(orders))
 		}
 	}
 	return args

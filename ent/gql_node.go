@@ -14,6 +14,7 @@ import (
 	"magpie/ent/conversation"
 	"magpie/ent/document"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -75,6 +76,11 @@ var messageImplementors = []string{"Message", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*Message) IsNode() {}
+
+var oauthgrantImplementors = []string{"OAuthGrant", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*OAuthGrant) IsNode() {}
 
 var sourcefileImplementors = []string{"SourceFile", "Node"}
 
@@ -236,6 +242,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(message.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, messageImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case oauthgrant.Table:
+		query := c.OAuthGrant.Query().
+			Where(oauthgrant.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, oauthgrantImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -490,6 +505,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.Message.Query().
 			Where(message.IDIn(ids...))
 		query, err := query.CollectFields(ctx, messageImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case oauthgrant.Table:
+		query := c.OAuthGrant.Query().
+			Where(oauthgrant.IDIn(ids...))
+		query, err := query.CollectFields(ctx, oauthgrantImplementors...)
 		if err != nil {
 			return nil, err
 		}

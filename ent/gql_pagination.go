@@ -16,6 +16,7 @@ import (
 	"magpie/ent/conversation"
 	"magpie/ent/document"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -3365,6 +3366,356 @@ func (_m *Message) ToEdge(order *MessageOrder) *MessageEdge {
 		order = DefaultMessageOrder
 	}
 	return &MessageEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// OAuthGrantEdge is the edge representation of OAuthGrant.
+type OAuthGrantEdge struct {
+	Node   *OAuthGrant `json:"node"`
+	Cursor Cursor      `json:"cursor"`
+}
+
+// OAuthGrantConnection is the connection containing edges to OAuthGrant.
+type OAuthGrantConnection struct {
+	Edges      []*OAuthGrantEdge `json:"edges"`
+	PageInfo   PageInfo          `json:"pageInfo"`
+	TotalCount int               `json:"totalCount"`
+}
+
+func (c *OAuthGrantConnection) build(nodes []*OAuthGrant, pager *oauthgrantPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *OAuthGrant
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *OAuthGrant {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *OAuthGrant {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*OAuthGrantEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &OAuthGrantEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// OAuthGrantPaginateOption enables pagination customization.
+type OAuthGrantPaginateOption func(*oauthgrantPager) error
+
+// WithOAuthGrantOrder configures pagination ordering.
+func WithOAuthGrantOrder(order []*OAuthGrantOrder) OAuthGrantPaginateOption {
+	return func(pager *oauthgrantPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithOAuthGrantFilter configures pagination filter.
+func WithOAuthGrantFilter(filter func(*OAuthGrantQuery) (*OAuthGrantQuery, error)) OAuthGrantPaginateOption {
+	return func(pager *oauthgrantPager) error {
+		if filter == nil {
+			return errors.New("OAuthGrantQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type oauthgrantPager struct {
+	reverse bool
+	order   []*OAuthGrantOrder
+	filter  func(*OAuthGrantQuery) (*OAuthGrantQuery, error)
+}
+
+func newOAuthGrantPager(opts []OAuthGrantPaginateOption, reverse bool) (*oauthgrantPager, error) {
+	pager := &oauthgrantPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *oauthgrantPager) applyFilter(query *OAuthGrantQuery) (*OAuthGrantQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *oauthgrantPager) toCursor(_m *OAuthGrant) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *oauthgrantPager) applyCursors(query *OAuthGrantQuery, after, before *Cursor) (*OAuthGrantQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultOAuthGrantOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *oauthgrantPager) applyOrder(query *OAuthGrantQuery) *OAuthGrantQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultOAuthGrantOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultOAuthGrantOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *oauthgrantPager) orderExpr(query *OAuthGrantQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultOAuthGrantOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to OAuthGrant.
+func (_m *OAuthGrantQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...OAuthGrantPaginateOption,
+) (*OAuthGrantConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newOAuthGrantPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &OAuthGrantConnection{Edges: []*OAuthGrantEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// OAuthGrantOrderFieldCreatedAt orders OAuthGrant by created_at.
+	OAuthGrantOrderFieldCreatedAt = &OAuthGrantOrderField{
+		Value: func(_m *OAuthGrant) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: oauthgrant.FieldCreatedAt,
+		toTerm: oauthgrant.ByCreatedAt,
+		toCursor: func(_m *OAuthGrant) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// OAuthGrantOrderFieldUpdatedAt orders OAuthGrant by updated_at.
+	OAuthGrantOrderFieldUpdatedAt = &OAuthGrantOrderField{
+		Value: func(_m *OAuthGrant) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: oauthgrant.FieldUpdatedAt,
+		toTerm: oauthgrant.ByUpdatedAt,
+		toCursor: func(_m *OAuthGrant) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f OAuthGrantOrderField) String() string {
+	var str string
+	switch f.column {
+	case OAuthGrantOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case OAuthGrantOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f OAuthGrantOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *OAuthGrantOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("OAuthGrantOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *OAuthGrantOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *OAuthGrantOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid OAuthGrantOrderField", str)
+	}
+	return nil
+}
+
+// OAuthGrantOrderField defines the ordering field of OAuthGrant.
+type OAuthGrantOrderField struct {
+	// Value extracts the ordering value from the given OAuthGrant.
+	Value    func(*OAuthGrant) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) oauthgrant.OrderOption
+	toCursor func(*OAuthGrant) Cursor
+}
+
+// OAuthGrantOrder defines the ordering of OAuthGrant.
+type OAuthGrantOrder struct {
+	Direction OrderDirection        `json:"direction"`
+	Field     *OAuthGrantOrderField `json:"field"`
+}
+
+// DefaultOAuthGrantOrder is the default ordering of OAuthGrant.
+var DefaultOAuthGrantOrder = &OAuthGrantOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &OAuthGrantOrderField{
+		Value: func(_m *OAuthGrant) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: oauthgrant.FieldID,
+		toTerm: oauthgrant.ByID,
+		toCursor: func(_m *OAuthGrant) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts OAuthGrant into OAuthGrantEdge.
+func (_m *OAuthGrant) ToEdge(order *OAuthGrantOrder) *OAuthGrantEdge {
+	if order == nil {
+		order = DefaultOAuthGrantOrder
+	}
+	return &OAuthGrantEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

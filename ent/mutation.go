@@ -17,6 +17,7 @@ import (
 	"magpie/ent/document"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/predicate"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -52,6 +53,7 @@ const (
 	TypeDocument      = "Document"
 	TypeMembership    = "Membership"
 	TypeMessage       = "Message"
+	TypeOAuthGrant    = "OAuthGrant"
 	TypeSession       = "Session"
 	TypeSourceFile    = "SourceFile"
 	TypeSyncItem      = "SyncItem"
@@ -7465,6 +7467,8 @@ type ConnectorMutation struct {
 	clearedFields     map[string]struct{}
 	collection        *uuid.UUID
 	clearedcollection bool
+	grant             *uuid.UUID
+	clearedgrant      bool
 	documents         map[uuid.UUID]struct{}
 	removeddocuments  map[uuid.UUID]struct{}
 	cleareddocuments  bool
@@ -7959,6 +7963,55 @@ func (m *ConnectorMutation) ResetCredentials() {
 	delete(m.clearedFields, connector.FieldCredentials)
 }
 
+// SetGrantID sets the "grant_id" field.
+func (m *ConnectorMutation) SetGrantID(u uuid.UUID) {
+	m.grant = &u
+}
+
+// GrantID returns the value of the "grant_id" field in the mutation.
+func (m *ConnectorMutation) GrantID() (r uuid.UUID, exists bool) {
+	v := m.grant
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGrantID returns the old "grant_id" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGrantID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGrantID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGrantID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGrantID: %w", err)
+	}
+	return oldValue.GrantID, nil
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (m *ConnectorMutation) ClearGrantID() {
+	m.grant = nil
+	m.clearedFields[connector.FieldGrantID] = struct{}{}
+}
+
+// GrantIDCleared returns if the "grant_id" field was cleared in this mutation.
+func (m *ConnectorMutation) GrantIDCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGrantID]
+	return ok
+}
+
+// ResetGrantID resets all changes to the "grant_id" field.
+func (m *ConnectorMutation) ResetGrantID() {
+	m.grant = nil
+	delete(m.clearedFields, connector.FieldGrantID)
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (m *ConnectorMutation) SetSyncStrategy(cs connector.SyncStrategy) {
 	m.sync_strategy = &cs
@@ -8203,6 +8256,33 @@ func (m *ConnectorMutation) CollectionIDs() (ids []uuid.UUID) {
 func (m *ConnectorMutation) ResetCollection() {
 	m.collection = nil
 	m.clearedcollection = false
+}
+
+// ClearGrant clears the "grant" edge to the OAuthGrant entity.
+func (m *ConnectorMutation) ClearGrant() {
+	m.clearedgrant = true
+	m.clearedFields[connector.FieldGrantID] = struct{}{}
+}
+
+// GrantCleared reports if the "grant" edge to the OAuthGrant entity was cleared.
+func (m *ConnectorMutation) GrantCleared() bool {
+	return m.GrantIDCleared() || m.clearedgrant
+}
+
+// GrantIDs returns the "grant" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// GrantID instead. It exists only for internal usage by the builders.
+func (m *ConnectorMutation) GrantIDs() (ids []uuid.UUID) {
+	if id := m.grant; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetGrant resets all changes to the "grant" edge.
+func (m *ConnectorMutation) ResetGrant() {
+	m.grant = nil
+	m.clearedgrant = false
 }
 
 // AddDocumentIDs adds the "documents" edge to the Document entity by ids.
@@ -8455,7 +8535,7 @@ func (m *ConnectorMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConnectorMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 16)
 	if m.created_at != nil {
 		fields = append(fields, connector.FieldCreatedAt)
 	}
@@ -8485,6 +8565,9 @@ func (m *ConnectorMutation) Fields() []string {
 	}
 	if m.credentials != nil {
 		fields = append(fields, connector.FieldCredentials)
+	}
+	if m.grant != nil {
+		fields = append(fields, connector.FieldGrantID)
 	}
 	if m.sync_strategy != nil {
 		fields = append(fields, connector.FieldSyncStrategy)
@@ -8529,6 +8612,8 @@ func (m *ConnectorMutation) Field(name string) (ent.Value, bool) {
 		return m.Config()
 	case connector.FieldCredentials:
 		return m.Credentials()
+	case connector.FieldGrantID:
+		return m.GrantID()
 	case connector.FieldSyncStrategy:
 		return m.SyncStrategy()
 	case connector.FieldScheduleInterval:
@@ -8568,6 +8653,8 @@ func (m *ConnectorMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldConfig(ctx)
 	case connector.FieldCredentials:
 		return m.OldCredentials(ctx)
+	case connector.FieldGrantID:
+		return m.OldGrantID(ctx)
 	case connector.FieldSyncStrategy:
 		return m.OldSyncStrategy(ctx)
 	case connector.FieldScheduleInterval:
@@ -8657,6 +8744,13 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetCredentials(v)
 		return nil
+	case connector.FieldGrantID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGrantID(v)
+		return nil
 	case connector.FieldSyncStrategy:
 		v, ok := value.(connector.SyncStrategy)
 		if !ok {
@@ -8725,6 +8819,9 @@ func (m *ConnectorMutation) ClearedFields() []string {
 	if m.FieldCleared(connector.FieldCredentials) {
 		fields = append(fields, connector.FieldCredentials)
 	}
+	if m.FieldCleared(connector.FieldGrantID) {
+		fields = append(fields, connector.FieldGrantID)
+	}
 	if m.FieldCleared(connector.FieldNextSyncAt) {
 		fields = append(fields, connector.FieldNextSyncAt)
 	}
@@ -8750,6 +8847,9 @@ func (m *ConnectorMutation) ClearField(name string) error {
 	switch name {
 	case connector.FieldCredentials:
 		m.ClearCredentials()
+		return nil
+	case connector.FieldGrantID:
+		m.ClearGrantID()
 		return nil
 	case connector.FieldNextSyncAt:
 		m.ClearNextSyncAt()
@@ -8798,6 +8898,9 @@ func (m *ConnectorMutation) ResetField(name string) error {
 	case connector.FieldCredentials:
 		m.ResetCredentials()
 		return nil
+	case connector.FieldGrantID:
+		m.ResetGrantID()
+		return nil
 	case connector.FieldSyncStrategy:
 		m.ResetSyncStrategy()
 		return nil
@@ -8819,9 +8922,12 @@ func (m *ConnectorMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ConnectorMutation) AddedEdges() []string {
-	edges := make([]string, 0, 5)
+	edges := make([]string, 0, 6)
 	if m.collection != nil {
 		edges = append(edges, connector.EdgeCollection)
+	}
+	if m.grant != nil {
+		edges = append(edges, connector.EdgeGrant)
 	}
 	if m.documents != nil {
 		edges = append(edges, connector.EdgeDocuments)
@@ -8844,6 +8950,10 @@ func (m *ConnectorMutation) AddedIDs(name string) []ent.Value {
 	switch name {
 	case connector.EdgeCollection:
 		if id := m.collection; id != nil {
+			return []ent.Value{*id}
+		}
+	case connector.EdgeGrant:
+		if id := m.grant; id != nil {
 			return []ent.Value{*id}
 		}
 	case connector.EdgeDocuments:
@@ -8876,7 +8986,7 @@ func (m *ConnectorMutation) AddedIDs(name string) []ent.Value {
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ConnectorMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 5)
+	edges := make([]string, 0, 6)
 	if m.removeddocuments != nil {
 		edges = append(edges, connector.EdgeDocuments)
 	}
@@ -8926,9 +9036,12 @@ func (m *ConnectorMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ConnectorMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 5)
+	edges := make([]string, 0, 6)
 	if m.clearedcollection {
 		edges = append(edges, connector.EdgeCollection)
+	}
+	if m.clearedgrant {
+		edges = append(edges, connector.EdgeGrant)
 	}
 	if m.cleareddocuments {
 		edges = append(edges, connector.EdgeDocuments)
@@ -8951,6 +9064,8 @@ func (m *ConnectorMutation) EdgeCleared(name string) bool {
 	switch name {
 	case connector.EdgeCollection:
 		return m.clearedcollection
+	case connector.EdgeGrant:
+		return m.clearedgrant
 	case connector.EdgeDocuments:
 		return m.cleareddocuments
 	case connector.EdgeJobs:
@@ -8970,6 +9085,9 @@ func (m *ConnectorMutation) ClearEdge(name string) error {
 	case connector.EdgeCollection:
 		m.ClearCollection()
 		return nil
+	case connector.EdgeGrant:
+		m.ClearGrant()
+		return nil
 	}
 	return fmt.Errorf("unknown Connector unique edge %s", name)
 }
@@ -8980,6 +9098,9 @@ func (m *ConnectorMutation) ResetEdge(name string) error {
 	switch name {
 	case connector.EdgeCollection:
 		m.ResetCollection()
+		return nil
+	case connector.EdgeGrant:
+		m.ResetGrant()
 		return nil
 	case connector.EdgeDocuments:
 		m.ResetDocuments()
@@ -13993,6 +14114,1375 @@ func (m *MessageMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Message edge %s", name)
+}
+
+// OAuthGrantMutation represents an operation that mutates the OAuthGrant nodes in the graph.
+type OAuthGrantMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *uuid.UUID
+	created_at        *time.Time
+	updated_at        *time.Time
+	workspace_id      *uuid.UUID
+	provider          *string
+	person_id         *uuid.UUID
+	account           *string
+	scopes            *[]string
+	appendscopes      []string
+	status            *oauthgrant.Status
+	tokens            *[]byte
+	expires_at        *time.Time
+	refreshed_at      *time.Time
+	last_error        *string
+	generation        *int
+	addgeneration     *int
+	lease_id          *uuid.UUID
+	lease_until       *time.Time
+	clearedFields     map[string]struct{}
+	connectors        map[uuid.UUID]struct{}
+	removedconnectors map[uuid.UUID]struct{}
+	clearedconnectors bool
+	done              bool
+	oldValue          func(context.Context) (*OAuthGrant, error)
+	predicates        []predicate.OAuthGrant
+}
+
+var _ ent.Mutation = (*OAuthGrantMutation)(nil)
+
+// oauthgrantOption allows management of the mutation configuration using functional options.
+type oauthgrantOption func(*OAuthGrantMutation)
+
+// newOAuthGrantMutation creates new mutation for the OAuthGrant entity.
+func newOAuthGrantMutation(c config, op Op, opts ...oauthgrantOption) *OAuthGrantMutation {
+	m := &OAuthGrantMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeOAuthGrant,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withOAuthGrantID sets the ID field of the mutation.
+func withOAuthGrantID(id uuid.UUID) oauthgrantOption {
+	return func(m *OAuthGrantMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *OAuthGrant
+		)
+		m.oldValue = func(ctx context.Context) (*OAuthGrant, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().OAuthGrant.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withOAuthGrant sets the old OAuthGrant of the mutation.
+func withOAuthGrant(node *OAuthGrant) oauthgrantOption {
+	return func(m *OAuthGrantMutation) {
+		m.oldValue = func(context.Context) (*OAuthGrant, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m OAuthGrantMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m OAuthGrantMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of OAuthGrant entities.
+func (m *OAuthGrantMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *OAuthGrantMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *OAuthGrantMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().OAuthGrant.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *OAuthGrantMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *OAuthGrantMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *OAuthGrantMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *OAuthGrantMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *OAuthGrantMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *OAuthGrantMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *OAuthGrantMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *OAuthGrantMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *OAuthGrantMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetProvider sets the "provider" field.
+func (m *OAuthGrantMutation) SetProvider(s string) {
+	m.provider = &s
+}
+
+// Provider returns the value of the "provider" field in the mutation.
+func (m *OAuthGrantMutation) Provider() (r string, exists bool) {
+	v := m.provider
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProvider returns the old "provider" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldProvider(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProvider is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProvider requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProvider: %w", err)
+	}
+	return oldValue.Provider, nil
+}
+
+// ResetProvider resets all changes to the "provider" field.
+func (m *OAuthGrantMutation) ResetProvider() {
+	m.provider = nil
+}
+
+// SetPersonID sets the "person_id" field.
+func (m *OAuthGrantMutation) SetPersonID(u uuid.UUID) {
+	m.person_id = &u
+}
+
+// PersonID returns the value of the "person_id" field in the mutation.
+func (m *OAuthGrantMutation) PersonID() (r uuid.UUID, exists bool) {
+	v := m.person_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPersonID returns the old "person_id" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldPersonID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPersonID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPersonID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPersonID: %w", err)
+	}
+	return oldValue.PersonID, nil
+}
+
+// ClearPersonID clears the value of the "person_id" field.
+func (m *OAuthGrantMutation) ClearPersonID() {
+	m.person_id = nil
+	m.clearedFields[oauthgrant.FieldPersonID] = struct{}{}
+}
+
+// PersonIDCleared returns if the "person_id" field was cleared in this mutation.
+func (m *OAuthGrantMutation) PersonIDCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldPersonID]
+	return ok
+}
+
+// ResetPersonID resets all changes to the "person_id" field.
+func (m *OAuthGrantMutation) ResetPersonID() {
+	m.person_id = nil
+	delete(m.clearedFields, oauthgrant.FieldPersonID)
+}
+
+// SetAccount sets the "account" field.
+func (m *OAuthGrantMutation) SetAccount(s string) {
+	m.account = &s
+}
+
+// Account returns the value of the "account" field in the mutation.
+func (m *OAuthGrantMutation) Account() (r string, exists bool) {
+	v := m.account
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAccount returns the old "account" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldAccount(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAccount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAccount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAccount: %w", err)
+	}
+	return oldValue.Account, nil
+}
+
+// ClearAccount clears the value of the "account" field.
+func (m *OAuthGrantMutation) ClearAccount() {
+	m.account = nil
+	m.clearedFields[oauthgrant.FieldAccount] = struct{}{}
+}
+
+// AccountCleared returns if the "account" field was cleared in this mutation.
+func (m *OAuthGrantMutation) AccountCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldAccount]
+	return ok
+}
+
+// ResetAccount resets all changes to the "account" field.
+func (m *OAuthGrantMutation) ResetAccount() {
+	m.account = nil
+	delete(m.clearedFields, oauthgrant.FieldAccount)
+}
+
+// SetScopes sets the "scopes" field.
+func (m *OAuthGrantMutation) SetScopes(s []string) {
+	m.scopes = &s
+	m.appendscopes = nil
+}
+
+// Scopes returns the value of the "scopes" field in the mutation.
+func (m *OAuthGrantMutation) Scopes() (r []string, exists bool) {
+	v := m.scopes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldScopes returns the old "scopes" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldScopes(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldScopes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldScopes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldScopes: %w", err)
+	}
+	return oldValue.Scopes, nil
+}
+
+// AppendScopes adds s to the "scopes" field.
+func (m *OAuthGrantMutation) AppendScopes(s []string) {
+	m.appendscopes = append(m.appendscopes, s...)
+}
+
+// AppendedScopes returns the list of values that were appended to the "scopes" field in this mutation.
+func (m *OAuthGrantMutation) AppendedScopes() ([]string, bool) {
+	if len(m.appendscopes) == 0 {
+		return nil, false
+	}
+	return m.appendscopes, true
+}
+
+// ResetScopes resets all changes to the "scopes" field.
+func (m *OAuthGrantMutation) ResetScopes() {
+	m.scopes = nil
+	m.appendscopes = nil
+}
+
+// SetStatus sets the "status" field.
+func (m *OAuthGrantMutation) SetStatus(o oauthgrant.Status) {
+	m.status = &o
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *OAuthGrantMutation) Status() (r oauthgrant.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldStatus(ctx context.Context) (v oauthgrant.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *OAuthGrantMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetTokens sets the "tokens" field.
+func (m *OAuthGrantMutation) SetTokens(b []byte) {
+	m.tokens = &b
+}
+
+// Tokens returns the value of the "tokens" field in the mutation.
+func (m *OAuthGrantMutation) Tokens() (r []byte, exists bool) {
+	v := m.tokens
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTokens returns the old "tokens" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldTokens(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTokens is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTokens requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTokens: %w", err)
+	}
+	return oldValue.Tokens, nil
+}
+
+// ResetTokens resets all changes to the "tokens" field.
+func (m *OAuthGrantMutation) ResetTokens() {
+	m.tokens = nil
+}
+
+// SetExpiresAt sets the "expires_at" field.
+func (m *OAuthGrantMutation) SetExpiresAt(t time.Time) {
+	m.expires_at = &t
+}
+
+// ExpiresAt returns the value of the "expires_at" field in the mutation.
+func (m *OAuthGrantMutation) ExpiresAt() (r time.Time, exists bool) {
+	v := m.expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpiresAt returns the old "expires_at" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldExpiresAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+	}
+	return oldValue.ExpiresAt, nil
+}
+
+// ClearExpiresAt clears the value of the "expires_at" field.
+func (m *OAuthGrantMutation) ClearExpiresAt() {
+	m.expires_at = nil
+	m.clearedFields[oauthgrant.FieldExpiresAt] = struct{}{}
+}
+
+// ExpiresAtCleared returns if the "expires_at" field was cleared in this mutation.
+func (m *OAuthGrantMutation) ExpiresAtCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldExpiresAt]
+	return ok
+}
+
+// ResetExpiresAt resets all changes to the "expires_at" field.
+func (m *OAuthGrantMutation) ResetExpiresAt() {
+	m.expires_at = nil
+	delete(m.clearedFields, oauthgrant.FieldExpiresAt)
+}
+
+// SetRefreshedAt sets the "refreshed_at" field.
+func (m *OAuthGrantMutation) SetRefreshedAt(t time.Time) {
+	m.refreshed_at = &t
+}
+
+// RefreshedAt returns the value of the "refreshed_at" field in the mutation.
+func (m *OAuthGrantMutation) RefreshedAt() (r time.Time, exists bool) {
+	v := m.refreshed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRefreshedAt returns the old "refreshed_at" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldRefreshedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRefreshedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRefreshedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRefreshedAt: %w", err)
+	}
+	return oldValue.RefreshedAt, nil
+}
+
+// ClearRefreshedAt clears the value of the "refreshed_at" field.
+func (m *OAuthGrantMutation) ClearRefreshedAt() {
+	m.refreshed_at = nil
+	m.clearedFields[oauthgrant.FieldRefreshedAt] = struct{}{}
+}
+
+// RefreshedAtCleared returns if the "refreshed_at" field was cleared in this mutation.
+func (m *OAuthGrantMutation) RefreshedAtCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldRefreshedAt]
+	return ok
+}
+
+// ResetRefreshedAt resets all changes to the "refreshed_at" field.
+func (m *OAuthGrantMutation) ResetRefreshedAt() {
+	m.refreshed_at = nil
+	delete(m.clearedFields, oauthgrant.FieldRefreshedAt)
+}
+
+// SetLastError sets the "last_error" field.
+func (m *OAuthGrantMutation) SetLastError(s string) {
+	m.last_error = &s
+}
+
+// LastError returns the value of the "last_error" field in the mutation.
+func (m *OAuthGrantMutation) LastError() (r string, exists bool) {
+	v := m.last_error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastError returns the old "last_error" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldLastError(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastError: %w", err)
+	}
+	return oldValue.LastError, nil
+}
+
+// ClearLastError clears the value of the "last_error" field.
+func (m *OAuthGrantMutation) ClearLastError() {
+	m.last_error = nil
+	m.clearedFields[oauthgrant.FieldLastError] = struct{}{}
+}
+
+// LastErrorCleared returns if the "last_error" field was cleared in this mutation.
+func (m *OAuthGrantMutation) LastErrorCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldLastError]
+	return ok
+}
+
+// ResetLastError resets all changes to the "last_error" field.
+func (m *OAuthGrantMutation) ResetLastError() {
+	m.last_error = nil
+	delete(m.clearedFields, oauthgrant.FieldLastError)
+}
+
+// SetGeneration sets the "generation" field.
+func (m *OAuthGrantMutation) SetGeneration(i int) {
+	m.generation = &i
+	m.addgeneration = nil
+}
+
+// Generation returns the value of the "generation" field in the mutation.
+func (m *OAuthGrantMutation) Generation() (r int, exists bool) {
+	v := m.generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGeneration returns the old "generation" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldGeneration(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGeneration is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGeneration requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGeneration: %w", err)
+	}
+	return oldValue.Generation, nil
+}
+
+// AddGeneration adds i to the "generation" field.
+func (m *OAuthGrantMutation) AddGeneration(i int) {
+	if m.addgeneration != nil {
+		*m.addgeneration += i
+	} else {
+		m.addgeneration = &i
+	}
+}
+
+// AddedGeneration returns the value that was added to the "generation" field in this mutation.
+func (m *OAuthGrantMutation) AddedGeneration() (r int, exists bool) {
+	v := m.addgeneration
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGeneration resets all changes to the "generation" field.
+func (m *OAuthGrantMutation) ResetGeneration() {
+	m.generation = nil
+	m.addgeneration = nil
+}
+
+// SetLeaseID sets the "lease_id" field.
+func (m *OAuthGrantMutation) SetLeaseID(u uuid.UUID) {
+	m.lease_id = &u
+}
+
+// LeaseID returns the value of the "lease_id" field in the mutation.
+func (m *OAuthGrantMutation) LeaseID() (r uuid.UUID, exists bool) {
+	v := m.lease_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeaseID returns the old "lease_id" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldLeaseID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeaseID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeaseID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeaseID: %w", err)
+	}
+	return oldValue.LeaseID, nil
+}
+
+// ClearLeaseID clears the value of the "lease_id" field.
+func (m *OAuthGrantMutation) ClearLeaseID() {
+	m.lease_id = nil
+	m.clearedFields[oauthgrant.FieldLeaseID] = struct{}{}
+}
+
+// LeaseIDCleared returns if the "lease_id" field was cleared in this mutation.
+func (m *OAuthGrantMutation) LeaseIDCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldLeaseID]
+	return ok
+}
+
+// ResetLeaseID resets all changes to the "lease_id" field.
+func (m *OAuthGrantMutation) ResetLeaseID() {
+	m.lease_id = nil
+	delete(m.clearedFields, oauthgrant.FieldLeaseID)
+}
+
+// SetLeaseUntil sets the "lease_until" field.
+func (m *OAuthGrantMutation) SetLeaseUntil(t time.Time) {
+	m.lease_until = &t
+}
+
+// LeaseUntil returns the value of the "lease_until" field in the mutation.
+func (m *OAuthGrantMutation) LeaseUntil() (r time.Time, exists bool) {
+	v := m.lease_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeaseUntil returns the old "lease_until" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldLeaseUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeaseUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeaseUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeaseUntil: %w", err)
+	}
+	return oldValue.LeaseUntil, nil
+}
+
+// ClearLeaseUntil clears the value of the "lease_until" field.
+func (m *OAuthGrantMutation) ClearLeaseUntil() {
+	m.lease_until = nil
+	m.clearedFields[oauthgrant.FieldLeaseUntil] = struct{}{}
+}
+
+// LeaseUntilCleared returns if the "lease_until" field was cleared in this mutation.
+func (m *OAuthGrantMutation) LeaseUntilCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldLeaseUntil]
+	return ok
+}
+
+// ResetLeaseUntil resets all changes to the "lease_until" field.
+func (m *OAuthGrantMutation) ResetLeaseUntil() {
+	m.lease_until = nil
+	delete(m.clearedFields, oauthgrant.FieldLeaseUntil)
+}
+
+// AddConnectorIDs adds the "connectors" edge to the Connector entity by ids.
+func (m *OAuthGrantMutation) AddConnectorIDs(ids ...uuid.UUID) {
+	if m.connectors == nil {
+		m.connectors = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.connectors[ids[i]] = struct{}{}
+	}
+}
+
+// ClearConnectors clears the "connectors" edge to the Connector entity.
+func (m *OAuthGrantMutation) ClearConnectors() {
+	m.clearedconnectors = true
+}
+
+// ConnectorsCleared reports if the "connectors" edge to the Connector entity was cleared.
+func (m *OAuthGrantMutation) ConnectorsCleared() bool {
+	return m.clearedconnectors
+}
+
+// RemoveConnectorIDs removes the "connectors" edge to the Connector entity by IDs.
+func (m *OAuthGrantMutation) RemoveConnectorIDs(ids ...uuid.UUID) {
+	if m.removedconnectors == nil {
+		m.removedconnectors = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.connectors, ids[i])
+		m.removedconnectors[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedConnectors returns the removed IDs of the "connectors" edge to the Connector entity.
+func (m *OAuthGrantMutation) RemovedConnectorsIDs() (ids []uuid.UUID) {
+	for id := range m.removedconnectors {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ConnectorsIDs returns the "connectors" edge IDs in the mutation.
+func (m *OAuthGrantMutation) ConnectorsIDs() (ids []uuid.UUID) {
+	for id := range m.connectors {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetConnectors resets all changes to the "connectors" edge.
+func (m *OAuthGrantMutation) ResetConnectors() {
+	m.connectors = nil
+	m.clearedconnectors = false
+	m.removedconnectors = nil
+}
+
+// Where appends a list predicates to the OAuthGrantMutation builder.
+func (m *OAuthGrantMutation) Where(ps ...predicate.OAuthGrant) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the OAuthGrantMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *OAuthGrantMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.OAuthGrant, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *OAuthGrantMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *OAuthGrantMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (OAuthGrant).
+func (m *OAuthGrantMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *OAuthGrantMutation) Fields() []string {
+	fields := make([]string, 0, 15)
+	if m.created_at != nil {
+		fields = append(fields, oauthgrant.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, oauthgrant.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, oauthgrant.FieldWorkspaceID)
+	}
+	if m.provider != nil {
+		fields = append(fields, oauthgrant.FieldProvider)
+	}
+	if m.person_id != nil {
+		fields = append(fields, oauthgrant.FieldPersonID)
+	}
+	if m.account != nil {
+		fields = append(fields, oauthgrant.FieldAccount)
+	}
+	if m.scopes != nil {
+		fields = append(fields, oauthgrant.FieldScopes)
+	}
+	if m.status != nil {
+		fields = append(fields, oauthgrant.FieldStatus)
+	}
+	if m.tokens != nil {
+		fields = append(fields, oauthgrant.FieldTokens)
+	}
+	if m.expires_at != nil {
+		fields = append(fields, oauthgrant.FieldExpiresAt)
+	}
+	if m.refreshed_at != nil {
+		fields = append(fields, oauthgrant.FieldRefreshedAt)
+	}
+	if m.last_error != nil {
+		fields = append(fields, oauthgrant.FieldLastError)
+	}
+	if m.generation != nil {
+		fields = append(fields, oauthgrant.FieldGeneration)
+	}
+	if m.lease_id != nil {
+		fields = append(fields, oauthgrant.FieldLeaseID)
+	}
+	if m.lease_until != nil {
+		fields = append(fields, oauthgrant.FieldLeaseUntil)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *OAuthGrantMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case oauthgrant.FieldCreatedAt:
+		return m.CreatedAt()
+	case oauthgrant.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case oauthgrant.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case oauthgrant.FieldProvider:
+		return m.Provider()
+	case oauthgrant.FieldPersonID:
+		return m.PersonID()
+	case oauthgrant.FieldAccount:
+		return m.Account()
+	case oauthgrant.FieldScopes:
+		return m.Scopes()
+	case oauthgrant.FieldStatus:
+		return m.Status()
+	case oauthgrant.FieldTokens:
+		return m.Tokens()
+	case oauthgrant.FieldExpiresAt:
+		return m.ExpiresAt()
+	case oauthgrant.FieldRefreshedAt:
+		return m.RefreshedAt()
+	case oauthgrant.FieldLastError:
+		return m.LastError()
+	case oauthgrant.FieldGeneration:
+		return m.Generation()
+	case oauthgrant.FieldLeaseID:
+		return m.LeaseID()
+	case oauthgrant.FieldLeaseUntil:
+		return m.LeaseUntil()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *OAuthGrantMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case oauthgrant.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case oauthgrant.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case oauthgrant.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case oauthgrant.FieldProvider:
+		return m.OldProvider(ctx)
+	case oauthgrant.FieldPersonID:
+		return m.OldPersonID(ctx)
+	case oauthgrant.FieldAccount:
+		return m.OldAccount(ctx)
+	case oauthgrant.FieldScopes:
+		return m.OldScopes(ctx)
+	case oauthgrant.FieldStatus:
+		return m.OldStatus(ctx)
+	case oauthgrant.FieldTokens:
+		return m.OldTokens(ctx)
+	case oauthgrant.FieldExpiresAt:
+		return m.OldExpiresAt(ctx)
+	case oauthgrant.FieldRefreshedAt:
+		return m.OldRefreshedAt(ctx)
+	case oauthgrant.FieldLastError:
+		return m.OldLastError(ctx)
+	case oauthgrant.FieldGeneration:
+		return m.OldGeneration(ctx)
+	case oauthgrant.FieldLeaseID:
+		return m.OldLeaseID(ctx)
+	case oauthgrant.FieldLeaseUntil:
+		return m.OldLeaseUntil(ctx)
+	}
+	return nil, fmt.Errorf("unknown OAuthGrant field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OAuthGrantMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case oauthgrant.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case oauthgrant.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case oauthgrant.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case oauthgrant.FieldProvider:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProvider(v)
+		return nil
+	case oauthgrant.FieldPersonID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPersonID(v)
+		return nil
+	case oauthgrant.FieldAccount:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAccount(v)
+		return nil
+	case oauthgrant.FieldScopes:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetScopes(v)
+		return nil
+	case oauthgrant.FieldStatus:
+		v, ok := value.(oauthgrant.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case oauthgrant.FieldTokens:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTokens(v)
+		return nil
+	case oauthgrant.FieldExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpiresAt(v)
+		return nil
+	case oauthgrant.FieldRefreshedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRefreshedAt(v)
+		return nil
+	case oauthgrant.FieldLastError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastError(v)
+		return nil
+	case oauthgrant.FieldGeneration:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGeneration(v)
+		return nil
+	case oauthgrant.FieldLeaseID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeaseID(v)
+		return nil
+	case oauthgrant.FieldLeaseUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeaseUntil(v)
+		return nil
+	}
+	return fmt.Errorf("unknown OAuthGrant field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *OAuthGrantMutation) AddedFields() []string {
+	var fields []string
+	if m.addgeneration != nil {
+		fields = append(fields, oauthgrant.FieldGeneration)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *OAuthGrantMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case oauthgrant.FieldGeneration:
+		return m.AddedGeneration()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OAuthGrantMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case oauthgrant.FieldGeneration:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGeneration(v)
+		return nil
+	}
+	return fmt.Errorf("unknown OAuthGrant numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *OAuthGrantMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(oauthgrant.FieldPersonID) {
+		fields = append(fields, oauthgrant.FieldPersonID)
+	}
+	if m.FieldCleared(oauthgrant.FieldAccount) {
+		fields = append(fields, oauthgrant.FieldAccount)
+	}
+	if m.FieldCleared(oauthgrant.FieldExpiresAt) {
+		fields = append(fields, oauthgrant.FieldExpiresAt)
+	}
+	if m.FieldCleared(oauthgrant.FieldRefreshedAt) {
+		fields = append(fields, oauthgrant.FieldRefreshedAt)
+	}
+	if m.FieldCleared(oauthgrant.FieldLastError) {
+		fields = append(fields, oauthgrant.FieldLastError)
+	}
+	if m.FieldCleared(oauthgrant.FieldLeaseID) {
+		fields = append(fields, oauthgrant.FieldLeaseID)
+	}
+	if m.FieldCleared(oauthgrant.FieldLeaseUntil) {
+		fields = append(fields, oauthgrant.FieldLeaseUntil)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *OAuthGrantMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *OAuthGrantMutation) ClearField(name string) error {
+	switch name {
+	case oauthgrant.FieldPersonID:
+		m.ClearPersonID()
+		return nil
+	case oauthgrant.FieldAccount:
+		m.ClearAccount()
+		return nil
+	case oauthgrant.FieldExpiresAt:
+		m.ClearExpiresAt()
+		return nil
+	case oauthgrant.FieldRefreshedAt:
+		m.ClearRefreshedAt()
+		return nil
+	case oauthgrant.FieldLastError:
+		m.ClearLastError()
+		return nil
+	case oauthgrant.FieldLeaseID:
+		m.ClearLeaseID()
+		return nil
+	case oauthgrant.FieldLeaseUntil:
+		m.ClearLeaseUntil()
+		return nil
+	}
+	return fmt.Errorf("unknown OAuthGrant nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *OAuthGrantMutation) ResetField(name string) error {
+	switch name {
+	case oauthgrant.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case oauthgrant.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case oauthgrant.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case oauthgrant.FieldProvider:
+		m.ResetProvider()
+		return nil
+	case oauthgrant.FieldPersonID:
+		m.ResetPersonID()
+		return nil
+	case oauthgrant.FieldAccount:
+		m.ResetAccount()
+		return nil
+	case oauthgrant.FieldScopes:
+		m.ResetScopes()
+		return nil
+	case oauthgrant.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case oauthgrant.FieldTokens:
+		m.ResetTokens()
+		return nil
+	case oauthgrant.FieldExpiresAt:
+		m.ResetExpiresAt()
+		return nil
+	case oauthgrant.FieldRefreshedAt:
+		m.ResetRefreshedAt()
+		return nil
+	case oauthgrant.FieldLastError:
+		m.ResetLastError()
+		return nil
+	case oauthgrant.FieldGeneration:
+		m.ResetGeneration()
+		return nil
+	case oauthgrant.FieldLeaseID:
+		m.ResetLeaseID()
+		return nil
+	case oauthgrant.FieldLeaseUntil:
+		m.ResetLeaseUntil()
+		return nil
+	}
+	return fmt.Errorf("unknown OAuthGrant field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *OAuthGrantMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.connectors != nil {
+		edges = append(edges, oauthgrant.EdgeConnectors)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *OAuthGrantMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case oauthgrant.EdgeConnectors:
+		ids := make([]ent.Value, 0, len(m.connectors))
+		for id := range m.connectors {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *OAuthGrantMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.removedconnectors != nil {
+		edges = append(edges, oauthgrant.EdgeConnectors)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *OAuthGrantMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case oauthgrant.EdgeConnectors:
+		ids := make([]ent.Value, 0, len(m.removedconnectors))
+		for id := range m.removedconnectors {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *OAuthGrantMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedconnectors {
+		edges = append(edges, oauthgrant.EdgeConnectors)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *OAuthGrantMutation) EdgeCleared(name string) bool {
+	switch name {
+	case oauthgrant.EdgeConnectors:
+		return m.clearedconnectors
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *OAuthGrantMutation) ClearEdge(name string) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown OAuthGrant unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *OAuthGrantMutation) ResetEdge(name string) error {
+	switch name {
+	case oauthgrant.EdgeConnectors:
+		m.ResetConnectors()
+		return nil
+	}
+	return fmt.Errorf("unknown OAuthGrant edge %s", name)
 }
 
 // SessionMutation represents an operation that mutates the Session nodes in the graph.

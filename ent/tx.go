@@ -36,6 +36,8 @@ type Tx struct {
 	Membership *MembershipClient
 	// Message is the client for interacting with the Message builders.
 	Message *MessageClient
+	// OAuthGrant is the client for interacting with the OAuthGrant builders.
+	OAuthGrant *OAuthGrantClient
 	// Session is the client for interacting with the Session builders.
 	Session *SessionClient
 	// SourceFile is the client for interacting with the SourceFile builders.
@@ -190,6 +192,7 @@ func (tx *Tx) init() {
 	tx.Document = NewDocumentClient(tx.config)
 	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)
+	tx.OAuthGrant = NewOAuthGrantClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.SourceFile = NewSourceFileClient(tx.config)
 	tx.SyncItem = NewSyncItemClient(tx.config)

@@ -231,6 +231,7 @@ var (
 		{Name: "last_sync", Type: field.TypeTime, Nullable: true},
 		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "collection_id", Type: field.TypeUUID},
+		{Name: "grant_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// ConnectorsTable holds the schema information for the "connectors" table.
 	ConnectorsTable = &schema.Table{
@@ -243,6 +244,12 @@ var (
 				Columns:    []*schema.Column{ConnectorsColumns[15]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "connectors_oauth_grants_connectors",
+				Columns:    []*schema.Column{ConnectorsColumns[16]},
+				RefColumns: []*schema.Column{OauthGrantsColumns[0]},
+				OnDelete:   schema.SetNull,
 			},
 		},
 		Indexes: []*schema.Index{
@@ -441,6 +448,38 @@ var (
 				Name:    "message_conversation_id_created_at",
 				Unique:  false,
 				Columns: []*schema.Column{MessagesColumns[11], MessagesColumns[1]},
+			},
+		},
+	}
+	// OauthGrantsColumns holds the columns for the "oauth_grants" table.
+	OauthGrantsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "provider", Type: field.TypeString, Size: 64},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "account", Type: field.TypeString, Nullable: true, Size: 320},
+		{Name: "scopes", Type: field.TypeJSON},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"ACTIVE", "NEEDS_AUTH"}, Default: "ACTIVE"},
+		{Name: "tokens", Type: field.TypeBytes},
+		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "refreshed_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "generation", Type: field.TypeInt, Default: 1},
+		{Name: "lease_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "lease_until", Type: field.TypeTime, Nullable: true},
+	}
+	// OauthGrantsTable holds the schema information for the "oauth_grants" table.
+	OauthGrantsTable = &schema.Table{
+		Name:       "oauth_grants",
+		Columns:    OauthGrantsColumns,
+		PrimaryKey: []*schema.Column{OauthGrantsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "oauthgrant_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{OauthGrantsColumns[3], OauthGrantsColumns[1]},
 			},
 		},
 	}
@@ -657,6 +696,7 @@ var (
 		DocumentsTable,
 		MembershipsTable,
 		MessagesTable,
+		OauthGrantsTable,
 		SessionsTable,
 		SourceFilesTable,
 		SyncItemsTable,
@@ -670,12 +710,16 @@ func init() {
 	AgentMemoriesTable.ForeignKeys[0].RefTable = AgentsTable
 	AgentRunsTable.ForeignKeys[0].RefTable = AgentsTable
 	ConnectorsTable.ForeignKeys[0].RefTable = CollectionsTable
+	ConnectorsTable.ForeignKeys[1].RefTable = OauthGrantsTable
 	ConversationsTable.ForeignKeys[0].RefTable = AgentsTable
 	DocumentsTable.ForeignKeys[0].RefTable = CollectionsTable
 	DocumentsTable.ForeignKeys[1].RefTable = ConnectorsTable
 	MembershipsTable.ForeignKeys[0].RefTable = UsersTable
 	MembershipsTable.ForeignKeys[1].RefTable = WorkspacesTable
 	MessagesTable.ForeignKeys[0].RefTable = ConversationsTable
+	OauthGrantsTable.Annotation = &entsql.Annotation{
+		Table: "oauth_grants",
+	}
 	SessionsTable.ForeignKeys[0].RefTable = UsersTable
 	SourceFilesTable.ForeignKeys[0].RefTable = ConnectorsTable
 	SyncItemsTable.ForeignKeys[0].RefTable = ConnectorsTable

@@ -15,6 +15,7 @@ import (
 	"magpie/ent/document"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/schema"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -573,13 +574,13 @@ func init() {
 	// connector.DefaultConfig holds the default value on creation for the config field.
 	connector.DefaultConfig = connectorDescConfig.Default.(map[string]interface{})
 	// connectorDescScheduleInterval is the schema descriptor for schedule_interval field.
-	connectorDescScheduleInterval := connectorFields[8].Descriptor()
+	connectorDescScheduleInterval := connectorFields[9].Descriptor()
 	// connector.DefaultScheduleInterval holds the default value on creation for the schedule_interval field.
 	connector.DefaultScheduleInterval = connectorDescScheduleInterval.Default.(string)
 	// connector.ScheduleIntervalValidator is a validator for the "schedule_interval" field. It is called by the builders before save.
 	connector.ScheduleIntervalValidator = connectorDescScheduleInterval.Validators[0].(func(string) error)
 	// connectorDescLastError is the schema descriptor for last_error field.
-	connectorDescLastError := connectorFields[11].Descriptor()
+	connectorDescLastError := connectorFields[12].Descriptor()
 	// connector.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	connector.LastErrorValidator = connectorDescLastError.Validators[0].(func(string) error)
 	// connectorDescID is the schema descriptor for id field.
@@ -784,6 +785,68 @@ func init() {
 	messageDescID := messageMixinFields0[0].Descriptor()
 	// message.DefaultID holds the default value on creation for the id field.
 	message.DefaultID = messageDescID.Default.(func() uuid.UUID)
+	oauthgrantMixin := schema.OAuthGrant{}.Mixin()
+	oauthgrant.Policy = privacy.NewPolicies(schema.OAuthGrant{})
+	oauthgrant.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := oauthgrant.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	oauthgrantMixinFields0 := oauthgrantMixin[0].Fields()
+	_ = oauthgrantMixinFields0
+	oauthgrantFields := schema.OAuthGrant{}.Fields()
+	_ = oauthgrantFields
+	// oauthgrantDescCreatedAt is the schema descriptor for created_at field.
+	oauthgrantDescCreatedAt := oauthgrantMixinFields0[1].Descriptor()
+	// oauthgrant.DefaultCreatedAt holds the default value on creation for the created_at field.
+	oauthgrant.DefaultCreatedAt = oauthgrantDescCreatedAt.Default.(func() time.Time)
+	// oauthgrantDescUpdatedAt is the schema descriptor for updated_at field.
+	oauthgrantDescUpdatedAt := oauthgrantMixinFields0[2].Descriptor()
+	// oauthgrant.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	oauthgrant.DefaultUpdatedAt = oauthgrantDescUpdatedAt.Default.(func() time.Time)
+	// oauthgrant.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	oauthgrant.UpdateDefaultUpdatedAt = oauthgrantDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// oauthgrantDescProvider is the schema descriptor for provider field.
+	oauthgrantDescProvider := oauthgrantFields[0].Descriptor()
+	// oauthgrant.ProviderValidator is a validator for the "provider" field. It is called by the builders before save.
+	oauthgrant.ProviderValidator = func() func(string) error {
+		validators := oauthgrantDescProvider.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(provider string) error {
+			for _, fn := range fns {
+				if err := fn(provider); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// oauthgrantDescAccount is the schema descriptor for account field.
+	oauthgrantDescAccount := oauthgrantFields[2].Descriptor()
+	// oauthgrant.AccountValidator is a validator for the "account" field. It is called by the builders before save.
+	oauthgrant.AccountValidator = oauthgrantDescAccount.Validators[0].(func(string) error)
+	// oauthgrantDescScopes is the schema descriptor for scopes field.
+	oauthgrantDescScopes := oauthgrantFields[3].Descriptor()
+	// oauthgrant.DefaultScopes holds the default value on creation for the scopes field.
+	oauthgrant.DefaultScopes = oauthgrantDescScopes.Default.([]string)
+	// oauthgrantDescLastError is the schema descriptor for last_error field.
+	oauthgrantDescLastError := oauthgrantFields[8].Descriptor()
+	// oauthgrant.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
+	oauthgrant.LastErrorValidator = oauthgrantDescLastError.Validators[0].(func(string) error)
+	// oauthgrantDescGeneration is the schema descriptor for generation field.
+	oauthgrantDescGeneration := oauthgrantFields[9].Descriptor()
+	// oauthgrant.DefaultGeneration holds the default value on creation for the generation field.
+	oauthgrant.DefaultGeneration = oauthgrantDescGeneration.Default.(int)
+	// oauthgrantDescID is the schema descriptor for id field.
+	oauthgrantDescID := oauthgrantMixinFields0[0].Descriptor()
+	// oauthgrant.DefaultID holds the default value on creation for the id field.
+	oauthgrant.DefaultID = oauthgrantDescID.Default.(func() uuid.UUID)
 	sessionMixin := schema.Session{}.Mixin()
 	session.Policy = privacy.NewPolicies(schema.Session{})
 	session.Hooks[0] = func(next ent.Mutator) ent.Mutator {

@@ -13,6 +13,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
 	"magpie/graph/model"
@@ -257,6 +258,7 @@ type ComplexityRoot struct {
 		Documents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
 		Enabled          func(childComplexity int) int
 		Files            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
+		GrantID          func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Items            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		Jobs             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
@@ -411,6 +413,7 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
+		AnswerOIDCSignIn       func(childComplexity int, input model.OIDCAnswerInput) int
 		CancelSync             func(childComplexity int, jobID uuid.UUID) int
 		CreateAPIKey           func(childComplexity int, input model.CreateAPIKeyInput) int
 		CreateCollection       func(childComplexity int, input model.CreateCollectionInput) int
@@ -419,13 +422,18 @@ type ComplexityRoot struct {
 		DeleteConnector        func(childComplexity int, id uuid.UUID) int
 		DeleteDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
 		DeleteFiles            func(childComplexity int, connectorID uuid.UUID, paths []string) int
+		FinishOAuth            func(childComplexity int, input model.FinishOAuthInput) int
+		FinishOIDCSignIn       func(childComplexity int, code string, binding string) int
 		RecordEvents           func(childComplexity int, input model.RecordEventsInput) int
 		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
 		RefreshSession         func(childComplexity int, refreshToken string) int
 		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
+		RevokeOAuthGrant       func(childComplexity int, id uuid.UUID) int
 		RotateAPIKey           func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
 		SignIn                 func(childComplexity int, input model.SignInInput) int
 		SignOut                func(childComplexity int) int
+		StartOAuth             func(childComplexity int, input model.StartOAuthInput) int
+		StartOIDCSignIn        func(childComplexity int, redirectURL *string) int
 		StartSync              func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		TestConnection         func(childComplexity int, input model.TestConnectionInput) int
 		TestConnector          func(childComplexity int, id uuid.UUID) int
@@ -433,6 +441,68 @@ type ComplexityRoot struct {
 		UpdateCollection       func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
 		UpdateConnector        func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
 		UploadFiles            func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
+	}
+
+	OAuthGrant struct {
+		Account     func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		ExpiresAt   func(childComplexity int) int
+		ID          func(childComplexity int) int
+		LastError   func(childComplexity int) int
+		PersonID    func(childComplexity int) int
+		Provider    func(childComplexity int) int
+		RefreshedAt func(childComplexity int) int
+		Scopes      func(childComplexity int) int
+		Status      func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+	}
+
+	OAuthGrantConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	OAuthGrantEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	OAuthOutcome struct {
+		Account     func(childComplexity int) int
+		ConnectorID func(childComplexity int) int
+		GrantID     func(childComplexity int) int
+		Provider    func(childComplexity int) int
+		RedirectURL func(childComplexity int) int
+	}
+
+	OAuthProvider struct {
+		Configured     func(childComplexity int) int
+		ConnectorTypes func(childComplexity int) int
+		Name           func(childComplexity int) int
+		Scopes         func(childComplexity int) int
+		Title          func(childComplexity int) int
+	}
+
+	OAuthStart struct {
+		AuthorizationURL func(childComplexity int) int
+		ExpiresAt        func(childComplexity int) int
+	}
+
+	OIDCAnswer struct {
+		Code        func(childComplexity int) int
+		RedirectURL func(childComplexity int) int
+	}
+
+	OIDCMethod struct {
+		Issuer func(childComplexity int) int
+		Name   func(childComplexity int) int
+	}
+
+	OIDCStart struct {
+		AuthorizationURL func(childComplexity int) int
+		Binding          func(childComplexity int) int
+		ExpiresAt        func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -458,8 +528,11 @@ type ComplexityRoot struct {
 		Me             func(childComplexity int) int
 		Node           func(childComplexity int, id uuid.UUID) int
 		Nodes          func(childComplexity int, ids []uuid.UUID) int
+		OauthGrants    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
+		OauthProviders func(childComplexity int) int
 		QueryAnalytics func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
 		Search         func(childComplexity int, input model.SearchInput) int
+		SignInMethods  func(childComplexity int) int
 		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		SyncJob        func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs       func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
@@ -548,6 +621,11 @@ type ComplexityRoot struct {
 		AccessToken  func(childComplexity int) int
 		ExpiresAt    func(childComplexity int) int
 		RefreshToken func(childComplexity int) int
+	}
+
+	SignInMethods struct {
+		Oidc     func(childComplexity int) int
+		Password func(childComplexity int) int
 	}
 
 	SourceFile struct {
@@ -732,6 +810,12 @@ type MutationResolver interface {
 	UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error)
 	DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error)
 	DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error)
+	StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error)
+	FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error)
+	RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error)
+	AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error)
+	FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error)
 	StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
 	CancelSync(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error)
 }
@@ -752,7 +836,10 @@ type QueryResolver interface {
 	ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
+	OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error)
+	OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
+	SignInMethods(ctx context.Context) (*model.SignInMethods, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
@@ -1581,6 +1668,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.Files(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SourceFileOrder)), true
+	case "Connector.grantID":
+		if e.ComplexityRoot.Connector.GrantID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.GrantID(childComplexity), true
 	case "Connector.id":
 		if e.ComplexityRoot.Connector.ID == nil {
 			break
@@ -2231,6 +2324,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MessageEdge.Node(childComplexity), true
 
+	case "Mutation.answerOIDCSignIn":
+		if e.ComplexityRoot.Mutation.AnswerOIDCSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_answerOIDCSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AnswerOIDCSignIn(childComplexity, args["input"].(model.OIDCAnswerInput)), true
 	case "Mutation.cancelSync":
 		if e.ComplexityRoot.Mutation.CancelSync == nil {
 			break
@@ -2319,6 +2423,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteFiles(childComplexity, args["connectorId"].(uuid.UUID), args["paths"].([]string)), true
+	case "Mutation.finishOAuth":
+		if e.ComplexityRoot.Mutation.FinishOAuth == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishOAuth_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishOAuth(childComplexity, args["input"].(model.FinishOAuthInput)), true
+	case "Mutation.finishOIDCSignIn":
+		if e.ComplexityRoot.Mutation.FinishOIDCSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishOIDCSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishOIDCSignIn(childComplexity, args["code"].(string), args["binding"].(string)), true
 	case "Mutation.recordEvents":
 		if e.ComplexityRoot.Mutation.RecordEvents == nil {
 			break
@@ -2363,6 +2489,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.revokeOAuthGrant":
+		if e.ComplexityRoot.Mutation.RevokeOAuthGrant == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeOAuthGrant_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeOAuthGrant(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.rotateAPIKey":
 		if e.ComplexityRoot.Mutation.RotateAPIKey == nil {
 			break
@@ -2391,6 +2528,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SignOut(childComplexity), true
+	case "Mutation.startOAuth":
+		if e.ComplexityRoot.Mutation.StartOAuth == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startOAuth_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartOAuth(childComplexity, args["input"].(model.StartOAuthInput)), true
+	case "Mutation.startOIDCSignIn":
+		if e.ComplexityRoot.Mutation.StartOIDCSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startOIDCSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartOIDCSignIn(childComplexity, args["redirectUrl"].(*string)), true
 	case "Mutation.startSync":
 		if e.ComplexityRoot.Mutation.StartSync == nil {
 			break
@@ -2468,6 +2627,225 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UploadFiles(childComplexity, args["connectorId"].(uuid.UUID), args["files"].([]*graphql.Upload), args["paths"].([]string)), true
+
+	case "OAuthGrant.account":
+		if e.ComplexityRoot.OAuthGrant.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Account(childComplexity), true
+	case "OAuthGrant.createdAt":
+		if e.ComplexityRoot.OAuthGrant.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.CreatedAt(childComplexity), true
+	case "OAuthGrant.expiresAt":
+		if e.ComplexityRoot.OAuthGrant.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.ExpiresAt(childComplexity), true
+	case "OAuthGrant.id":
+		if e.ComplexityRoot.OAuthGrant.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.ID(childComplexity), true
+	case "OAuthGrant.lastError":
+		if e.ComplexityRoot.OAuthGrant.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.LastError(childComplexity), true
+	case "OAuthGrant.personID":
+		if e.ComplexityRoot.OAuthGrant.PersonID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.PersonID(childComplexity), true
+	case "OAuthGrant.provider":
+		if e.ComplexityRoot.OAuthGrant.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Provider(childComplexity), true
+	case "OAuthGrant.refreshedAt":
+		if e.ComplexityRoot.OAuthGrant.RefreshedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.RefreshedAt(childComplexity), true
+	case "OAuthGrant.scopes":
+		if e.ComplexityRoot.OAuthGrant.Scopes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Scopes(childComplexity), true
+	case "OAuthGrant.status":
+		if e.ComplexityRoot.OAuthGrant.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Status(childComplexity), true
+	case "OAuthGrant.updatedAt":
+		if e.ComplexityRoot.OAuthGrant.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.UpdatedAt(childComplexity), true
+
+	case "OAuthGrantConnection.edges":
+		if e.ComplexityRoot.OAuthGrantConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantConnection.Edges(childComplexity), true
+	case "OAuthGrantConnection.pageInfo":
+		if e.ComplexityRoot.OAuthGrantConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantConnection.PageInfo(childComplexity), true
+	case "OAuthGrantConnection.totalCount":
+		if e.ComplexityRoot.OAuthGrantConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantConnection.TotalCount(childComplexity), true
+
+	case "OAuthGrantEdge.cursor":
+		if e.ComplexityRoot.OAuthGrantEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantEdge.Cursor(childComplexity), true
+	case "OAuthGrantEdge.node":
+		if e.ComplexityRoot.OAuthGrantEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantEdge.Node(childComplexity), true
+
+	case "OAuthOutcome.account":
+		if e.ComplexityRoot.OAuthOutcome.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.Account(childComplexity), true
+	case "OAuthOutcome.connectorId":
+		if e.ComplexityRoot.OAuthOutcome.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.ConnectorID(childComplexity), true
+	case "OAuthOutcome.grantId":
+		if e.ComplexityRoot.OAuthOutcome.GrantID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.GrantID(childComplexity), true
+	case "OAuthOutcome.provider":
+		if e.ComplexityRoot.OAuthOutcome.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.Provider(childComplexity), true
+	case "OAuthOutcome.redirectUrl":
+		if e.ComplexityRoot.OAuthOutcome.RedirectURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.RedirectURL(childComplexity), true
+
+	case "OAuthProvider.configured":
+		if e.ComplexityRoot.OAuthProvider.Configured == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Configured(childComplexity), true
+	case "OAuthProvider.connectorTypes":
+		if e.ComplexityRoot.OAuthProvider.ConnectorTypes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.ConnectorTypes(childComplexity), true
+	case "OAuthProvider.name":
+		if e.ComplexityRoot.OAuthProvider.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Name(childComplexity), true
+	case "OAuthProvider.scopes":
+		if e.ComplexityRoot.OAuthProvider.Scopes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Scopes(childComplexity), true
+	case "OAuthProvider.title":
+		if e.ComplexityRoot.OAuthProvider.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Title(childComplexity), true
+
+	case "OAuthStart.authorizationUrl":
+		if e.ComplexityRoot.OAuthStart.AuthorizationURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthStart.AuthorizationURL(childComplexity), true
+	case "OAuthStart.expiresAt":
+		if e.ComplexityRoot.OAuthStart.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthStart.ExpiresAt(childComplexity), true
+
+	case "OIDCAnswer.code":
+		if e.ComplexityRoot.OIDCAnswer.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCAnswer.Code(childComplexity), true
+	case "OIDCAnswer.redirectUrl":
+		if e.ComplexityRoot.OIDCAnswer.RedirectURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCAnswer.RedirectURL(childComplexity), true
+
+	case "OIDCMethod.issuer":
+		if e.ComplexityRoot.OIDCMethod.Issuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCMethod.Issuer(childComplexity), true
+	case "OIDCMethod.name":
+		if e.ComplexityRoot.OIDCMethod.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCMethod.Name(childComplexity), true
+
+	case "OIDCStart.authorizationUrl":
+		if e.ComplexityRoot.OIDCStart.AuthorizationURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCStart.AuthorizationURL(childComplexity), true
+	case "OIDCStart.binding":
+		if e.ComplexityRoot.OIDCStart.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCStart.Binding(childComplexity), true
+	case "OIDCStart.expiresAt":
+		if e.ComplexityRoot.OIDCStart.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCStart.ExpiresAt(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -2645,6 +3023,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Nodes(childComplexity, args["ids"].([]uuid.UUID)), true
+	case "Query.oauthGrants":
+		if e.ComplexityRoot.Query.OauthGrants == nil {
+			break
+		}
+
+		args, err := ec.field_Query_oauthGrants_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.OauthGrants(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.OAuthGrantOrder), args["provider"].(*string)), true
+	case "Query.oauthProviders":
+		if e.ComplexityRoot.Query.OauthProviders == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.OauthProviders(childComplexity), true
 	case "Query.queryAnalytics":
 		if e.ComplexityRoot.Query.QueryAnalytics == nil {
 			break
@@ -2667,6 +3062,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Search(childComplexity, args["input"].(model.SearchInput)), true
+	case "Query.signInMethods":
+		if e.ComplexityRoot.Query.SignInMethods == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SignInMethods(childComplexity), true
 	case "Query.syncItems":
 		if e.ComplexityRoot.Query.SyncItems == nil {
 			break
@@ -3094,6 +3495,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionToken.RefreshToken(childComplexity), true
+
+	case "SignInMethods.oidc":
+		if e.ComplexityRoot.SignInMethods.Oidc == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignInMethods.Oidc(childComplexity), true
+	case "SignInMethods.password":
+		if e.ComplexityRoot.SignInMethods.Password == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignInMethods.Password(childComplexity), true
 
 	case "SourceFile.bytes":
 		if e.ComplexityRoot.SourceFile.Bytes == nil {
@@ -3672,12 +4086,16 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
 		ec.unmarshalInputEventInput,
+		ec.unmarshalInputFinishOAuthInput,
 		ec.unmarshalInputMessageOrder,
+		ec.unmarshalInputOAuthGrantOrder,
+		ec.unmarshalInputOIDCAnswerInput,
 		ec.unmarshalInputRecordEventsInput,
 		ec.unmarshalInputSearchFilters,
 		ec.unmarshalInputSearchInput,
 		ec.unmarshalInputSignInInput,
 		ec.unmarshalInputSourceFileOrder,
+		ec.unmarshalInputStartOAuthInput,
 		ec.unmarshalInputStartSyncInput,
 		ec.unmarshalInputSyncItemOrder,
 		ec.unmarshalInputSyncJobOrder,
@@ -4314,6 +4732,70 @@ extend type Document {
   allMetadata: Map!
 }
 `, BuiltIn: false},
+	{Name: "../schema/oauth.graphql", Input: `extend type Query {
+  "The services that connectors can be connected to by OAuth."
+  oauthProviders: [OAuthProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  "The grants of the workspace, those of one provider or all."
+  oauthGrants(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [OAuthGrantOrder!], provider: String): OAuthGrantConnection!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type Mutation {
+  "Begins a connection by OAuth: send the browser to the address that it answers. It works once, for ten minutes."
+  startOAuth(input: StartOAuthInput!): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Ends a connection by OAuth with what the provider sent the browser back with. The state stands for the person who began."
+  finishOAuth(input: FinishOAuthInput!): OAuthOutcome! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  "Forgets a grant and withdraws it at the provider. Its connectors need new access then. Answers the id."
+  revokeOAuthGrant(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+input StartOAuthInput {
+  "Name of a provider, as oauthProviders has it."
+  provider: String!
+  "The connector that gets the grant. Without one, the grant is there to be named when a connector is made."
+  connectorId: ID
+  "Where the browser goes in the end: an address of this service or of a dashboard that is allowed to call it."
+  redirectUrl: String
+}
+
+type OAuthStart {
+  "Where the browser has to go."
+  authorizationUrl: String!
+  "Until when it works."
+  expiresAt: Time!
+}
+
+input FinishOAuthInput {
+  provider: String!
+  state: String!
+  code: String
+  error: String
+  errorDescription: String
+}
+
+type OAuthOutcome {
+  provider: String!
+  "The grant that was made or renewed; null when the provider refused."
+  grantId: ID
+  "The account at the provider, where it tells."
+  account: String
+  "The connector that works with the grant."
+  connectorId: ID
+  "Where the browser goes, with the outcome in its query; null when the beginning named no place."
+  redirectUrl: String
+}
+
+type OAuthProvider {
+  name: String!
+  title: String!
+  "Whether the operator has set it up."
+  configured: Boolean!
+  "The connector types that it serves."
+  connectorTypes: [String!]!
+  "What is asked for."
+  scopes: [String!]!
+}
+`, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
   "Hybrid search over the collections that the caller may reach."
   search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
@@ -4383,6 +4865,56 @@ type SearchResult {
   headingPath: [String!]!
   updatedAt: Time
   metadata: Map!
+}
+`, BuiltIn: false},
+	{Name: "../schema/signon.graphql", Input: `extend type Query {
+  "How people can sign in."
+  signInMethods: SignInMethods! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+}
+
+extend type Mutation {
+  "Begins a sign-in with the OpenID provider: keep the binding, and send the browser to the address. It works once, for ten minutes."
+  startOIDCSignIn(redirectUrl: String): OIDCStart! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  "Takes what the OpenID provider sent the browser back with, and checks who it says that is."
+  answerOIDCSignIn(input: OIDCAnswerInput!): OIDCAnswer! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  "Opens the session: the one-time code of the answer together with the binding of the beginning."
+  finishOIDCSignIn(code: String!, binding: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+}
+
+type SignInMethods {
+  "By email and password."
+  password: Boolean!
+  "By an OpenID provider; null when none is set up."
+  oidc: OIDCMethod
+}
+
+type OIDCMethod {
+  "What to call it on a button."
+  name: String!
+  issuer: String!
+}
+
+type OIDCStart {
+  "Where the browser has to go."
+  authorizationUrl: String!
+  "A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use."
+  binding: String!
+  "Until when it works."
+  expiresAt: Time!
+}
+
+input OIDCAnswerInput {
+  state: String!
+  code: String
+  error: String
+  errorDescription: String
+}
+
+type OIDCAnswer {
+  "The one-time code for finishOIDCSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused."
+  code: String
+  "Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place."
+  redirectUrl: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/sync.graphql", Input: `extend type Query {
@@ -4936,6 +5468,10 @@ type Connector implements Node {
   enabled: Boolean!
   collectionID: ID!
   config: Map!
+  """
+  the OAuth grant that it works with; null for one with credentials of its own
+  """
+  grantID: ID
   syncStrategy: ConnectorSyncStrategy!
   scheduleInterval: String!
   """
@@ -5399,6 +5935,97 @@ interface Node @goModel(model: "magpie/ent.Noder") {
   The id of the object.
   """
   id: ID!
+}
+type OAuthGrant implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  """
+  name of the service: google, github, …
+  """
+  provider: String!
+  """
+  who gave it; null once that person has left the workspace
+  """
+  personID: ID
+  """
+  the account at the service, as the service calls it
+  """
+  account: String
+  """
+  what was granted
+  """
+  scopes: [String!]!
+  status: OAuthGrantStatus!
+  """
+  when the access token ends, which is renewed before; null when it does not end
+  """
+  expiresAt: Time
+  """
+  when the access token was last renewed
+  """
+  refreshedAt: Time
+  """
+  why the last renewal failed
+  """
+  lastError: String
+}
+"""
+A connection to a list of items.
+"""
+type OAuthGrantConnection {
+  """
+  A list of edges.
+  """
+  edges: [OAuthGrantEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type OAuthGrantEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: OAuthGrant
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for OAuthGrant connections
+"""
+input OAuthGrantOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order OAuthGrants.
+  """
+  field: OAuthGrantOrderField!
+}
+"""
+Properties by which OAuthGrant connections can be ordered.
+"""
+enum OAuthGrantOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+OAuthGrantStatus is enum for the field status
+"""
+enum OAuthGrantStatus @goModel(model: "magpie/ent/oauthgrant.Status") {
+  ACTIVE
+  NEEDS_AUTH
 }
 """
 Possible directions in which to order a list of items when provided an ` + "`" + `orderBy` + "`" + ` argument.
@@ -6094,6 +6721,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_collectionID(ctx, field)
 	case "config":
 		return ec.fieldContext_Connector_config(ctx, field)
+	case "grantID":
+		return ec.fieldContext_Connector_grantID(ctx, field)
 	case "syncStrategy":
 		return ec.fieldContext_Connector_syncStrategy(ctx, field)
 	case "scheduleInterval":
@@ -6398,6 +7027,130 @@ func (ec *executionContext) childFields_MessageEdge(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type MessageEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_OAuthGrant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_OAuthGrant_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_OAuthGrant_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_OAuthGrant_updatedAt(ctx, field)
+	case "provider":
+		return ec.fieldContext_OAuthGrant_provider(ctx, field)
+	case "personID":
+		return ec.fieldContext_OAuthGrant_personID(ctx, field)
+	case "account":
+		return ec.fieldContext_OAuthGrant_account(ctx, field)
+	case "scopes":
+		return ec.fieldContext_OAuthGrant_scopes(ctx, field)
+	case "status":
+		return ec.fieldContext_OAuthGrant_status(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OAuthGrant_expiresAt(ctx, field)
+	case "refreshedAt":
+		return ec.fieldContext_OAuthGrant_refreshedAt(ctx, field)
+	case "lastError":
+		return ec.fieldContext_OAuthGrant_lastError(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthGrant", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthGrantConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_OAuthGrantConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_OAuthGrantConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_OAuthGrantConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthGrantConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthGrantEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_OAuthGrantEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_OAuthGrantEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthGrantEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthOutcome(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "provider":
+		return ec.fieldContext_OAuthOutcome_provider(ctx, field)
+	case "grantId":
+		return ec.fieldContext_OAuthOutcome_grantId(ctx, field)
+	case "account":
+		return ec.fieldContext_OAuthOutcome_account(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_OAuthOutcome_connectorId(ctx, field)
+	case "redirectUrl":
+		return ec.fieldContext_OAuthOutcome_redirectUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthOutcome", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthProvider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_OAuthProvider_name(ctx, field)
+	case "title":
+		return ec.fieldContext_OAuthProvider_title(ctx, field)
+	case "configured":
+		return ec.fieldContext_OAuthProvider_configured(ctx, field)
+	case "connectorTypes":
+		return ec.fieldContext_OAuthProvider_connectorTypes(ctx, field)
+	case "scopes":
+		return ec.fieldContext_OAuthProvider_scopes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthProvider", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthStart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "authorizationUrl":
+		return ec.fieldContext_OAuthStart_authorizationUrl(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OAuthStart_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthStart", field.Name)
+}
+
+func (ec *executionContext) childFields_OIDCAnswer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_OIDCAnswer_code(ctx, field)
+	case "redirectUrl":
+		return ec.fieldContext_OIDCAnswer_redirectUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OIDCAnswer", field.Name)
+}
+
+func (ec *executionContext) childFields_OIDCMethod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_OIDCMethod_name(ctx, field)
+	case "issuer":
+		return ec.fieldContext_OIDCMethod_issuer(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OIDCMethod", field.Name)
+}
+
+func (ec *executionContext) childFields_OIDCStart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "authorizationUrl":
+		return ec.fieldContext_OIDCStart_authorizationUrl(ctx, field)
+	case "binding":
+		return ec.fieldContext_OIDCStart_binding(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OIDCStart_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OIDCStart", field.Name)
+}
+
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "hasNextPage":
@@ -6578,6 +7331,16 @@ func (ec *executionContext) childFields_SessionToken(ctx context.Context, field 
 		return ec.fieldContext_SessionToken_expiresAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SessionToken", field.Name)
+}
+
+func (ec *executionContext) childFields_SignInMethods(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "password":
+		return ec.fieldContext_SignInMethods_password(ctx, field)
+	case "oidc":
+		return ec.fieldContext_SignInMethods_oidc(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignInMethods", field.Name)
 }
 
 func (ec *executionContext) childFields_SourceFile(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7312,6 +8075,20 @@ func (ec *executionContext) field_Conversation_messages_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_answerOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
+			return ec.unmarshalNOIDCAnswerInput2magpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelSync_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7440,6 +8217,42 @@ func (ec *executionContext) field_Mutation_deleteFiles_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_finishOAuth_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.FinishOAuthInput, error) {
+			return ec.unmarshalNFinishOAuthInput2magpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_finishOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "code",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["code"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "binding",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["binding"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_recordEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7496,6 +8309,20 @@ func (ec *executionContext) field_Mutation_revokeAPIKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_revokeOAuthGrant_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_rotateAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7537,6 +8364,34 @@ func (ec *executionContext) field_Mutation_signIn_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startOAuth_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.StartOAuthInput, error) {
+			return ec.unmarshalNStartOAuthInput2magpieᚋgraphᚋmodelᚐStartOAuthInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "redirectUrl",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["redirectUrl"] = arg0
 	return args, nil
 }
 
@@ -8129,6 +8984,60 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["ids"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_oauthGrants_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
+			return ec.unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuthGrantOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "provider",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["provider"] = arg5
 	return args, nil
 }
 
@@ -11544,6 +12453,29 @@ func (ec *executionContext) _Connector_config(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_Connector_config(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Connector_grantID(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_grantID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GrantID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_grantID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _Connector_syncStrategy(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
@@ -15706,6 +16638,432 @@ func (ec *executionContext) fieldContext_Mutation_deleteDocument(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_startOAuth(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startOAuth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartOAuth(ctx, fc.Args["input"].(model.StartOAuthInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
+			return ec.marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuthStart(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startOAuth(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthStart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startOAuth_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishOAuth(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishOAuth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishOAuth(ctx, fc.Args["input"].(model.FinishOAuthInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OAuthOutcome
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.OAuthOutcome
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OAuthOutcome
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
+			return ec.marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishOAuth(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthOutcome(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishOAuth_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeOAuthGrant(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeOAuthGrant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeOAuthGrant(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeOAuthGrant(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeOAuthGrant_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_startOIDCSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startOIDCSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartOIDCSignIn(ctx, fc.Args["redirectUrl"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OIDCStart
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.OIDCStart
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OIDCStart
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
+			return ec.marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCStart(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startOIDCSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OIDCStart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startOIDCSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_answerOIDCSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_answerOIDCSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AnswerOIDCSignIn(ctx, fc.Args["input"].(model.OIDCAnswerInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OIDCAnswer
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.OIDCAnswer
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OIDCAnswer
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
+			return ec.marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_answerOIDCSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OIDCAnswer(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_answerOIDCSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishOIDCSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishOIDCSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishOIDCSignIn(ctx, fc.Args["code"].(string), fc.Args["binding"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
+			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishOIDCSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SessionToken(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishOIDCSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15862,6 +17220,838 @@ func (ec *executionContext) fieldContext_Mutation_cancelSync(ctx context.Context
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrant_id(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_provider(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_personID(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_personID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PersonID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_account(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_account(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Account, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_account(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_scopes(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_scopes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scopes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_scopes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_status(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
+			return ec.marshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type OAuthGrantStatus does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_expiresAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_refreshedAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_refreshedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefreshedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_refreshedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_lastError(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrantConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
+			return ec.marshalOOAuthGrantEdge2ᚕᚖmagpieᚋentᚐOAuthGrantEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OAuthGrantConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthGrantEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrantConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OAuthGrantConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrantConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrantConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrantEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
+			return ec.marshalOOAuthGrant2ᚖmagpieᚋentᚐOAuthGrant(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OAuthGrantEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthGrant(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrantEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrantEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_provider(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_grantId(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_grantId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GrantID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_grantId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_account(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_account(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Account, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_account(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_name(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_title(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_configured(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_configured(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Configured, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_configured(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_connectorTypes(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_connectorTypes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorTypes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_connectorTypes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_scopes(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_scopes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scopes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_scopes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthStart_authorizationUrl(ctx context.Context, field graphql.CollectedField, obj *model.OAuthStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthStart_authorizationUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorizationURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthStart_authorizationUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthStart_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.OAuthStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthStart_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthStart_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthStart", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCAnswer_code(ctx context.Context, field graphql.CollectedField, obj *model.OIDCAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCAnswer_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCAnswer_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCAnswer_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *model.OIDCAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCAnswer_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCAnswer_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCMethod_name(ctx context.Context, field graphql.CollectedField, obj *model.OIDCMethod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCMethod_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCMethod_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCMethod", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCMethod_issuer(ctx context.Context, field graphql.CollectedField, obj *model.OIDCMethod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCMethod_issuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Issuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCMethod_issuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCMethod", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCStart_authorizationUrl(ctx context.Context, field graphql.CollectedField, obj *model.OIDCStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCStart_authorizationUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorizationURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCStart_authorizationUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCStart_binding(ctx context.Context, field graphql.CollectedField, obj *model.OIDCStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCStart_binding(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Binding, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCStart_binding(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCStart_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.OIDCStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCStart_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCStart_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCStart", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *entgql.PageInfo[uuid.UUID]) (ret graphql.Marshaler) {
@@ -17028,6 +19218,140 @@ func (ec *executionContext) fieldContext_Query_document(ctx context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_oauthProviders(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_oauthProviders(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().OauthProviders(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.OAuthProvider
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.OAuthProvider
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.OAuthProvider
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
+			return ec.marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_oauthProviders(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthProvider(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_oauthGrants(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_oauthGrants(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().OauthGrants(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.OAuthGrantOrder), fc.Args["provider"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
+			return ec.marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuthGrantConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_oauthGrants(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthGrantConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_oauthGrants_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_search(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17091,6 +19415,61 @@ func (ec *executionContext) fieldContext_Query_search(ctx context.Context, field
 	if fc.Args, err = ec.field_Query_search_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_signInMethods(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_signInMethods(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().SignInMethods(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SignInMethods
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SignInMethods
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SignInMethods
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
+			return ec.marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSignInMethods(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_signInMethods(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignInMethods(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -18928,6 +21307,61 @@ func (ec *executionContext) _SessionToken_expiresAt(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_SessionToken_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SessionToken", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignInMethods_password(ctx context.Context, field graphql.CollectedField, obj *model.SignInMethods) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignInMethods_password(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Password, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignInMethods_password(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignInMethods", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SignInMethods_oidc(ctx context.Context, field graphql.CollectedField, obj *model.SignInMethods) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignInMethods_oidc(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oidc, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
+			return ec.marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignInMethods_oidc(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignInMethods",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OIDCMethod(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SourceFile_id(ctx context.Context, field graphql.CollectedField, obj *ent.SourceFile) (ret graphql.Marshaler) {
@@ -22970,6 +25404,64 @@ func (ec *executionContext) unmarshalInputEventInput(ctx context.Context, obj an
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, obj any) (model.FinishOAuthInput, error) {
+	var it model.FinishOAuthInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "state", "code", "error", "errorDescription"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "error":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("error"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Error = data
+		case "errorDescription":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("errorDescription"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ErrorDescription = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj any) (ent.MessageOrder, error) {
 	var it ent.MessageOrder
 	if obj == nil {
@@ -23006,6 +25498,98 @@ func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj 
 				return it, err
 			}
 			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputOAuthGrantOrder(ctx context.Context, obj any) (ent.OAuthGrantOrder, error) {
+	var it ent.OAuthGrantOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputOIDCAnswerInput(ctx context.Context, obj any) (model.OIDCAnswerInput, error) {
+	var it model.OIDCAnswerInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"state", "code", "error", "errorDescription"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "error":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("error"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Error = data
+		case "errorDescription":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("errorDescription"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ErrorDescription = data
 		}
 	}
 	return it, nil
@@ -23275,6 +25859,50 @@ func (ec *executionContext) unmarshalInputSourceFileOrder(ctx context.Context, o
 				return it, err
 			}
 			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputStartOAuthInput(ctx context.Context, obj any) (model.StartOAuthInput, error) {
+	var it model.StartOAuthInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "connectorId", "redirectUrl"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "connectorId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("connectorId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ConnectorID = data
+		case "redirectUrl":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("redirectUrl"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RedirectURL = data
 		}
 	}
 	return it, nil
@@ -23822,6 +26450,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SourceFile(ctx, sel, obj)
+	case *ent.OAuthGrant:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._OAuthGrant(ctx, sel, obj)
 	case *ent.Message:
 		if obj == nil {
 			return graphql.Null
@@ -25578,6 +28211,11 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "grantID":
+			out.Values[i] = ec._Connector_grantID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "syncStrategy":
 			out.Values[i] = ec._Connector_syncStrategy(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -27292,6 +29930,48 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "startOAuth":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startOAuth(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finishOAuth":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishOAuth(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revokeOAuthGrant":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeOAuthGrant(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startOIDCSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startOIDCSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answerOIDCSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_answerOIDCSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finishOIDCSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishOIDCSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "startSync":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_startSync(ctx, field)
@@ -27303,6 +29983,478 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelSync(ctx, field)
 			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthGrantImplementors = []string{"OAuthGrant", "Node"}
+
+func (ec *executionContext) _OAuthGrant(ctx context.Context, sel ast.SelectionSet, obj *ent.OAuthGrant) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthGrantImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthGrant")
+		case "id":
+			out.Values[i] = ec._OAuthGrant_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._OAuthGrant_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._OAuthGrant_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "provider":
+			out.Values[i] = ec._OAuthGrant_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "personID":
+			out.Values[i] = ec._OAuthGrant_personID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "account":
+			out.Values[i] = ec._OAuthGrant_account(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "scopes":
+			out.Values[i] = ec._OAuthGrant_scopes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._OAuthGrant_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._OAuthGrant_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refreshedAt":
+			out.Values[i] = ec._OAuthGrant_refreshedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastError":
+			out.Values[i] = ec._OAuthGrant_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthGrantConnectionImplementors = []string{"OAuthGrantConnection"}
+
+func (ec *executionContext) _OAuthGrantConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.OAuthGrantConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthGrantConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthGrantConnection")
+		case "edges":
+			out.Values[i] = ec._OAuthGrantConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._OAuthGrantConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._OAuthGrantConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthGrantEdgeImplementors = []string{"OAuthGrantEdge"}
+
+func (ec *executionContext) _OAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.OAuthGrantEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthGrantEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthGrantEdge")
+		case "node":
+			out.Values[i] = ec._OAuthGrantEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._OAuthGrantEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthOutcomeImplementors = []string{"OAuthOutcome"}
+
+func (ec *executionContext) _OAuthOutcome(ctx context.Context, sel ast.SelectionSet, obj *model.OAuthOutcome) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthOutcomeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthOutcome")
+		case "provider":
+			out.Values[i] = ec._OAuthOutcome_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "grantId":
+			out.Values[i] = ec._OAuthOutcome_grantId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "account":
+			out.Values[i] = ec._OAuthOutcome_account(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._OAuthOutcome_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "redirectUrl":
+			out.Values[i] = ec._OAuthOutcome_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthProviderImplementors = []string{"OAuthProvider"}
+
+func (ec *executionContext) _OAuthProvider(ctx context.Context, sel ast.SelectionSet, obj *model.OAuthProvider) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthProviderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthProvider")
+		case "name":
+			out.Values[i] = ec._OAuthProvider_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._OAuthProvider_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "configured":
+			out.Values[i] = ec._OAuthProvider_configured(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "connectorTypes":
+			out.Values[i] = ec._OAuthProvider_connectorTypes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "scopes":
+			out.Values[i] = ec._OAuthProvider_scopes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthStartImplementors = []string{"OAuthStart"}
+
+func (ec *executionContext) _OAuthStart(ctx context.Context, sel ast.SelectionSet, obj *model.OAuthStart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthStartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthStart")
+		case "authorizationUrl":
+			out.Values[i] = ec._OAuthStart_authorizationUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._OAuthStart_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oIDCAnswerImplementors = []string{"OIDCAnswer"}
+
+func (ec *executionContext) _OIDCAnswer(ctx context.Context, sel ast.SelectionSet, obj *model.OIDCAnswer) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oIDCAnswerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OIDCAnswer")
+		case "code":
+			out.Values[i] = ec._OIDCAnswer_code(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "redirectUrl":
+			out.Values[i] = ec._OIDCAnswer_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oIDCMethodImplementors = []string{"OIDCMethod"}
+
+func (ec *executionContext) _OIDCMethod(ctx context.Context, sel ast.SelectionSet, obj *model.OIDCMethod) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oIDCMethodImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OIDCMethod")
+		case "name":
+			out.Values[i] = ec._OIDCMethod_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "issuer":
+			out.Values[i] = ec._OIDCMethod_issuer(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oIDCStartImplementors = []string{"OIDCStart"}
+
+func (ec *executionContext) _OIDCStart(ctx context.Context, sel ast.SelectionSet, obj *model.OIDCStart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oIDCStartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OIDCStart")
+		case "authorizationUrl":
+			out.Values[i] = ec._OIDCStart_authorizationUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "binding":
+			out.Values[i] = ec._OIDCStart_binding(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._OIDCStart_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -27752,6 +30904,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "oauthProviders":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_oauthProviders(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "oauthGrants":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_oauthGrants(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "search":
 			field := field
 
@@ -27762,6 +30958,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_search(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "signInMethods":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_signInMethods(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -28570,6 +31788,49 @@ func (ec *executionContext) _SessionToken(ctx context.Context, sel ast.Selection
 		case "expiresAt":
 			out.Values[i] = ec._SessionToken_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signInMethodsImplementors = []string{"SignInMethods"}
+
+func (ec *executionContext) _SignInMethods(ctx context.Context, sel ast.SelectionSet, obj *model.SignInMethods) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signInMethodsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignInMethods")
+		case "password":
+			out.Values[i] = ec._SignInMethods_password(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oidc":
+			out.Values[i] = ec._SignInMethods_oidc(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -30711,6 +33972,11 @@ func (ec *executionContext) marshalNEventType2magpieᚋgraphᚋmodelᚐEventType
 	return v
 }
 
+func (ec *executionContext) unmarshalNFinishOAuthInput2magpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx context.Context, v any) (model.FinishOAuthInput, error) {
+	res, err := ec.unmarshalInputFinishOAuthInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
 	res, err := graphql.UnmarshalFloatContext(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -30887,6 +34153,118 @@ func (ec *executionContext) marshalNNode2ᚕmagpieᚋentᚐNoder(ctx context.Con
 	return ret
 }
 
+func (ec *executionContext) marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuthGrantConnection(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthGrantConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNOAuthGrantOrder2ᚖmagpieᚋentᚐOAuthGrantOrder(ctx context.Context, v any) (*ent.OAuthGrantOrder, error) {
+	res, err := ec.unmarshalInputOAuthGrantOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, v any) (*ent.OAuthGrantOrderField, error) {
+	var res = new(ent.OAuthGrantOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, v any) (oauthgrant.Status, error) {
+	var res oauthgrant.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, sel ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx context.Context, sel ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthOutcome(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx context.Context, sel ast.SelectionSet, v *model.OAuthProvider) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthProvider(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuthStart(ctx context.Context, sel ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthStart(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx context.Context, sel ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OIDCAnswer(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNOIDCAnswerInput2magpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
+	res, err := ec.unmarshalInputOIDCAnswerInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCStart(ctx context.Context, sel ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OIDCStart(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx context.Context, v any) (entgql.OrderDirection, error) {
 	var res entgql.OrderDirection
 	err := res.UnmarshalGQL(v)
@@ -31048,6 +34426,16 @@ func (ec *executionContext) unmarshalNSignInInput2magpieᚋgraphᚋmodelᚐSignI
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSignInMethods(ctx context.Context, sel ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignInMethods(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSourceFile2ᚕᚖmagpieᚋentᚐSourceFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.SourceFile) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -31103,6 +34491,11 @@ func (ec *executionContext) marshalNSourceFileOrderField2ᚖmagpieᚋentᚐSourc
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) unmarshalNStartOAuthInput2magpieᚋgraphᚋmodelᚐStartOAuthInput(ctx context.Context, v any) (model.StartOAuthInput, error) {
+	res, err := ec.unmarshalInputStartOAuthInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -32283,6 +35676,57 @@ func (ec *executionContext) marshalONode2magpieᚋentᚐNoder(ctx context.Contex
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOAuthGrant2ᚖmagpieᚋentᚐOAuthGrant(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OAuthGrant(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOAuthGrantEdge2ᚕᚖmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOOAuthGrantEdge2ᚖmagpieᚋentᚐOAuthGrantEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOOAuthGrantEdge2ᚖmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OAuthGrantEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuthGrantOrderᚄ(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.OAuthGrantOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNOAuthGrantOrder2ᚖmagpieᚋentᚐOAuthGrantOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx context.Context, sel ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OIDCMethod(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {

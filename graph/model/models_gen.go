@@ -194,10 +194,77 @@ type EventInput struct {
 	EventID *string `json:"eventId,omitempty"`
 }
 
+type FinishOAuthInput struct {
+	Provider         string  `json:"provider"`
+	State            string  `json:"state"`
+	Code             *string `json:"code,omitempty"`
+	Error            *string `json:"error,omitempty"`
+	ErrorDescription *string `json:"errorDescription,omitempty"`
+}
+
 type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
+}
+
+type OAuthOutcome struct {
+	Provider string `json:"provider"`
+	// The grant that was made or renewed; null when the provider refused.
+	GrantID *uuid.UUID `json:"grantId,omitempty"`
+	// The account at the provider, where it tells.
+	Account *string `json:"account,omitempty"`
+	// The connector that works with the grant.
+	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
+	// Where the browser goes, with the outcome in its query; null when the beginning named no place.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
+}
+
+type OAuthProvider struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Whether the operator has set it up.
+	Configured bool `json:"configured"`
+	// The connector types that it serves.
+	ConnectorTypes []string `json:"connectorTypes"`
+	// What is asked for.
+	Scopes []string `json:"scopes"`
+}
+
+type OAuthStart struct {
+	// Where the browser has to go.
+	AuthorizationURL string `json:"authorizationUrl"`
+	// Until when it works.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+type OIDCAnswer struct {
+	// The one-time code for finishOIDCSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused.
+	Code *string `json:"code,omitempty"`
+	// Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
+}
+
+type OIDCAnswerInput struct {
+	State            string  `json:"state"`
+	Code             *string `json:"code,omitempty"`
+	Error            *string `json:"error,omitempty"`
+	ErrorDescription *string `json:"errorDescription,omitempty"`
+}
+
+type OIDCMethod struct {
+	// What to call it on a button.
+	Name   string `json:"name"`
+	Issuer string `json:"issuer"`
+}
+
+type OIDCStart struct {
+	// Where the browser has to go.
+	AuthorizationURL string `json:"authorizationUrl"`
+	// A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use.
+	Binding string `json:"binding"`
+	// Until when it works.
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // One of the two.
@@ -283,6 +350,22 @@ type SessionToken struct {
 type SignInInput struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+}
+
+type SignInMethods struct {
+	// By email and password.
+	Password bool `json:"password"`
+	// By an OpenID provider; null when none is set up.
+	Oidc *OIDCMethod `json:"oidc,omitempty"`
+}
+
+type StartOAuthInput struct {
+	// Name of a provider, as oauthProviders has it.
+	Provider string `json:"provider"`
+	// The connector that gets the grant. Without one, the grant is there to be named when a connector is made.
+	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
+	// Where the browser goes in the end: an address of this service or of a dashboard that is allowed to call it.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
 }
 
 type StartSyncInput struct {
