@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/graph/model"
 
@@ -16,21 +15,21 @@ import (
 )
 
 func (r *mutationResolver) StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error) {
-	panic(fmt.Errorf("not implemented: StartOAuth - startOAuth"))
+	return r.startOAuth(ctx, input)
 }
 
 func (r *mutationResolver) FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error) {
-	panic(fmt.Errorf("not implemented: FinishOAuth - finishOAuth"))
+	return r.finishOAuth(ctx, input)
 }
 
 func (r *mutationResolver) RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	panic(fmt.Errorf("not implemented: RevokeOAuthGrant - revokeOAuthGrant"))
+	return id, r.Grants.Revoke(ctx, id)
 }
 
 func (r *queryResolver) OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error) {
-	panic(fmt.Errorf("not implemented: OauthProviders - oauthProviders"))
+	return r.oauthProviders(), nil
 }
 
 func (r *queryResolver) OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error) {
-	panic(fmt.Errorf("not implemented: OauthGrants - oauthGrants"))
+	return r.oauthGrants(ctx, after, first, before, last, orderBy, provider)
 }

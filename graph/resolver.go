@@ -15,9 +15,11 @@ import (
 	"magpie/internal/chat"
 	"magpie/internal/embed"
 	"magpie/internal/index"
+	"magpie/internal/oauth"
 	"magpie/internal/quota"
 	"magpie/internal/search"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
@@ -44,6 +46,8 @@ type Resolver struct {
 	Quota     *quota.Quota
 	Analytics *analytics.Store
 	Queries   QueryLog // may be nil: nothing is noted
+	Grants    *oauth.Grants
+	SignOn    *signon.SignOn
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

@@ -75,7 +75,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 // over those.
 func untransacted() []string {
 	return []string{"signIn", "refreshSession", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats",
-		"recordEvents"}
+		"recordEvents", "startOAuth", "finishOAuth", "revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn"}
 }
 
 // introspection answers for signed-in people only.

@@ -7,22 +7,21 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/graph/model"
 )
 
 func (r *mutationResolver) StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error) {
-	panic(fmt.Errorf("not implemented: StartOIDCSignIn - startOIDCSignIn"))
+	return r.startOIDCSignIn(ctx, redirectURL)
 }
 
 func (r *mutationResolver) AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error) {
-	panic(fmt.Errorf("not implemented: AnswerOIDCSignIn - answerOIDCSignIn"))
+	return r.answerOIDCSignIn(ctx, input)
 }
 
 func (r *mutationResolver) FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error) {
-	panic(fmt.Errorf("not implemented: FinishOIDCSignIn - finishOIDCSignIn"))
+	return sessionToken(r.SignOn.Finish(ctx, code, binding))
 }
 
 func (r *queryResolver) SignInMethods(ctx context.Context) (*model.SignInMethods, error) {
-	panic(fmt.Errorf("not implemented: SignInMethods - signInMethods"))
+	return r.signInMethods(), nil
 }

@@ -50,6 +50,10 @@ type route struct {
 	pages    string // path of the connection that limit and cursor page; empty for none
 	perPage  int    // the default of limit
 	reach    string // variable with the collection that the caller must reach
+	named    string // variable for the path's parameter where that is a name and no id
+	optional bool   // an anonymous route that takes notice of a session
+	refuses  bool   // an anonymous route that may answer 403
+	redirect string // path in the answer of an address to send the browser to; empty for none
 }
 
 // The bounds of the interface.
@@ -141,6 +145,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
 			pages: "data.messages", perPage: maxPage},
 	}
+	table = append(table, signOnRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -244,6 +249,8 @@ func noun(before string) string {
 		return "Sync job"
 	case "conversations":
 		return "Conversation"
+	case "callback":
+		return "Provider"
 	default:
 		return "Page"
 	}

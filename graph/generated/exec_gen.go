@@ -4908,6 +4908,8 @@ input OIDCAnswerInput {
   code: String
   error: String
   errorDescription: String
+  "The parameter iss, from providers that send it."
+  issuer: String
 }
 
 type OIDCAnswer {
@@ -25555,7 +25557,7 @@ func (ec *executionContext) unmarshalInputOIDCAnswerInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"state", "code", "error", "errorDescription"}
+	fieldsInOrder := [...]string{"state", "code", "error", "errorDescription", "issuer"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -25590,6 +25592,13 @@ func (ec *executionContext) unmarshalInputOIDCAnswerInput(ctx context.Context, o
 				return it, err
 			}
 			it.ErrorDescription = data
+		case "issuer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("issuer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Issuer = data
 		}
 	}
 	return it, nil

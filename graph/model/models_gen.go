@@ -250,6 +250,8 @@ type OIDCAnswerInput struct {
 	Code             *string `json:"code,omitempty"`
 	Error            *string `json:"error,omitempty"`
 	ErrorDescription *string `json:"errorDescription,omitempty"`
+	// The parameter iss, from providers that send it.
+	Issuer *string `json:"issuer,omitempty"`
 }
 
 type OIDCMethod struct {

@@ -25,12 +25,14 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
+	"magpie/internal/oauth"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/store"
 	"magpie/internal/summary"
@@ -61,6 +63,8 @@ type App struct {
 	Queue    *tasks.Asynq
 	Bus      *syncjob.RedisBus
 	Jobs     *syncjob.Jobs
+	Grants   *oauth.Grants
+	SignOn   *signon.SignOn
 
 	analytics *analytics.Store
 	schema    graphql.ExecutableSchema
@@ -130,12 +134,13 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
+	a.connect()
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
 		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
-		Analytics: a.analytics, Queries: a.Queries,
+		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
