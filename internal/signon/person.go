@@ -124,6 +124,9 @@ func (s *SignOn) link(ctx context.Context, who identity, person uuid.UUID) error
 func (s *SignOn) create(ctx context.Context, who identity) (person uuid.UUID, err error) {
 	err = s.inTransaction(ctx, func(ctx context.Context) error {
 		made, err := s.people.CreatePerson(ctx, authn.NewPerson{Email: who.Email, Name: who.Name, Verified: true})
+		if err != nil && apierr.From(err).Code == apierr.InvalidRequest {
+			return &apierr.Error{Code: apierr.Forbidden, Message: "Your email address at " + s.o.Name + " cannot be used here", Cause: err}
+		}
 		if err != nil {
 			return err //nolint:wrapcheck // an error of the interface
 		}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -110,10 +111,27 @@ func (s *SignOn) configured() error {
 }
 
 func (s *SignOn) config(p *oidc.Provider) *oauth2.Config {
+	endpoint := p.Endpoint()
+	endpoint.AuthStyle = s.style(p) // the library would try one after the other, and a code works once
 	return &oauth2.Config{
-		ClientID: s.o.ClientID, ClientSecret: s.o.ClientSecret, Endpoint: p.Endpoint(), Scopes: s.o.Scopes,
+		ClientID: s.o.ClientID, ClientSecret: s.o.ClientSecret, Endpoint: endpoint, Scopes: s.o.Scopes,
 		RedirectURL: strings.TrimRight(s.o.BaseURL, "/") + CallbackPath,
 	}
+}
+
+// style is how the client proves itself: by header, which every provider takes
+// that does not say otherwise, else in the form, as a client without a secret does.
+func (s *SignOn) style(p *oidc.Provider) oauth2.AuthStyle {
+	var metadata struct {
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := p.Claims(&metadata); err != nil || s.o.ClientSecret == "" {
+		return oauth2.AuthStyleInParams
+	}
+	if len(metadata.Methods) == 0 || slices.Contains(metadata.Methods, "client_secret_basic") {
+		return oauth2.AuthStyleInHeader
+	}
+	return oauth2.AuthStyleInParams
 }
 
 // pending is a sign-in at the provider.

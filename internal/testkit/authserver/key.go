@@ -33,9 +33,7 @@ type signer struct {
 	key crypto.Signer
 }
 
-// RotateKeys makes a new signing key, in the place of all that were before.
-func (s *Server) RotateKeys(alg Algorithm) {
-	var key crypto.Signer
+func newKey(alg Algorithm) (key crypto.Signer) {
 	var err error
 	if alg == ES256 {
 		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -45,6 +43,12 @@ func (s *Server) RotateKeys(alg Algorithm) {
 	if err != nil {
 		panic(err) // only a broken source of randomness
 	}
+	return key
+}
+
+// RotateKeys makes a new signing key, in the place of all that were before.
+func (s *Server) RotateKeys(alg Algorithm) {
+	key := newKey(alg)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
@@ -115,11 +119,7 @@ func (s *Server) makeIDToken(f *family, access string) string {
 		method = jwt.SigningMethodES256
 	}
 	if s.forge {
-		other, err := rsa.GenerateKey(rand.Reader, 2048)
-		if err != nil {
-			panic(err) // only a broken source of randomness
-		}
-		key, method = other, jwt.SigningMethodRS256
+		key = newKey(k.alg)
 	}
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	token.Header["kid"] = k.id

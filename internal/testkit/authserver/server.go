@@ -102,7 +102,7 @@ func Start(t testing.TB) *Server {
 		faults: map[string][]Fault{}, requests: map[string]int{}, now: time.Now, lifetime: tokenLifetime,
 		account: Account{Subject: "subject-1", Email: "ada@example.com", Name: "Ada", Verified: true},
 	}
-	s.RotateKeys(RS256)
+	s.RotateKeys(ES256) // cheaper to make
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL

@@ -1,0 +1,579 @@
+package signon_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/ent/membership"
+	"magpie/ent/user"
+	"magpie/internal/apierr"
+	"magpie/internal/authn"
+	"magpie/internal/oauth"
+	"magpie/internal/secret"
+	"magpie/internal/signon"
+	"magpie/internal/store"
+	"magpie/internal/testkit"
+	"magpie/internal/testkit/authserver"
+	"magpie/internal/viewer"
+)
+
+const (
+	baseURL = "https://magpie.example.com"
+	app     = "https://app.example.com/signed-in"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func code(err error) apierr.Code {
+	var e *apierr.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return apierr.Internal
+}
+
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+type house struct {
+	db        *store.DB
+	server    *authserver.Server
+	accounts  *authn.Accounts
+	clock     *clock
+	workspace uuid.UUID
+	signon    *signon.SignOn
+	log       *bytes.Buffer
+}
+
+func newHouse(t *testing.T, change ...func(*signon.Options)) *house {
+	t.Helper()
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 8)
+	must(t, err)
+	t.Cleanup(db.Close)
+	h := &house{db: db, server: authserver.Start(t), clock: &clock{at: time.Now().Truncate(time.Microsecond)}, log: &bytes.Buffer{}}
+	h.server.SetClock(h.clock.now)
+	h.server.Register(authserver.Client{ID: "magpie", Secret: "s3cret", Redirects: []string{baseURL + signon.CallbackPath}})
+	h.accounts, err = authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), h.clock.now)
+	must(t, err)
+	_, err = h.accounts.CreateOwner(t.Context(), "House", "owner@example.com", "Owner", "a long enough passphrase")
+	must(t, err)
+	h.workspace = h.only(t)
+	h.signon = h.node(t, change...)
+	return h
+}
+
+func system(ctx context.Context) context.Context {
+	return viewer.With(ctx, viewer.System(uuid.Nil))
+}
+
+// only is the one workspace there is.
+func (h *house) only(t *testing.T) uuid.UUID {
+	t.Helper()
+	w, err := h.db.Ent.Workspace.Query().Only(system(t.Context()))
+	must(t, err)
+	return w.ID
+}
+
+func (h *house) node(t *testing.T, change ...func(*signon.Options)) *signon.SignOn {
+	t.Helper()
+	box, err := secret.NewBox(map[string][]byte{"k": bytes.Repeat([]byte{9}, 32)}, "k")
+	must(t, err)
+	o := signon.Options{
+		Issuer: h.server.URL, ClientID: "magpie", ClientSecret: "s3cret", Name: "Example ID", BaseURL: baseURL, Origins: []string{"https://app.example.com"},
+		Log: slog.New(slog.NewTextHandler(&locked{w: h.log}, nil)), Now: h.clock.now,
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	s := signon.New(h.db.Ent, h.db.Pool, oauth.NewFlows(h.db.Pool, box, h.clock.now), h.accounts, o)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// locked lets several goroutines write.
+type locked struct {
+	mu sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+func ada() authserver.Account {
+	return authserver.Account{Subject: "ada-1", Email: "ada@example.com", Name: "Ada", Verified: true}
+}
+
+func returned(back *url.URL) signon.Return {
+	q := back.Query()
+	return signon.Return{State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"), Issuer: q.Get("iss")}
+}
+
+// sign goes the whole way with an account.
+func (h *house) sign(t *testing.T, s *signon.SignOn, a authserver.Account) (authn.Tokens, error) {
+	t.Helper()
+	h.server.SignIn(a)
+	begun, err := s.Start(t.Context(), "")
+	if err != nil {
+		return authn.Tokens{}, err
+	}
+	answered, err := s.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+	if err != nil {
+		return authn.Tokens{}, err
+	}
+	return s.Finish(t.Context(), answered.Code, begun.Binding)
+}
+
+// who is the person of a session.
+func (h *house) who(t *testing.T, tokens authn.Tokens) viewer.Viewer {
+	t.Helper()
+	v, err := h.accounts.Authenticate(t.Context(), tokens.Access)
+	must(t, err)
+	return v
+}
+
+func (h *house) add(t *testing.T, email string) uuid.UUID {
+	t.Helper()
+	p, err := h.accounts.AddMember(t.Context(), h.workspace, email, "", "a long enough passphrase", membership.RoleEditor)
+	must(t, err)
+	return p.ID
+}
+
+func TestAPersonSignsInAndIsKnownBySubjectEverAfter(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	person := h.add(t, "ada@example.com")
+	h.server.SignIn(ada())
+	begun, err := h.signon.Start(t.Context(), app)
+	must(t, err)
+	to, err := url.Parse(begun.Address)
+	must(t, err)
+	if q := to.Query(); q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("scope") != "openid email profile" || strings.Contains(begun.Address, begun.Binding) {
+		t.Errorf("the address is %s", begun.Address)
+	}
+	answered, err := h.signon.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+	must(t, err)
+	place, err := url.Parse(answered.Place)
+	must(t, err)
+	fragment, err := url.ParseQuery(place.Fragment)
+	must(t, err)
+	if answered.Code != "" || place.RawQuery != "" || !strings.HasPrefix(answered.Place, app+"#") || len(fragment) != 1 {
+		t.Errorf("the browser goes to %s", answered.Place)
+	}
+	tokens, err := h.signon.Finish(t.Context(), fragment.Get("code"), begun.Binding)
+	must(t, err)
+	v := h.who(t, tokens)
+	if v.Subject != person || v.Workspace != h.workspace || v.Role != viewer.RoleEditor {
+		t.Errorf("signed in as %+v", v)
+	}
+	if row, err := h.db.Ent.User.Get(system(t.Context()), person); err != nil || !row.EmailVerified {
+		t.Errorf("the address does not count as verified: %+v, %v", row, err)
+	}
+	if _, err := h.accounts.SignIn(t.Context(), "ada@example.com", "a long enough passphrase"); err != nil {
+		t.Errorf("the password does not work any more: %v", err)
+	}
+	moved := ada()
+	moved.Email = "ada.lovelace@example.com"
+	tokens, err = h.sign(t, h.signon, moved)
+	must(t, err)
+	if h.who(t, tokens).Subject != person {
+		t.Error("a new address made another person")
+	}
+}
+
+func TestTheAddressGivenToSomebodyElseDoesNotLeadToTheAccount(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.add(t, "ada@example.com")
+	_, err := h.sign(t, h.signon, ada())
+	must(t, err)
+	successor := ada()
+	successor.Subject = "eve-2"
+	if _, err := h.sign(t, h.signon, successor); code(err) != apierr.Forbidden {
+		t.Errorf("the successor: %v", err)
+	}
+}
+
+func TestOnlyWhoIsKnownOrMayJoinComesIn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for what, a := range map[string]authserver.Account{
+		"unknown":    {Subject: "1", Email: "stranger@example.com", Verified: true},
+		"unverified": {Subject: "2", Email: "owner@example.com"},
+		"no address": {Subject: "3", Verified: true},
+		"a claim of another kind": {Subject: "4", Email: "owner@example.com", Verified: true,
+			Claims: map[string]any{"email_verified": "yes"}},
+	} {
+		if _, err := h.sign(t, h.signon, a); code(err) != apierr.Forbidden {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n, _ := h.db.Ent.User.Query().Count(system(t.Context())); n != 1 {
+		t.Errorf("there are %d people", n)
+	}
+	if n := h.count(t, "identities"); n != 0 {
+		t.Errorf("%d identities were kept", n)
+	}
+	text := authserver.Account{Subject: "5", Email: "OWNER@example.com", Verified: true, Claims: map[string]any{"email_verified": "true"}}
+	if _, err := h.sign(t, h.signon, text); err != nil {
+		t.Errorf("a flag in quotes, and another way of writing the address: %v", err)
+	}
+}
+
+func (h *house) count(t *testing.T, table string) (n int) {
+	t.Helper()
+	must(t, h.db.Pool.QueryRow(t.Context(), "select count(*) from "+table).Scan(&n))
+	return n
+}
+
+func TestADomainMayJoin(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	join := func(o *signon.Options) {
+		o.Join = signon.Join{Domains: []string{"example.com"}, Workspace: h.workspace, Role: membership.RoleViewer}
+	}
+	s := h.node(t, join)
+	var group sync.WaitGroup
+	h.server.SignIn(ada())
+	for range 6 { // at once: one person comes of it
+		group.Go(func() {
+			begun, err := s.Start(t.Context(), "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answered, err := s.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+			if err == nil {
+				_, err = s.Finish(t.Context(), answered.Code, begun.Binding)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	p, err := h.db.Ent.User.Query().Where(user.Email("ada@example.com")).WithMemberships().Only(system(t.Context()))
+	must(t, err)
+	if !p.EmailVerified || p.Name != "Ada" || p.PasswordHash != "" || len(p.Edges.Memberships) != 1 || p.Edges.Memberships[0].Role != membership.RoleViewer {
+		t.Errorf("made %+v", p)
+	}
+	for _, email := range []string{"eve@example.com.evil.org", "eve@evil-example.com", "eve@sub.example.com", `"eve@example.com"@evil.org`} {
+		if _, err := h.sign(t, s, authserver.Account{Subject: email, Email: email, Verified: true}); code(err) != apierr.Forbidden {
+			t.Errorf("%s: %v", email, err)
+		}
+	}
+	// Who was removed does not come back by signing in.
+	_, err = h.db.Ent.Membership.Delete().Where(membership.UserID(p.ID)).Exec(system(t.Context()))
+	must(t, err)
+	if _, err := h.sign(t, s, ada()); code(err) != apierr.Forbidden {
+		t.Errorf("who was removed: %v", err)
+	}
+}
+
+// invited is a list of invitations.
+type invited struct {
+	accounts  *authn.Accounts
+	workspace uuid.UUID
+	email     string
+	accepted  atomic.Int64
+}
+
+func (i *invited) AcceptVerified(ctx context.Context, person uuid.UUID, email string) (int, error) {
+	if email != i.email {
+		return 0, nil
+	}
+	i.accepted.Add(1)
+	_, err := i.accounts.Join(ctx, i.workspace, person, membership.RoleEditor)
+	return 1, err
+}
+
+func TestAnInvitationIsAccepted(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	list := &invited{accounts: h.accounts, workspace: h.workspace, email: "ada@example.com"}
+	s := h.node(t, func(o *signon.Options) {
+		o.Invitations = list
+		o.Join = signon.Join{Domains: []string{"example.com"}, Workspace: h.workspace, Role: membership.RoleViewer}
+	})
+	tokens, err := h.sign(t, s, ada())
+	must(t, err)
+	if v := h.who(t, tokens); v.Role != viewer.RoleEditor || list.accepted.Load() != 1 {
+		t.Errorf("the invitation's role has to count: %+v", v)
+	}
+	s = h.node(t, func(o *signon.Options) { o.Invitations = list })
+	if _, err := h.sign(t, s, authserver.Account{Subject: "9", Email: "eve@example.com", Verified: true}); code(err) != apierr.Forbidden {
+		t.Errorf("who was not invited: %v", err)
+	}
+	if n, _ := h.db.Ent.User.Query().Count(system(t.Context())); n != 2 {
+		t.Errorf("there are %d people", n)
+	}
+}
+
+func TestWhatTheIDTokenHasToSay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.add(t, "ada@example.com")
+	later := h.clock.now().Add(-time.Hour).Unix()
+	for what, change := range map[string]func(map[string]any){
+		"another audience":         func(c map[string]any) { c["aud"] = "somebody-else" },
+		"several, another's party": func(c map[string]any) { c["aud"] = []string{"magpie", "other"}; c["azp"] = "other" },
+		"several, nobody's party":  func(c map[string]any) { c["aud"] = []string{"magpie", "other"} },
+		"another issuer":           func(c map[string]any) { c["iss"] = "https://evil.example.com" },
+		"another nonce":            func(c map[string]any) { c["nonce"] = "x" },
+		"no nonce":                 func(c map[string]any) { delete(c, "nonce") },
+		"expired":                  func(c map[string]any) { c["exp"] = later },
+		"no expiry":                func(c map[string]any) { delete(c, "exp") },
+		"not yet valid":            func(c map[string]any) { c["nbf"] = h.clock.now().Add(time.Hour).Unix() },
+		"another access token":     func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" },
+		"no subject":               func(c map[string]any) { delete(c, "sub") },
+		"a very long subject":      func(c map[string]any) { c["sub"] = strings.Repeat("x", 5000) },
+	} {
+		h.server.AlterIDToken(change)
+		if _, err := h.sign(t, h.signon, ada()); code(err) != apierr.InvalidCredentials {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	h.server.AlterIDToken(func(c map[string]any) { c["aud"] = []string{"magpie", "other"}; c["azp"] = "magpie" })
+	if _, err := h.sign(t, h.signon, ada()); err != nil {
+		t.Errorf("several audiences, and the party is this one: %v", err)
+	}
+	h.server.AlterIDToken(nil)
+	h.server.ForgeSignatures()
+	if _, err := h.sign(t, h.signon, ada()); code(err) != apierr.InvalidCredentials {
+		t.Errorf("a forged signature: %v", err)
+	}
+}
+
+func TestAddressesMayComeFromUserinfo(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.add(t, "ada@example.com")
+	h.server.AlterIDToken(func(c map[string]any) { delete(c, "email"); delete(c, "email_verified") })
+	if _, err := h.sign(t, h.signon, ada()); err != nil {
+		t.Errorf("with userinfo: %v", err)
+	}
+	h.server.Fail(authserver.UserinfoPath, authserver.Fault{Status: 500})
+	if _, err := h.sign(t, h.signon, ada()); code(err) != apierr.Forbidden {
+		t.Errorf("without: %v", err)
+	}
+}
+
+func TestKeysRotate(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.add(t, "ada@example.com")
+	for range 2 {
+		for range 3 {
+			_, err := h.sign(t, h.signon, ada())
+			must(t, err)
+		}
+		h.server.RotateKeys(authserver.RS256)
+	}
+	if n := h.server.Requests(authserver.KeysPath); n != 2 {
+		t.Errorf("the keys were fetched %d times for two sets", n)
+	}
+	if n := h.server.Requests(authserver.DiscoveryPath); n != 1 {
+		t.Errorf("the provider was looked up %d times", n)
+	}
+}
+
+func TestEachStepWorksOnceInItsTimeInItsBrowser(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.add(t, "ada@example.com")
+	h.server.SignIn(ada())
+	ctx := t.Context()
+	start := func() (signon.Started, signon.Return) {
+		t.Helper()
+		begun, err := h.signon.Start(ctx, "")
+		must(t, err)
+		return begun, returned(h.server.Browse(t, begun.Address))
+	}
+	begun, back := start()
+	other := h.node(t) // another node ends what this one began
+	answered, err := other.Answer(ctx, back)
+	must(t, err)
+	if _, err := h.signon.Answer(ctx, back); code(err) != apierr.InvalidRequest {
+		t.Errorf("the answer a second time: %v", err)
+	}
+	if _, err := h.signon.Finish(ctx, answered.Code, "another browser's"); code(err) != apierr.InvalidRequest {
+		t.Errorf("another browser: %v", err)
+	}
+	if _, err := h.signon.Finish(ctx, answered.Code, begun.Binding); code(err) != apierr.InvalidRequest {
+		t.Errorf("the code after another browser tried it: %v", err)
+	}
+	begun, back = start()
+	answered, err = h.signon.Answer(ctx, back)
+	must(t, err)
+	var won atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := other.Finish(ctx, answered.Code, begun.Binding); err == nil {
+				won.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d sessions came of one code", won.Load())
+	}
+	_, back = start()
+	h.clock.forward(10 * time.Minute)
+	if _, err := h.signon.Answer(ctx, back); code(err) != apierr.InvalidRequest {
+		t.Errorf("a late answer: %v", err)
+	}
+	begun, back = start()
+	answered, err = h.signon.Answer(ctx, back)
+	must(t, err)
+	h.clock.forward(2 * time.Minute)
+	if _, err := h.signon.Finish(ctx, answered.Code, begun.Binding); code(err) != apierr.InvalidRequest {
+		t.Errorf("a late end: %v", err)
+	}
+	_, back = start()
+	back.Issuer = "https://evil.example.com"
+	if _, err := h.signon.Answer(ctx, back); code(err) != apierr.InvalidCredentials {
+		t.Errorf("another provider's answer: %v", err)
+	}
+	// A code of one purpose is none of another.
+	begun, back = start()
+	if _, err := h.signon.Finish(ctx, back.State, begun.Binding); code(err) != apierr.InvalidRequest {
+		t.Errorf("a state for a code: %v", err)
+	}
+	for _, state := range []string{"", "x", strings.Repeat("A", 43)} {
+		if _, err := h.signon.Answer(ctx, signon.Return{State: state, Code: "c"}); code(err) != apierr.InvalidRequest {
+			t.Errorf("state %q: %v", state, err)
+		}
+	}
+	if _, err := h.signon.Start(ctx, "https://evil.example.com/"); code(err) != apierr.InvalidRequest {
+		t.Errorf("a place of strangers: %v", err)
+	}
+}
+
+func TestWhatGoesWrongIsToldAtThePlace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	denies := ada()
+	denies.Denies = true
+	h.server.SignIn(denies)
+	begun, err := h.signon.Start(t.Context(), app)
+	must(t, err)
+	answered, err := h.signon.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+	must(t, err)
+	_, text, _ := strings.Cut(answered.Place, "#")
+	if fragment, err := url.ParseQuery(text); err != nil || fragment.Get("error") != "forbidden" || !strings.Contains(fragment.Get("error_description"), "access_denied") || fragment.Has("code") {
+		t.Errorf("the browser goes to %s", answered.Place)
+	}
+	if _, err := h.sign(t, h.signon, denies); code(err) != apierr.Forbidden {
+		t.Errorf("without a place: %v", err)
+	}
+}
+
+func TestAProviderThatIsDownIsFoundLater(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.add(t, "ada@example.com")
+	h.server.Fail(authserver.DiscoveryPath, authserver.Fault{Status: 500})
+	if name, issuer, ok := h.signon.Method(); !ok || name != "Example ID" || issuer != h.server.URL {
+		t.Errorf("the method is %q %q %v", name, issuer, ok)
+	}
+	for range 5 { // asked once only
+		if _, err := h.signon.Start(t.Context(), ""); code(err) != apierr.Unavailable {
+			t.Errorf("while it is down: %v", err)
+		}
+	}
+	if n := h.server.Requests(authserver.DiscoveryPath); n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
+	h.clock.forward(3 * time.Second)
+	if _, err := h.sign(t, h.signon, ada()); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	for _, try := range []struct {
+		path  string
+		fault authserver.Fault
+		want  apierr.Code
+	}{
+		{authserver.TokenPath, authserver.Fault{Status: 500}, apierr.Unavailable},
+		{authserver.TokenPath, authserver.Fault{Status: 429}, apierr.Unavailable},
+		{authserver.TokenPath, authserver.Fault{Status: 401, Error: "invalid_client"}, apierr.Unavailable},
+		{authserver.TokenPath, authserver.Fault{Status: 400, Error: "invalid_grant"}, apierr.InvalidCredentials},
+		{authserver.TokenPath, authserver.Fault{Status: 200}, apierr.Unavailable},
+	} {
+		h.server.Fail(try.path, try.fault)
+		if _, err := h.sign(t, h.signon, ada()); code(err) != try.want {
+			t.Errorf("%+v: %v", try, err)
+		}
+	}
+	if strings.Contains(h.log.String(), "s3cret") {
+		t.Error("the log has the client's secret")
+	}
+}
+
+func TestANonexistentProviderKeepsNothingFromStarting(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	s := h.node(t, func(o *signon.Options) { o.Issuer = gone.URL; o.Name = "" })
+	if name, _, ok := s.Method(); !ok || !strings.HasPrefix(name, "127.0.0.1:") {
+		t.Errorf("its name is %q", name)
+	}
+	if _, err := s.Start(t.Context(), ""); code(err) != apierr.Unavailable || apierr.From(err).RetryAfter == 0 {
+		t.Errorf("got %v", err)
+	}
+	lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": "https://accounts.example.com"})
+	}))
+	t.Cleanup(lying.Close)
+	s = h.node(t, func(o *signon.Options) { o.Issuer = lying.URL })
+	if _, err := s.Start(t.Context(), ""); code(err) != apierr.Unavailable {
+		t.Errorf("an issuer of another name: %v", err)
+	}
+	none := h.node(t, func(o *signon.Options) { o.Issuer = "" })
+	_, _, ok := none.Method()
+	_, err := none.Start(t.Context(), "")
+	_, err2 := none.Answer(t.Context(), signon.Return{})
+	_, err3 := none.Finish(t.Context(), "", "")
+	if ok || !slices.Equal([]apierr.Code{code(err), code(err2), code(err3)}, []apierr.Code{apierr.InvalidRequest, apierr.InvalidRequest, apierr.InvalidRequest}) {
+		t.Errorf("without a provider: %v %v %v", err, err2, err3)
+	}
+}
