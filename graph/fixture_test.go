@@ -29,11 +29,13 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
+	"magpie/internal/oauth"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/store"
 	"magpie/internal/summary"
@@ -54,6 +56,7 @@ func (q *queue) Enqueue(_ context.Context, t tasks.Task) error {
 // house is the whole of what stands behind the schema, but for the workers.
 type house struct {
 	db       *store.DB
+	box      *secret.Box
 	resolver *graph.Resolver
 	queue    *queue
 	server   http.Handler
@@ -105,10 +108,16 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
-	h := &house{db: db, queue: q, resolver: &graph.Resolver{
+	flows := oauth.NewFlows(db.Pool, box, nil)
+	grants := oauth.New(db.Ent, oauth.Options{Flows: flows, Secrets: box, BaseURL: "https://magpie.example.com", Clients: map[string]oauth.Client{
+		"google": {ID: "magpie", Secret: "s3cret"},
+	}, Log: log})
+	t.Cleanup(grants.Close)
+	signOn := signon.New(db.Ent, db.Pool, flows, accounts, signon.Options{BaseURL: "https://magpie.example.com", Log: log})
+	h := &house{db: db, box: box, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
-		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
+		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn,
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)
@@ -127,6 +136,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	grant                    uuid.UUID
 	email                    string
 }
 
@@ -160,6 +170,9 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
 	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	grant, err := h.db.Ent.OAuthGrant.Create().SetProvider("google").SetAccount(email).SetPersonID(n.viewer.Subject).SetTokens([]byte("sealed")).Save(ctx)
+	must(err)
+	n.grant = grant.ID
 	return n
 }
 

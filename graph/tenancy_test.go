@@ -49,6 +49,17 @@ func trials(ada *tenant) map[string]trial {
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
 
+		"Query.oauthProviders": {"{ oauthProviders { name configured } }", nil, ""},
+		"Query.oauthGrants":    {"{ oauthGrants { edges { node { id account personID } } totalCount } }", nil, ""},
+		"Query.signInMethods":  {"{ signInMethods { password oidc { issuer } } }", nil, ""},
+
+		"Mutation.startOAuth":       {"mutation($i: ID!) { startOAuth(input: {provider: \"google\", connectorId: $i}) { authorizationUrl } }", id("i", ada.connector), "not_found"},
+		"Mutation.finishOAuth":      {"mutation { finishOAuth(input: {provider: \"google\", state: \"guess\", code: \"guess\"}) { grantId } }", nil, "invalid_request"},
+		"Mutation.revokeOAuthGrant": {"mutation($i: ID!) { revokeOAuthGrant(id: $i) }", id("i", ada.grant), "not_found"},
+		"Mutation.startOIDCSignIn":  {"mutation { startOIDCSignIn { authorizationUrl } }", nil, "invalid_request"},
+		"Mutation.answerOIDCSignIn": {"mutation { answerOIDCSignIn(input: {state: \"guess\", code: \"guess\"}) { code } }", nil, "invalid_request"},
+		"Mutation.finishOIDCSignIn": {"mutation { finishOIDCSignIn(code: \"guess\", binding: \"guess\") { accessToken } }", nil, "invalid_request"},
+
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
 		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},
 		"Mutation.signOut":                {"mutation { signOut }", nil, ""},
@@ -115,7 +126,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		if got.code() != try.code {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
-		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String()} {
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.viewer.Workspace.String()} {
 			if strings.Contains(got.body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
 			}
@@ -144,7 +155,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	anonymous := ada.viewer
 	anonymous.Kind = "anonymous"
 	for name, try := range trials(ada) {
-		if name == "Mutation.signIn" || name == "Mutation.refreshSession" {
+		if slices.Contains([]string{"Mutation.signIn", "Mutation.refreshSession", "Query.signInMethods", "Mutation.startOIDCSignIn", "Mutation.answerOIDCSignIn",
+			"Mutation.finishOIDCSignIn", "Mutation.finishOAuth"}, name) {
 			continue
 		}
 		zero := anonymous

@@ -144,7 +144,7 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	h.as = append(h.as, v)
 	h.mu.Unlock()
 	input, _ := c.arguments["input"].(map[string]any)
-	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], input["conversationId"]} {
+	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], input["conversationId"], input["connectorId"]} {
 		if value == missingID {
 			return nil, apierr.NotFound("It")
 		}
@@ -156,6 +156,19 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 		if one, ok := input["event"].(map[string]any); ok && one["eventId"] == "odd" {
 			return nil, apierr.Invalid("requestId", "does not fit")
 		}
+	}
+	switch input["state"] {
+	case "unknown":
+		return nil, apierr.Invalid("state", "is unknown, was used before or has expired; begin the connection again")
+	case "dashboard":
+		place := "https://app.example.com/connectors?oauth=connected&provider=google"
+		if c.field == "answerOIDCSignIn" {
+			return object{"code": nil, "redirectUrl": "https://app.example.com/#code=code"}, nil
+		}
+		return object{"provider": "google", "grantId": messageID, "account": nil, "connectorId": nil, "redirectUrl": place}, nil
+	}
+	if c.arguments["binding"] == "stranger" {
+		return nil, apierr.New(apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited")
 	}
 	if c.field == "chat" {
 		return h.chat(ctx, c)
@@ -302,7 +315,12 @@ func rows() map[string]any {
 	message := object{"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "promptTokens": 120, "completionTokens": 8, "createdAt": late}
 	conversation := object{"id": conversationID, "title": "Queues", "collectionID": nil, "createdAt": early, "updatedAt": late, "messages": page("", message)}
 	return map[string]any{
-		"signIn": tokens, "refreshSession": tokens, "signOut": true,
+		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
+		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
+		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,
+		"startOAuth":  object{"authorizationUrl": "https://accounts.example.com/authorize?state=s&code_challenge_method=S256"},
+		"finishOAuth": object{"provider": "google", "grantId": messageID, "account": "ada@example.com", "connectorId": connectorID, "redirectUrl": nil},
+		"signIn":      tokens, "refreshSession": tokens, "signOut": true,
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
 		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
 		"connectors": page("", connector), "createConnector": connector, "connector": connector, "updateConnector": connector,

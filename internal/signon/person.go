@@ -35,12 +35,11 @@ type People interface {
 	OpenSession(ctx context.Context, person, workspace uuid.UUID) (authn.Tokens, error)
 }
 
-// Invitations are the open invitations.
-type Invitations interface {
-	// AcceptVerified makes a person, whose address is proven, a member of every
-	// workspace that has an open invitation for it, in ctx's transaction. It says
-	// how many.
-	AcceptVerified(ctx context.Context, person uuid.UUID, email string) (int, error)
+// Guests lets in who has a verified address; people.People does.
+type Guests interface {
+	// SignInVerified opens a session for the member who has an address, or for
+	// somebody who is invited, who becomes one by that; forbidden for all others.
+	SignInVerified(ctx context.Context, email, name string) (authn.Tokens, error)
 }
 
 // Join lets people in who are not known.
@@ -57,34 +56,76 @@ func notInvited() error {
 	return apierr.New(apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited")
 }
 
-// person is who an identity stands for: by issuer and subject, and the first
-// time by the email address, for which the provider vouches. Somebody who is not
-// known is made when they are invited or of a domain that may join.
-func (s *SignOn) person(ctx context.Context, who identity) (uuid.UUID, error) {
-	for again := false; ; again = true {
-		person, err := s.known(ctx, who)
-		if err != nil || person != uuid.Nil {
-			return person, err
-		}
-		found, err := s.people.FindPerson(ctx, who.Email)
-		switch {
-		case err == nil:
-			if err := s.link(ctx, who, found.ID); err != nil {
-				return uuid.Nil, err
-			}
-			return found.ID, s.enter(ctx, found.ID, who, false)
-		case apierr.From(err).Code != apierr.CodeNotFound:
-			return uuid.Nil, fmt.Errorf("look the person up: %w", err)
-		}
-		person, err = s.create(ctx, who)
-		if err == nil {
-			return person, s.link(ctx, who, person)
-		}
-		if again || apierr.From(err).Code != apierr.Conflict {
-			return uuid.Nil, err
-		}
-		// Somebody made the person at the same time: look again.
+// session opens the session of an identity: of the person that it was linked
+// with by issuer and subject, and the first time of the one with its email
+// address, for which the provider vouches. Who is not known comes in by an
+// invitation, or by being of a domain that may join.
+func (s *SignOn) session(ctx context.Context, who identity) (authn.Tokens, error) {
+	person, err := s.known(ctx, who)
+	if err != nil {
+		return authn.Tokens{}, err
 	}
+	if person != uuid.Nil {
+		tokens, err := s.people.OpenSession(ctx, person, noWorkspace)
+		if !errors.Is(err, authn.ErrNoWorkspace) {
+			return tokens, err //nolint:wrapcheck // an error of the interface
+		}
+		// Somebody who was removed comes back by an invitation only.
+		return s.byAddress(ctx, who, false)
+	}
+	found, err := s.people.FindPerson(ctx, who.Email)
+	switch {
+	case err == nil:
+		if err := s.link(ctx, who, found.ID); err != nil {
+			return authn.Tokens{}, err
+		}
+		if err := s.join(ctx, found.ID, who); err != nil {
+			return authn.Tokens{}, err
+		}
+	case apierr.From(err).Code != apierr.CodeNotFound:
+		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
+	}
+	return s.byAddress(ctx, who, true)
+}
+
+// byAddress opens the session of whoever has the address, and links the identity
+// with them.
+func (s *SignOn) byAddress(ctx context.Context, who identity, mayJoin bool) (authn.Tokens, error) {
+	tokens, err := s.verified(ctx, who)
+	switch {
+	case err == nil:
+	case apierr.From(err).Code != apierr.Forbidden:
+		return authn.Tokens{}, err
+	default:
+		if !mayJoin || !s.o.Join.covers(who.Email) {
+			return authn.Tokens{}, notInvited()
+		}
+		if tokens, err = s.enter(ctx, who); err != nil {
+			return authn.Tokens{}, err
+		}
+	}
+	// Only now there is surely somebody. The session is not given out when the
+	// identity turns out to be another one's.
+	found, err := s.people.FindPerson(ctx, who.Email)
+	if err != nil {
+		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
+	}
+	return tokens, s.link(ctx, who, found.ID)
+}
+
+// verified opens the session of a member or of somebody who is invited.
+func (s *SignOn) verified(ctx context.Context, who identity) (authn.Tokens, error) {
+	if s.o.Guests != nil {
+		return s.o.Guests.SignInVerified(ctx, who.Email, who.Name) //nolint:wrapcheck // an error of the interface
+	}
+	found, err := s.people.FindPerson(ctx, who.Email)
+	if err != nil && apierr.From(err).Code == apierr.CodeNotFound {
+		return authn.Tokens{}, notInvited()
+	}
+	if err != nil {
+		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
+	}
+	return s.people.OpenSession(ctx, found.ID, noWorkspace) //nolint:wrapcheck // an error of the interface
 }
 
 // known is the person that an identity is linked with; zero when there is none.
@@ -120,52 +161,46 @@ func (s *SignOn) link(ctx context.Context, who identity, person uuid.UUID) error
 	return nil
 }
 
-// create makes a person who may come in.
-func (s *SignOn) create(ctx context.Context, who identity) (person uuid.UUID, err error) {
-	err = s.inTransaction(ctx, func(ctx context.Context) error {
+// enter makes somebody a person and a member of the workspace that people of
+// their domain join. Two sign-ins at once make one person.
+func (s *SignOn) enter(ctx context.Context, who identity) (authn.Tokens, error) {
+	err := s.inTransaction(ctx, func(ctx context.Context) error {
 		made, err := s.people.CreatePerson(ctx, authn.NewPerson{Email: who.Email, Name: who.Name, Verified: true})
-		if err != nil && apierr.From(err).Code == apierr.InvalidRequest {
-			return &apierr.Error{Code: apierr.Forbidden, Message: "Your email address at " + s.o.Name + " cannot be used here", Cause: err}
-		}
 		if err != nil {
 			return err //nolint:wrapcheck // an error of the interface
 		}
-		person = made.ID
-		return s.enter(ctx, person, who, true)
+		return s.join(ctx, made.ID, who)
 	})
-	return person, err
+	switch {
+	case err == nil, apierr.From(err).Code == apierr.Conflict:
+	case apierr.From(err).Code == apierr.InvalidRequest:
+		return authn.Tokens{}, &apierr.Error{Code: apierr.Forbidden, Message: "Your email address at " + s.o.Name + " cannot be used here", Cause: err}
+	default:
+		return authn.Tokens{}, err
+	}
+	tokens, err := s.verified(ctx, who)
+	if err != nil && apierr.From(err).Code == apierr.Forbidden {
+		return authn.Tokens{}, notInvited() // a person whom nobody wants has the address
+	}
+	return tokens, err
 }
 
-// enter makes somebody who signs in for the first time a member of what they
-// are invited to, and of what their domain may join. Who was known and has been
-// removed from a workspace does not come back by that.
-func (s *SignOn) enter(ctx context.Context, person uuid.UUID, who identity, needed bool) error {
-	joined := 0
-	if s.o.Invitations != nil {
-		n, err := s.o.Invitations.AcceptVerified(ctx, person, who.Email)
-		if err != nil {
-			return fmt.Errorf("accept invitations: %w", err)
-		}
-		joined += n
+// join makes somebody a member of the workspace that people of their domain join.
+func (s *SignOn) join(ctx context.Context, person uuid.UUID, who identity) error {
+	if !s.o.Join.covers(who.Email) {
+		return nil
 	}
-	if s.o.Join.covers(who.Email) {
-		member, err := s.member(ctx, person)
-		if err == nil && !member {
-			_, err = s.people.Join(ctx, s.o.Join.Workspace, person, s.o.Join.Role)
-		}
-		if err != nil && (needed || apierr.From(err).Code != apierr.Conflict) {
-			return fmt.Errorf("join the workspace of OIDC_AUTO_JOIN_WORKSPACE: %w", err)
-		}
-		joined++
+	member, err := s.member(ctx, person)
+	if err != nil || member {
+		return err
 	}
-	if needed && joined == 0 {
-		return notInvited()
+	if _, err := s.people.Join(ctx, s.o.Join.Workspace, person, s.o.Join.Role); err != nil && apierr.From(err).Code != apierr.Conflict {
+		return fmt.Errorf("join the workspace of OIDC_AUTO_JOIN_WORKSPACE: %w", err)
 	}
 	return nil
 }
 
-// member reports whether a person is in the workspace that people join: an
-// invitation may have come first.
+// member reports whether a person is in the workspace that people join.
 func (s *SignOn) member(ctx context.Context, person uuid.UUID) (bool, error) {
 	is, err := transaction.Client(ctx, s.db).Membership.Query().
 		Where(membership.WorkspaceID(s.o.Join.Workspace), membership.UserID(person)).Exist(viewer.With(ctx, viewer.System(uuid.Nil)))

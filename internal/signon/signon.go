@@ -51,8 +51,9 @@ type Options struct {
 	Origins []string
 	// Join lets people of some domains in who are not known.
 	Join Join
-	// Invitations lets people in who were invited; may be nil.
-	Invitations Invitations
+	// Guests lets people in who are invited; nil lets in those only who have an
+	// account or may join.
+	Guests Guests
 	// HTTP speaks with the provider; oauth.NewHTTPClient when nil.
 	HTTP *http.Client
 	Log  *slog.Logger
@@ -264,15 +265,7 @@ func (s *SignOn) Finish(ctx context.Context, code, binding string) (authn.Tokens
 	if err != nil || subtle.ConstantTimeCompare(hash(binding), who.Binding) != 1 {
 		return authn.Tokens{}, apierr.Invalid("code", "is unknown, was used before, has expired or belongs to another browser; begin the sign-in again")
 	}
-	person, err := s.person(ctx, who.identity)
-	if err != nil {
-		return authn.Tokens{}, err
-	}
-	tokens, err := s.people.OpenSession(ctx, person, noWorkspace)
-	if errors.Is(err, authn.ErrNoWorkspace) {
-		return authn.Tokens{}, notInvited()
-	}
-	return tokens, err
+	return s.session(ctx, who.identity)
 }
 
 // printable makes text of others fit to be shown: one line, bounded.
