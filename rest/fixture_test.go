@@ -157,6 +157,13 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 			return nil, apierr.Invalid("requestId", "does not fit")
 		}
 	}
+	switch {
+	case input["error"] == nil:
+	case input["error"] == "access_denied" && c.field == "answerOIDCSignIn":
+		return nil, apierr.New(apierr.Forbidden, "Example ID refused the sign-in: access_denied (No)")
+	case input["error"] == "access_denied":
+		return nil, apierr.New(apierr.InvalidRequest, "Google did not grant access: access_denied (The person refused)")
+	}
 	switch input["state"] {
 	case "unknown":
 		return nil, apierr.Invalid("state", "is unknown, was used before or has expired; begin the connection again")

@@ -17,17 +17,19 @@ var nameForm = regexp.MustCompile(namePattern)
 
 // once refuses to look ahead where looking has an effect.
 func (x *exchange) once() error {
-	if x.route.redirect == "" || x.r.Method != http.MethodHead {
+	if x.route.redirect == "" {
+		return nil
+	}
+	x.w.Header().Set("Referrer-Policy", "no-referrer") // what the request's address holds goes nowhere with the browser
+	if x.r.Method != http.MethodHead {
 		return nil
 	}
 	x.w.Header().Set("Allow", http.MethodGet)
 	return apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path takes GET")
 }
 
-// leave sends the browser to where the answer says, if it does. What the
-// request's address holds goes nowhere with it.
+// leave sends the browser to where the answer says, if it does.
 func (x *exchange) leave(data json.RawMessage) (bool, error) {
-	x.w.Header().Set("Referrer-Policy", "no-referrer")
 	at := data
 	for key := range strings.SplitSeq(x.route.redirect, ".") {
 		var fields map[string]json.RawMessage
