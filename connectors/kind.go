@@ -70,6 +70,13 @@ type Settings struct {
 	Config map[string]any
 	// Credentials are the opened credentials.
 	Credentials map[string]string
+	// Token gives an access token of the OAuth grant that the connector works
+	// with, and what the provider tells with it (such as Salesforce's
+	// instance_url); nil for a connector without a grant. It is asked before each
+	// use and renews by itself. refused is a token that the source did not accept
+	// although it should have, else empty. Its errors say what a connector's
+	// errors say: return them as they are.
+	Token func(ctx context.Context, refused string) (token string, details map[string]string, err error)
 }
 
 // String returns a string of the config, "" when it is absent.

@@ -24,7 +24,7 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 		}
 		open := kind.New
 		kind.New = func(ctx context.Context, s Settings) (Source, error) {
-			if err := kind.Validate(s.Config, s.Credentials); err != nil {
+			if err := kind.Check(s); err != nil {
 				return nil, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
 			}
 			return open(ctx, kind.withDefaults(s))

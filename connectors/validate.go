@@ -48,6 +48,13 @@ const filtersField = "filters"
 // an *OptionError: a field that does not exist, a value of the wrong type or out
 // of range, a required field that is missing.
 func (k Kind) Validate(config map[string]any, credentials map[string]string) error {
+	return k.Check(Settings{Config: config, Credentials: credentials})
+}
+
+// Check is Validate for settings that may come with an OAuth grant, whose Token
+// is not called.
+func (k Kind) Check(s Settings) error {
+	config, credentials := s.Config, s.Credentials
 	options := slices.Concat(k.Options, CommonOptions())
 	if err := unknownField("config", slices.Collect(maps.Keys(config)), options, filtersField); err != nil {
 		return err
@@ -73,7 +80,7 @@ func (k Kind) Validate(config map[string]any, credentials map[string]string) err
 		return err
 	}
 	if k.CheckSettings != nil {
-		return k.CheckSettings(Settings{Config: config, Credentials: credentials})
+		return k.CheckSettings(s)
 	}
 	return nil
 }

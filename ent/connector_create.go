@@ -9,6 +9,7 @@ import (
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/document"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -121,6 +122,20 @@ func (_c *ConnectorCreate) SetCredentials(v []byte) *ConnectorCreate {
 	return _c
 }
 
+// SetGrantID sets the "grant_id" field.
+func (_c *ConnectorCreate) SetGrantID(v uuid.UUID) *ConnectorCreate {
+	_c.mutation.SetGrantID(v)
+	return _c
+}
+
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGrantID(v *uuid.UUID) *ConnectorCreate {
+	if v != nil {
+		_c.SetGrantID(*v)
+	}
+	return _c
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (_c *ConnectorCreate) SetSyncStrategy(v connector.SyncStrategy) *ConnectorCreate {
 	_c.mutation.SetSyncStrategy(v)
@@ -208,6 +223,11 @@ func (_c *ConnectorCreate) SetNillableID(v *uuid.UUID) *ConnectorCreate {
 // SetCollection sets the "collection" edge to the Collection entity.
 func (_c *ConnectorCreate) SetCollection(v *Collection) *ConnectorCreate {
 	return _c.SetCollectionID(v.ID)
+}
+
+// SetGrant sets the "grant" edge to the OAuthGrant entity.
+func (_c *ConnectorCreate) SetGrant(v *OAuthGrant) *ConnectorCreate {
+	return _c.SetGrantID(v.ID)
 }
 
 // AddDocumentIDs adds the "documents" edge to the Document entity by IDs.
@@ -528,6 +548,23 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 		_node.CollectionID = nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
+	if nodes := _c.mutation.GrantIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(oauthgrant.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.GrantID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
 	if nodes := _c.mutation.DocumentsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -719,6 +756,24 @@ func (u *ConnectorUpsert) UpdateCredentials() *ConnectorUpsert {
 // ClearCredentials clears the value of the "credentials" field.
 func (u *ConnectorUpsert) ClearCredentials() *ConnectorUpsert {
 	u.SetNull(connector.FieldCredentials)
+	return u
+}
+
+// SetGrantID sets the "grant_id" field.
+func (u *ConnectorUpsert) SetGrantID(v uuid.UUID) *ConnectorUpsert {
+	u.Set(connector.FieldGrantID, v)
+	return u
+}
+
+// UpdateGrantID sets the "grant_id" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGrantID() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGrantID)
+	return u
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (u *ConnectorUpsert) ClearGrantID() *ConnectorUpsert {
+	u.SetNull(connector.FieldGrantID)
 	return u
 }
 
@@ -948,6 +1003,27 @@ func (u *ConnectorUpsertOne) UpdateCredentials() *ConnectorUpsertOne {
 func (u *ConnectorUpsertOne) ClearCredentials() *ConnectorUpsertOne {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearCredentials()
+	})
+}
+
+// SetGrantID sets the "grant_id" field.
+func (u *ConnectorUpsertOne) SetGrantID(v uuid.UUID) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGrantID(v)
+	})
+}
+
+// UpdateGrantID sets the "grant_id" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGrantID() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGrantID()
+	})
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (u *ConnectorUpsertOne) ClearGrantID() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGrantID()
 	})
 }
 
@@ -1357,6 +1433,27 @@ func (u *ConnectorUpsertBulk) UpdateCredentials() *ConnectorUpsertBulk {
 func (u *ConnectorUpsertBulk) ClearCredentials() *ConnectorUpsertBulk {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearCredentials()
+	})
+}
+
+// SetGrantID sets the "grant_id" field.
+func (u *ConnectorUpsertBulk) SetGrantID(v uuid.UUID) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGrantID(v)
+	})
+}
+
+// UpdateGrantID sets the "grant_id" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGrantID() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGrantID()
+	})
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (u *ConnectorUpsertBulk) ClearGrantID() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGrantID()
 	})
 }
 

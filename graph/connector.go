@@ -36,8 +36,8 @@ func (r *Resolver) kind(name string) (connectors.Kind, error) {
 }
 
 // checkSettings says which option is wrong.
-func checkSettings(k connectors.Kind, config map[string]any, credentials map[string]string) error {
-	err := k.Validate(config, credentials)
+func checkSettings(k connectors.Kind, s connectors.Settings) error {
+	err := k.Check(s)
 	var option *connectors.OptionError
 	switch {
 	case errors.As(err, &option):
@@ -120,11 +120,15 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := merged(nil, in.Credentials, asText)
+	secrets, grant, _, err := r.granted(ctx, kind.Name, in.Credentials)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSettings(kind, config, credentials); err != nil {
+	credentials, err := merged(nil, secrets, asText)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
 		return nil, err
 	}
 	client := r.client(ctx)
@@ -134,7 +138,7 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 	}
 	id := gid.New(gid.Connector)
 	create := client.Connector.Create().SetID(id).SetName(name).SetType(kind.Name).
-		SetCollectionID(in.Collection).SetConfig(config)
+		SetCollectionID(in.Collection).SetConfig(config).SetNillableGrantID(grant)
 	if len(credentials) > 0 {
 		sealed, err := r.seal(id, credentials)
 		if err != nil {
@@ -194,7 +198,7 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 		}
 		update.SetName(name)
 	}
-	if err := r.updateSettings(update, row, kind, in); err != nil {
+	if err := r.updateSettings(ctx, update, row, kind, in); err != nil {
 		return nil, err
 	}
 	status := row.Status
@@ -226,7 +230,7 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 	return update.Save(ctx)
 }
 
-func (r *Resolver) updateSettings(update *ent.ConnectorUpdateOne, row *ent.Connector, kind connectors.Kind, in model.UpdateConnectorInput) error {
+func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpdateOne, row *ent.Connector, kind connectors.Kind, in model.UpdateConnectorInput) error {
 	if in.Config == nil && in.Credentials == nil {
 		return nil
 	}
@@ -238,14 +242,26 @@ func (r *Resolver) updateSettings(update *ent.ConnectorUpdateOne, row *ent.Conne
 	if err != nil {
 		return err
 	}
-	credentials, err := merged(old, in.Credentials, asText)
+	secrets, grant, named, err := r.granted(ctx, kind.Name, in.Credentials)
 	if err != nil {
 		return err
 	}
-	if err := checkSettings(kind, config, credentials); err != nil {
+	credentials, err := merged(old, secrets, asText)
+	if err != nil {
+		return err
+	}
+	if !named {
+		grant = row.GrantID
+	}
+	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
 		return err
 	}
 	update.SetConfig(config)
+	if grant != nil {
+		update.SetGrantID(*grant)
+	} else {
+		update.ClearGrantID()
+	}
 	if in.Credentials == nil {
 		return nil
 	}
@@ -298,7 +314,7 @@ func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.Conn
 	if err != nil {
 		return nil, err
 	}
-	return try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials}), nil
+	return try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)}), nil
 }
 
 func (r *Resolver) testConnection(ctx context.Context, kindName string, config, secrets map[string]any) (*model.ConnectionTest, error) {
@@ -310,10 +326,15 @@ func (r *Resolver) testConnection(ctx context.Context, kindName string, config, 
 	if settings.Config, err = merged(nil, config, asIs); err != nil {
 		return nil, err
 	}
+	secrets, grant, _, err := r.granted(ctx, kind.Name, secrets)
+	if err != nil {
+		return nil, err
+	}
+	settings.Token = r.tokens(ctx, grant)
 	if settings.Credentials, err = merged(nil, secrets, asText); err != nil {
 		return nil, err
 	}
-	if err := checkSettings(kind, settings.Config, settings.Credentials); err != nil {
+	if err := checkSettings(kind, settings); err != nil {
 		return nil, err
 	}
 	return try(ctx, kind, settings), nil

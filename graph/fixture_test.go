@@ -34,6 +34,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
+	"magpie/internal/oauth"
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
@@ -41,6 +42,7 @@ import (
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/store"
 	"magpie/internal/summary"
@@ -61,6 +63,7 @@ func (q *queue) Enqueue(_ context.Context, t tasks.Task) error {
 // house is the whole of what stands behind the schema, but for the workers.
 type house struct {
 	db       *store.DB
+	box      *secret.Box
 	resolver *graph.Resolver
 	queue    *queue
 	server   http.Handler
@@ -117,11 +120,17 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
+	flows := oauth.NewFlows(db.Pool, box, nil)
+	grants := oauth.New(db.Ent, oauth.Options{Flows: flows, Secrets: box, BaseURL: "https://magpie.example.com", Clients: map[string]oauth.Client{
+		"google": {ID: "magpie", Secret: "s3cret"},
+	}, Log: log})
+	t.Cleanup(grants.Close)
+	signOn := signon.New(db.Ent, db.Pool, flows, accounts, signon.Options{BaseURL: "https://magpie.example.com", Log: log})
 	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
-	h := &house{db: db, queue: q, resolver: &graph.Resolver{
+	h := &house{db: db, box: box, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summary.New(models, analyzer, log), People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
-		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
+		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn,
 		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
@@ -145,6 +154,7 @@ type tenant struct {
 	agent, template, memory  uuid.UUID
 	answer                   uuid.UUID
 	message                  uuid.UUID // an answer in the talk
+	grant                    uuid.UUID
 	email                    string
 }
 
@@ -192,7 +202,11 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 			return events, nil
 		}))
 	said, err := h.db.Ent.Message.Create().SetConversationID(talk.ID).SetRole(message.RoleAssistant).SetContent("An answer to " + name).Save(ctx)
+	must(err)
 	n.message = said.ID
+	grant, err := h.db.Ent.OAuthGrant.Create().SetProvider("google").SetAccount(email).SetPersonID(n.viewer.Subject).SetTokens([]byte("sealed")).Save(ctx)
+	must(err)
+	n.grant = grant.ID
 	return n
 }
 

@@ -21,10 +21,12 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/people"
+	"magpie/internal/oauth"
 	"magpie/internal/quota"
 	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
@@ -57,6 +59,8 @@ type Resolver struct {
 	Quota     *quota.Quota
 	Analytics *analytics.Store
 	Queries   QueryLog // may be nil: nothing is noted
+	Grants    *oauth.Grants
+	SignOn    *signon.SignOn
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

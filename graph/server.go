@@ -77,7 +77,8 @@ func untransacted() []string {
 	return []string{
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",
 		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats", "recordEvents",
-		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun",
+		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "startOAuth", "finishOAuth",
+		"revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
 	}
 }
 

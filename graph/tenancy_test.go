@@ -86,6 +86,17 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.leaveWorkspace":         {"mutation { leaveWorkspace }", nil, "conflict"},
 		"Mutation.updateWorkspace":        {"mutation { updateWorkspace(input: {name: \"Eve's\"}) { id name } }", nil, ""},
 		"Mutation.deleteWorkspace":        {"mutation { deleteWorkspace(input: {name: \"ada\"}) }", nil, "invalid_request"},
+		"Query.oauthProviders": {"{ oauthProviders { name configured } }", nil, ""},
+		"Query.oauthGrants":    {"{ oauthGrants { edges { node { id account personID } } totalCount } }", nil, ""},
+		"Query.signInMethods":  {"{ signInMethods { password oidc { issuer } } }", nil, ""},
+
+		"Mutation.startOAuth":       {"mutation($i: ID!) { startOAuth(input: {provider: \"google\", connectorId: $i}) { authorizationUrl } }", id("i", ada.connector), "not_found"},
+		"Mutation.finishOAuth":      {"mutation { finishOAuth(input: {provider: \"google\", state: \"guess\", code: \"guess\"}) { grantId } }", nil, "invalid_request"},
+		"Mutation.revokeOAuthGrant": {"mutation($i: ID!) { revokeOAuthGrant(id: $i) }", id("i", ada.grant), "not_found"},
+		"Mutation.startOIDCSignIn":  {"mutation { startOIDCSignIn { authorizationUrl } }", nil, "invalid_request"},
+		"Mutation.answerOIDCSignIn": {"mutation { answerOIDCSignIn(input: {state: \"guess\", code: \"guess\"}) { code } }", nil, "invalid_request"},
+		"Mutation.finishOIDCSignIn": {"mutation { finishOIDCSignIn(code: \"guess\", binding: \"guess\") { accessToken } }", nil, "invalid_request"},
+
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
 		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},
 		"Mutation.signOut":                {"mutation { signOut }", nil, ""},
@@ -162,7 +173,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		if got.code() != try.code {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
-		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String(),
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.viewer.Workspace.String(),
 			ada.agent.String(), ada.template.String(), ada.memory.String()} {
 			if strings.Contains(got.body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
@@ -225,8 +236,8 @@ func anonymousFields() []string {
 
 func TestStrangersMayAskForFewThings(t *testing.T) {
 	t.Parallel()
-	want := []string{"Mutation.acceptInvitation", "Mutation.refreshSession", "Mutation.resetPassword", "Mutation.signIn", "Mutation.signUp",
-		"Query.invitationOfToken", "Query.signUpAllowed"}
+	want := []string{"Mutation.acceptInvitation", "Mutation.answerOIDCSignIn", "Mutation.finishOAuth", "Mutation.finishOIDCSignIn", "Mutation.refreshSession",
+		"Mutation.resetPassword", "Mutation.signIn", "Mutation.signUp", "Mutation.startOIDCSignIn", "Query.invitationOfToken", "Query.signInMethods", "Query.signUpAllowed"}
 	if got := anonymousFields(); !slices.Equal(got, want) {
 		t.Errorf("strangers may ask for %v", got)
 	}

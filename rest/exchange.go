@@ -80,6 +80,9 @@ func (x *exchange) answer() error {
 	if found == nil {
 		return x.unrouted(allowed)
 	}
+	if err := x.once(); err != nil {
+		return err
+	}
 	raw, err := x.body()
 	if err == nil {
 		err = x.admit(raw)
@@ -193,6 +196,14 @@ func (x *exchange) path(parameters []string, values variables) error {
 		if s.parameter == "" {
 			continue
 		}
+		if x.route.named != "" {
+			if !nameForm.MatchString(parameters[next]) {
+				return apierr.NotFound(noun(x.route.segments[i-1].literal))
+			}
+			values.set(x.route.named, parameters[next])
+			next++
+			continue
+		}
 		id, ok := parseUUID(parameters[next])
 		if !ok {
 			return apierr.NotFound(noun(x.route.segments[i-1].literal))
@@ -221,6 +232,11 @@ func (x *exchange) run(values variables) error {
 	}
 	if len(response.Errors) > 0 {
 		return x.route.edgeError(response.Errors)
+	}
+	if x.route.redirect != "" {
+		if gone, err := x.leave(response.Data); gone || err != nil {
+			return apierr.Wrap("send the browser on", err)
+		}
 	}
 	if x.route.Status == http.StatusNoContent {
 		x.send(http.StatusNoContent, nil)

@@ -147,7 +147,7 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	h.as = append(h.as, v)
 	h.mu.Unlock()
 	input, _ := c.arguments["input"].(map[string]any)
-	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], c.arguments["agentId"], input["conversationId"]} {
+	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], c.arguments["agentId"], input["conversationId"], input["connectorId"]} {
 		if value == missingID {
 			return nil, apierr.NotFound("It")
 		}
@@ -159,6 +159,26 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 		if one, ok := input["event"].(map[string]any); ok && one["eventId"] == "odd" {
 			return nil, apierr.Invalid("requestId", "does not fit")
 		}
+	}
+	switch {
+	case input["error"] == nil:
+	case input["error"] == "access_denied" && c.field == "answerOIDCSignIn":
+		return nil, apierr.New(apierr.Forbidden, "Example ID refused the sign-in: access_denied (No)")
+	case input["error"] == "access_denied":
+		return nil, apierr.New(apierr.InvalidRequest, "Google did not grant access: access_denied (The person refused)")
+	}
+	switch input["state"] {
+	case "unknown":
+		return nil, apierr.Invalid("state", "is unknown, was used before or has expired; begin the connection again")
+	case "dashboard":
+		place := "https://app.example.com/connectors?oauth=connected&provider=google"
+		if c.field == "answerOIDCSignIn" {
+			return object{"code": nil, "redirectUrl": "https://app.example.com/#code=code"}, nil
+		}
+		return object{"provider": "google", "grantId": messageID, "account": nil, "connectorId": nil, "redirectUrl": place}, nil
+	}
+	if c.arguments["binding"] == "stranger" {
+		return nil, apierr.New(apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited")
 	}
 	if c.field == "chat" {
 		return h.chat(ctx, c)
@@ -304,7 +324,12 @@ func rows() map[string]any {
 	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
 	all := map[string]any{
-		"signIn": tokens, "refreshSession": tokens, "signOut": true,
+		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
+		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
+		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,
+		"startOAuth":  object{"authorizationUrl": "https://accounts.example.com/authorize?state=s&code_challenge_method=S256"},
+		"finishOAuth": object{"provider": "google", "grantId": messageID, "account": "ada@example.com", "connectorId": connectorID, "redirectUrl": nil},
+		"signIn":      tokens, "refreshSession": tokens, "signOut": true,
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
 		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
 		"connectors": page("", connector), "createConnector": connector, "connector": connector, "updateConnector": connector,

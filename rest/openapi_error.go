@@ -66,7 +66,9 @@ func (d *describer) refusedRows() []refused {
 		{[]audience{bySession}, apierr.Forbidden, "Your role does not allow this; it needs the role editor"},
 		{[]audience{byNobody}, apierr.Forbidden, "Sign-up is closed; ask for an invitation"},
 		{[]audience{byNobody}, apierr.CodeNotFound, "Invitation not found"},
+		{[]audience{byNobody}, apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited"},
 		{[]audience{bySession}, apierr.CodeNotFound, "Collection not found"},
+		{[]audience{byNobody}, apierr.CodeNotFound, "Provider not found"},
 		{[]audience{byKey}, apierr.CodeNotFound, "Conversation not found"},
 		{[]audience{byKey, bySession}, apierr.CodeNotFound, "Page not found"},
 		{[]audience{byKey, bySession}, apierr.MethodNotAllowed, "Method not allowed; this path takes GET, HEAD, POST"},
@@ -95,7 +97,7 @@ func (d *describer) refusals(r *route, o *operation) []int {
 	add(reads || r.from != nowhere, http.StatusBadRequest)
 	add(true, http.StatusUnauthorized)
 	add(counted(o.root(r).field), http.StatusPaymentRequired)
-	add(!r.Anonymous, http.StatusForbidden)
+	add(!r.Anonymous || r.refuses, http.StatusForbidden)
 	add(named || slices.ContainsFunc(r.fields, func(f field) bool { return f.kind == uid }), http.StatusNotFound)
 	add(changes && r.audience() == bySession, http.StatusConflict)
 	add(reads, http.StatusRequestEntityTooLarge)

@@ -21,6 +21,14 @@ func (d *describer) pathParameters(r *route) []*openapi.Parameter {
 			continue
 		}
 		schema := openapi.Of(openapi.String)
+		if r.named != "" {
+			schema.Pattern = namePattern
+			made = append(made, &openapi.Parameter{
+				Name: s.parameter, In: "path", Required: true, Schema: schema, Example: "google",
+				Description: "The name of the " + strings.ToLower(noun(r.segments[i-1].literal)) + ". An unknown one is answered 404.",
+			})
+			continue
+		}
 		schema.Format, schema.Pattern = "uuid", uuidPattern
 		what := strings.ToLower(noun(r.segments[i-1].literal))
 		made = append(made, &openapi.Parameter{

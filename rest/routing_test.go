@@ -268,7 +268,8 @@ func TestRoutesAreThoseOfTheInterface(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	open := []string{"/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/sign-up", "/api/v1/auth/reset-password", "/api/v1/auth/invitation",
-		"/api/v1/auth/accept-invitation"}
+		"/api/v1/auth/accept-invitation", "/api/v1/auth/methods", "/api/v1/auth/oidc/start", "/api/v1/auth/oidc/callback", "/api/v1/auth/oidc/finish",
+		"/api/v1/oauth/callback/{provider}"}
 	for _, r := range rest.Routes() {
 		name := r.Method + " " + r.Pattern
 		if seen[name] {

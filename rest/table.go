@@ -51,6 +51,10 @@ type route struct {
 	perPage  int    // the default of limit
 	also     []int  // statuses of refusals beyond those of its kind
 	reach    string // variable with the collection that the caller must reach
+	named    string // variable for the path's parameter where that is a name and no id
+	optional bool   // an anonymous route that takes notice of a session
+	refuses  bool   // an anonymous route that may answer 403
+	redirect string // path in the answer of an address to send the browser to; empty for none
 }
 
 // The bounds of the interface.
@@ -140,6 +144,7 @@ func newTable() []*route {
 	table = append(table, agentRoutes()...)
 	table = append(table, runRoutes()...)
 	table = append(table, talkRoutes()...)
+	table = append(table, signOnRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -265,6 +270,8 @@ func noun(before string) string {
 		return "Message"
 	case "api-keys":
 		return "API key"
+	case "callback":
+		return "Provider"
 	default:
 		return "Page"
 	}

@@ -184,7 +184,7 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 	}
 	given := map[string]bool{}
 	for _, s := range r.segments {
-		if s.parameter != "" {
+		if s.parameter != "" && r.named == "" {
 			given[s.parameter] = true
 		}
 	}
@@ -213,6 +213,12 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 		if o.variables[name] == nil {
 			return fmt.Errorf("%s has no variable %s", o.name, name)
 		}
+	}
+	if r.named != "" && o.typeAt(schema, r.named) == nil {
+		return fmt.Errorf("%s has no variable %s", o.name, r.named)
+	}
+	if r.redirect != "" && o.shape.at(r.redirect) == nil {
+		return fmt.Errorf("%s answers no %s", o.name, r.redirect)
 	}
 	if r.answer != "." && !o.stream && o.shape.at(r.answer) == nil {
 		return fmt.Errorf("%s answers no %s", o.name, r.answer)

@@ -33,6 +33,8 @@ func (Connector) Fields() []ent.Field {
 		field.UUID("collection_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.JSON("config", map[string]any{}).Default(map[string]any{}).Annotations(entgql.Type("Map")),
 		field.Bytes("credentials").Optional().Sensitive().Annotations(hidden()).Comment("sealed; never shown"),
+		field.UUID("grant_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
+			Comment("the OAuth grant that it works with; null for one with credentials of its own"),
 		field.Enum("sync_strategy").NamedValues("Manual", "MANUAL", "Scheduled", "SCHEDULED").Default("MANUAL"),
 		field.String("schedule_interval").Default("6h").MaxLen(8),
 		field.Time("next_sync_at").Optional().Nillable().Comment("when the schedule starts the next sync"),
@@ -45,6 +47,7 @@ func (Connector) Fields() []ent.Field {
 func (Connector) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.From("collection", Collection.Type).Ref("connectors").Field("collection_id").Unique().Required().Immutable(),
+		edge.From("grant", OAuthGrant.Type).Ref("connectors").Field("grant_id").Unique().Annotations(hidden()),
 		edge.To("documents", Document.Type).
 			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
 		edge.To("jobs", SyncJob.Type).

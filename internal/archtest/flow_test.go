@@ -30,6 +30,7 @@ func flow() map[string][]string {
 		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
 		"graph":                       with("agents", "internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
 		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/docwatch", "internal/embed", "internal/index", "internal/quota", "internal/ratelimit", "internal/replay", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob"),
+		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/oauth", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/signon", "internal/sourcefile", "internal/summary", "internal/syncjob"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},
@@ -49,6 +50,7 @@ func flow() map[string][]string {
 		"internal/llm":                {"internal/llm"},
 		"internal/member":             {},
 		"internal/people":             with("internal/authn", "internal/transaction", "ent"),
+		"internal/oauth":              with("ent", "internal/secret"),
 		"internal/quota":              with("internal/fresh"),
 		"internal/ratelimit":          {},
 		"internal/replay":             {"internal/apierr"},
@@ -61,6 +63,7 @@ func flow() map[string][]string {
 		"internal/search/resident":    with("internal/search/quickselect", "internal/search/rank", "internal/index"),
 		"internal/search/analysis":    {},
 		"internal/secret":             {},
+		"internal/signon":             with("ent", "internal/authn", "internal/oauth", "internal/transaction"),
 		"internal/sourcefile":         with("internal/transaction", "ent", "connectors", "internal/blob", "internal/index", "internal/member"),
 		"internal/store":              with("ent"),
 		"internal/storedop":           {},
@@ -141,7 +144,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/quota", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

@@ -51,6 +51,22 @@ type Config struct {
 	// AllowedPrivateNetworks may be connected to although a user chose the address.
 	AllowedPrivateNetworks Networks `env:"ALLOWED_PRIVATE_NETWORKS"`
 
+	// OIDCIssuer is the OpenID provider that people sign in by; empty is none.
+	OIDCIssuer       string `env:"OIDC_ISSUER"`
+	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
+	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
+	// OIDCName is what it is called on a button; the issuer's host when empty.
+	OIDCName   string   `env:"OIDC_NAME"`
+	OIDCScopes []string `env:"OIDC_SCOPES" envDefault:"openid,email,profile"`
+	// OIDCAutoJoin are the domains of email addresses whose people are let in
+	// without an invitation, into the workspace OIDCAutoJoinWorkspace, a UUID.
+	OIDCAutoJoin          []string `env:"OIDC_AUTO_JOIN"`
+	OIDCAutoJoinWorkspace string   `env:"OIDC_AUTO_JOIN_WORKSPACE"`
+	OIDCAutoJoinRole      string   `env:"OIDC_AUTO_JOIN_ROLE" envDefault:"viewer"`
+	// OAuthClients are those of the services that connectors are connected to,
+	// by name. Load fills it from the settings that OAuthNames lists.
+	OAuthClients map[string]OAuthClient `env:"-"`
+
 	// EmbeddingBaseURL is an OpenAI-compatible service, /v1 included; empty uses the builtin embedder.
 	EmbeddingBaseURL string `env:"EMBEDDING_BASE_URL"`
 	EmbeddingAPIKey  Secret `env:"EMBEDDING_API_KEY"`
@@ -141,6 +157,12 @@ func (c *Config) OwnerURL() string {
 	}
 	return c.DatabaseURL.Reveal()
 }
+
+// OIDCJoins lists the domains of OIDC_AUTO_JOIN.
+func (c *Config) OIDCJoins() []string { return unique(c.OIDCAutoJoin) }
+
+// OIDCAsks lists the scopes of OIDC_SCOPES.
+func (c *Config) OIDCAsks() []string { return unique(c.OIDCScopes) }
 
 // PublicURL is the address at which clients reach the service, without a slash at its end.
 func (c *Config) PublicURL() string {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,12 @@ func (c *Config) Validate() error {
 		{"SIGN_UP", func() error { return oneOf(c.SignUp, "first", "open", "off") }},
 		{"INVITATION_LIFETIME", func() error { return between(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
+		{"OIDC_ISSUER", func() error { return web(c.OIDCIssuer) }},
+		{"OIDC_CLIENT_ID", func() error { return together(c.OIDCIssuer, c.OIDCClientID, "OIDC_ISSUER") }},
+		{"OIDC_SCOPES", func() error { return openid(c.OIDCScopes) }},
+		{"OIDC_AUTO_JOIN", func() error { return domains(c.OIDCAutoJoin) }},
+		{"OIDC_AUTO_JOIN_WORKSPACE", func() error { return workspace(c.OIDCAutoJoin, c.OIDCAutoJoinWorkspace) }},
+		{"OIDC_AUTO_JOIN_ROLE", func() error { return oneOf(c.OIDCAutoJoinRole, "viewer", "editor", "admin") }},
 		{"EMBEDDING_BASE_URL", func() error { return web(c.EmbeddingBaseURL) }},
 		{"EMBEDDING_MODEL", func() error { return together(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
 		{"EMBEDDING_DIMENSIONS", func() error {
@@ -240,6 +247,35 @@ func between(length, least, most time.Duration) error {
 func together(address, model, other string) error {
 	if address != "" && model == "" {
 		return fmt.Errorf("must be set together with %s", other)
+	}
+	return nil
+}
+
+// uuidForm is the usual form of a UUID.
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+func workspace(joining []string, id string) error {
+	if len(joining) > 0 && id == "" {
+		return errors.New("must be set together with OIDC_AUTO_JOIN")
+	}
+	if id != "" && !uuidForm.MatchString(id) {
+		return errors.New("must be the id of a workspace, a UUID")
+	}
+	return nil
+}
+
+func domains(list []string) error {
+	for _, domain := range unique(list) {
+		if domain != strings.ToLower(domain) || !strings.Contains(domain, ".") || strings.ContainsAny(domain, "@*/: \t") || strings.Trim(domain, ".") != domain {
+			return fmt.Errorf("%q is no domain; write it as example.com, in lower case", domain)
+		}
+	}
+	return nil
+}
+
+func openid(scopes []string) error {
+	if !contains(unique(scopes), "openid") {
+		return errors.New("must contain openid")
 	}
 	return nil
 }

@@ -116,6 +116,9 @@ func table(k Kind) (string, bool) {
 	case Feedback:
 		return "feedbacks", true
 	case Passage, Invitation, AuditEntry, OAuthGrant, PrincipalGroup, ToolIntegration, Approval:
+	case OAuthGrant:
+		return "oauth_grants", true
+	case Passage, Invitation, AuditEntry, Feedback, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

@@ -29,6 +29,11 @@ type Index interface {
 	NoteFailure(ctx context.Context, scope viewer.Scope, f index.Fence, collection, document uuid.UUID, failure string) error
 }
 
+// Grants give connectors the tokens of their OAuth grants (internal/oauth).
+type Grants interface {
+	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	SlicePages int           // pages of the source after which a slice ends: 200
@@ -44,6 +49,7 @@ type Options struct {
 	Retries    int
 	RetryDelay time.Duration
 	Ingest     ingest.Options
+	Grants     Grants // may be nil: no connector works with a grant
 	Now        func() time.Time
 	Log        *slog.Logger
 }

@@ -128,7 +128,11 @@ func (s *slice) open(ctx context.Context) error {
 	if err != nil {
 		return &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
 	}
-	s.source, err = s.kind.New(ctx, connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials})
+	settings := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
+	if row.GrantID != nil && e.opt.Grants != nil {
+		settings.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
+	}
+	s.source, err = s.kind.New(ctx, settings)
 	return classify(err)
 }
 

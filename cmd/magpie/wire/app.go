@@ -31,6 +31,7 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
+	"magpie/internal/oauth"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/people"
 	"magpie/internal/quota"
@@ -39,6 +40,7 @@ import (
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/store"
 	"magpie/internal/summary"
@@ -71,6 +73,8 @@ type App struct {
 	Queue    *tasks.Asynq
 	Bus      *syncjob.RedisBus
 	Jobs     *syncjob.Jobs
+	Grants   *oauth.Grants
+	SignOn   *signon.SignOn
 
 	analytics *analytics.Store
 	schema    graphql.ExecutableSchema
@@ -154,6 +158,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
+	a.connect()
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
 		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
@@ -163,7 +168,7 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
-		Analytics: a.analytics, Queries: a.Queries,
+		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn,
 		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
 		Memories: memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log}),
 	}
