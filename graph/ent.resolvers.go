@@ -35,7 +35,7 @@ func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r}
 func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
 
 func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMemoryResolver{r} }
-func (r *Resolver) AgentRun() generated.AgentRunResolver { return &agentRunResolver{r} }
+func (r *Resolver) AgentRun() generated.AgentRunResolver       { return &agentRunResolver{r} }
 
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
@@ -46,23 +46,23 @@ func (r *Resolver) Conversation() generated.ConversationResolver { return &conve
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
 
 func (r *Resolver) Invitation() generated.InvitationResolver { return &invitationResolver{r} }
-func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
+func (r *Resolver) Message() generated.MessageResolver       { return &messageResolver{r} }
 
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
 type (
-	aPIKeyResolver      struct{ *Resolver }
-	agentMemoryResolver struct{ *Resolver }
-	agentResolver       struct{ *Resolver }
-	agentRunResolver   struct{ *Resolver }
-	collectionResolver  struct{ *Resolver }
-	connectorResolver   struct{ *Resolver }
+	aPIKeyResolver       struct{ *Resolver }
+	agentMemoryResolver  struct{ *Resolver }
+	agentResolver        struct{ *Resolver }
+	agentRunResolver     struct{ *Resolver }
+	collectionResolver   struct{ *Resolver }
+	connectorResolver    struct{ *Resolver }
 	conversationResolver struct{ *Resolver }
-	documentResolver    struct{ *Resolver }
-	invitationResolver  struct{ *Resolver }
+	documentResolver     struct{ *Resolver }
+	invitationResolver   struct{ *Resolver }
 	messageResolver      struct{ *Resolver }
-	queryResolver       struct{ *Resolver }
-	syncJobResolver     struct{ *Resolver }
+	queryResolver        struct{ *Resolver }
+	syncJobResolver      struct{ *Resolver }
 )
