@@ -17,6 +17,7 @@ import (
 	"magpie/ent/predicate"
 	"magpie/internal/apierr"
 	"magpie/internal/embed"
+	"magpie/internal/search/analysis"
 	"magpie/internal/viewer"
 )
 
@@ -168,9 +169,11 @@ func (s *Store) words(rows []*ent.AgentMemory, text string) []float64 {
 	}
 	has := make([][]bool, len(rows))
 	frequency := make([]int, len(asked))
+	var tokens []analysis.Token
 	for r, row := range rows {
 		has[r] = make([]bool, len(asked))
-		for _, token := range s.analyzer.Tokens(row.Content, "") {
+		tokens = s.analyzer.AppendTokens(tokens[:0], row.Content, "")
+		for _, token := range tokens {
 			for _, i := range word[token.Term] {
 				if !has[r][i] {
 					has[r][i] = true
