@@ -188,6 +188,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			collection.FieldDescription:        {Type: field.TypeString, Column: collection.FieldDescription},
 			collection.FieldEmbeddingModel:     {Type: field.TypeString, Column: collection.FieldEmbeddingModel},
 			collection.FieldNextEmbeddingModel: {Type: field.TypeString, Column: collection.FieldNextEmbeddingModel},
+			collection.FieldDeletingAt:         {Type: field.TypeTime, Column: collection.FieldDeletingAt},
 		},
 	}
 	graph.Nodes[6] = &sqlgraph.Node{
@@ -216,6 +217,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			connector.FieldNextSyncAt:       {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
 			connector.FieldLastSync:         {Type: field.TypeTime, Column: connector.FieldLastSync},
 			connector.FieldLastError:        {Type: field.TypeString, Column: connector.FieldLastError},
+			connector.FieldDeletingAt:       {Type: field.TypeTime, Column: connector.FieldDeletingAt},
 		},
 	}
 	graph.Nodes[7] = &sqlgraph.Node{
@@ -1507,6 +1509,11 @@ func (f *CollectionFilter) WhereNextEmbeddingModel(p entql.StringP) {
 	f.Where(p.Field(collection.FieldNextEmbeddingModel))
 }
 
+// WhereDeletingAt applies the entql time.Time predicate on the deleting_at field.
+func (f *CollectionFilter) WhereDeletingAt(p entql.TimeP) {
+	f.Where(p.Field(collection.FieldDeletingAt))
+}
+
 // WhereHasConnectors applies a predicate to check if query has an edge connectors.
 func (f *CollectionFilter) WhereHasConnectors() {
 	f.Where(entql.HasEdge("connectors"))
@@ -1648,6 +1655,11 @@ func (f *ConnectorFilter) WhereLastSync(p entql.TimeP) {
 // WhereLastError applies the entql string predicate on the last_error field.
 func (f *ConnectorFilter) WhereLastError(p entql.StringP) {
 	f.Where(p.Field(connector.FieldLastError))
+}
+
+// WhereDeletingAt applies the entql time.Time predicate on the deleting_at field.
+func (f *ConnectorFilter) WhereDeletingAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldDeletingAt))
 }
 
 // WhereHasCollection applies a predicate to check if query has an edge collection.

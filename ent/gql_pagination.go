@@ -2931,6 +2931,20 @@ var (
 			}
 		},
 	}
+	// DocumentOrderFieldBytes orders Document by bytes.
+	DocumentOrderFieldBytes = &DocumentOrderField{
+		Value: func(_m *Document) (ent.Value, error) {
+			return _m.Bytes, nil
+		},
+		column: document.FieldBytes,
+		toTerm: document.ByBytes,
+		toCursor: func(_m *Document) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Bytes,
+			}
+		},
+	}
 )
 
 // String implement fmt.Stringer interface.
@@ -2947,6 +2961,8 @@ func (f DocumentOrderField) String() string {
 		str = "TITLE"
 	case DocumentOrderFieldStatus.column:
 		str = "STATUS"
+	case DocumentOrderFieldBytes.column:
+		str = "BYTES"
 	}
 	return str
 }
@@ -2973,6 +2989,8 @@ func (f *DocumentOrderField) UnmarshalGQL(v interface{}) error {
 		*f = *DocumentOrderFieldTitle
 	case "STATUS":
 		*f = *DocumentOrderFieldStatus
+	case "BYTES":
+		*f = *DocumentOrderFieldBytes
 	default:
 		return fmt.Errorf("%s is not a valid DocumentOrderField", str)
 	}
@@ -3657,6 +3675,20 @@ var (
 			}
 		},
 	}
+	// SourceFileOrderFieldBytes orders SourceFile by bytes.
+	SourceFileOrderFieldBytes = &SourceFileOrderField{
+		Value: func(_m *SourceFile) (ent.Value, error) {
+			return _m.Bytes, nil
+		},
+		column: sourcefile.FieldBytes,
+		toTerm: sourcefile.ByBytes,
+		toCursor: func(_m *SourceFile) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Bytes,
+			}
+		},
+	}
 )
 
 // String implement fmt.Stringer interface.
@@ -3669,6 +3701,8 @@ func (f SourceFileOrderField) String() string {
 		str = "UPDATED_AT"
 	case SourceFileOrderFieldPath.column:
 		str = "PATH"
+	case SourceFileOrderFieldBytes.column:
+		str = "BYTES"
 	}
 	return str
 }
@@ -3691,6 +3725,8 @@ func (f *SourceFileOrderField) UnmarshalGQL(v interface{}) error {
 		*f = *SourceFileOrderFieldUpdatedAt
 	case "PATH":
 		*f = *SourceFileOrderFieldPath
+	case "BYTES":
+		*f = *SourceFileOrderFieldBytes
 	default:
 		return fmt.Errorf("%s is not a valid SourceFileOrderField", str)
 	}

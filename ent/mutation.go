@@ -6582,6 +6582,7 @@ type CollectionMutation struct {
 	description          *string
 	embedding_model      *string
 	next_embedding_model *string
+	deleting_at          *time.Time
 	clearedFields        map[string]struct{}
 	connectors           map[uuid.UUID]struct{}
 	removedconnectors    map[uuid.UUID]struct{}
@@ -6976,6 +6977,55 @@ func (m *CollectionMutation) ResetNextEmbeddingModel() {
 	delete(m.clearedFields, collection.FieldNextEmbeddingModel)
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (m *CollectionMutation) SetDeletingAt(t time.Time) {
+	m.deleting_at = &t
+}
+
+// DeletingAt returns the value of the "deleting_at" field in the mutation.
+func (m *CollectionMutation) DeletingAt() (r time.Time, exists bool) {
+	v := m.deleting_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeletingAt returns the old "deleting_at" field's value of the Collection entity.
+// If the Collection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CollectionMutation) OldDeletingAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeletingAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeletingAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeletingAt: %w", err)
+	}
+	return oldValue.DeletingAt, nil
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (m *CollectionMutation) ClearDeletingAt() {
+	m.deleting_at = nil
+	m.clearedFields[collection.FieldDeletingAt] = struct{}{}
+}
+
+// DeletingAtCleared returns if the "deleting_at" field was cleared in this mutation.
+func (m *CollectionMutation) DeletingAtCleared() bool {
+	_, ok := m.clearedFields[collection.FieldDeletingAt]
+	return ok
+}
+
+// ResetDeletingAt resets all changes to the "deleting_at" field.
+func (m *CollectionMutation) ResetDeletingAt() {
+	m.deleting_at = nil
+	delete(m.clearedFields, collection.FieldDeletingAt)
+}
+
 // AddConnectorIDs adds the "connectors" edge to the Connector entity by ids.
 func (m *CollectionMutation) AddConnectorIDs(ids ...uuid.UUID) {
 	if m.connectors == nil {
@@ -7118,7 +7168,7 @@ func (m *CollectionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CollectionMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 8)
 	if m.created_at != nil {
 		fields = append(fields, collection.FieldCreatedAt)
 	}
@@ -7139,6 +7189,9 @@ func (m *CollectionMutation) Fields() []string {
 	}
 	if m.next_embedding_model != nil {
 		fields = append(fields, collection.FieldNextEmbeddingModel)
+	}
+	if m.deleting_at != nil {
+		fields = append(fields, collection.FieldDeletingAt)
 	}
 	return fields
 }
@@ -7162,6 +7215,8 @@ func (m *CollectionMutation) Field(name string) (ent.Value, bool) {
 		return m.EmbeddingModel()
 	case collection.FieldNextEmbeddingModel:
 		return m.NextEmbeddingModel()
+	case collection.FieldDeletingAt:
+		return m.DeletingAt()
 	}
 	return nil, false
 }
@@ -7185,6 +7240,8 @@ func (m *CollectionMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldEmbeddingModel(ctx)
 	case collection.FieldNextEmbeddingModel:
 		return m.OldNextEmbeddingModel(ctx)
+	case collection.FieldDeletingAt:
+		return m.OldDeletingAt(ctx)
 	}
 	return nil, fmt.Errorf("unknown Collection field %s", name)
 }
@@ -7243,6 +7300,13 @@ func (m *CollectionMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetNextEmbeddingModel(v)
 		return nil
+	case collection.FieldDeletingAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeletingAt(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Collection field %s", name)
 }
@@ -7279,6 +7343,9 @@ func (m *CollectionMutation) ClearedFields() []string {
 	if m.FieldCleared(collection.FieldNextEmbeddingModel) {
 		fields = append(fields, collection.FieldNextEmbeddingModel)
 	}
+	if m.FieldCleared(collection.FieldDeletingAt) {
+		fields = append(fields, collection.FieldDeletingAt)
+	}
 	return fields
 }
 
@@ -7298,6 +7365,9 @@ func (m *CollectionMutation) ClearField(name string) error {
 		return nil
 	case collection.FieldNextEmbeddingModel:
 		m.ClearNextEmbeddingModel()
+		return nil
+	case collection.FieldDeletingAt:
+		m.ClearDeletingAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Collection nullable field %s", name)
@@ -7327,6 +7397,9 @@ func (m *CollectionMutation) ResetField(name string) error {
 		return nil
 	case collection.FieldNextEmbeddingModel:
 		m.ResetNextEmbeddingModel()
+		return nil
+	case collection.FieldDeletingAt:
+		m.ResetDeletingAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Collection field %s", name)
@@ -7462,6 +7535,7 @@ type ConnectorMutation struct {
 	next_sync_at      *time.Time
 	last_sync         *time.Time
 	last_error        *string
+	deleting_at       *time.Time
 	clearedFields     map[string]struct{}
 	collection        *uuid.UUID
 	clearedcollection bool
@@ -8178,6 +8252,55 @@ func (m *ConnectorMutation) ResetLastError() {
 	delete(m.clearedFields, connector.FieldLastError)
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (m *ConnectorMutation) SetDeletingAt(t time.Time) {
+	m.deleting_at = &t
+}
+
+// DeletingAt returns the value of the "deleting_at" field in the mutation.
+func (m *ConnectorMutation) DeletingAt() (r time.Time, exists bool) {
+	v := m.deleting_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeletingAt returns the old "deleting_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldDeletingAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeletingAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeletingAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeletingAt: %w", err)
+	}
+	return oldValue.DeletingAt, nil
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (m *ConnectorMutation) ClearDeletingAt() {
+	m.deleting_at = nil
+	m.clearedFields[connector.FieldDeletingAt] = struct{}{}
+}
+
+// DeletingAtCleared returns if the "deleting_at" field was cleared in this mutation.
+func (m *ConnectorMutation) DeletingAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldDeletingAt]
+	return ok
+}
+
+// ResetDeletingAt resets all changes to the "deleting_at" field.
+func (m *ConnectorMutation) ResetDeletingAt() {
+	m.deleting_at = nil
+	delete(m.clearedFields, connector.FieldDeletingAt)
+}
+
 // ClearCollection clears the "collection" edge to the Collection entity.
 func (m *ConnectorMutation) ClearCollection() {
 	m.clearedcollection = true
@@ -8455,7 +8578,7 @@ func (m *ConnectorMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConnectorMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 16)
 	if m.created_at != nil {
 		fields = append(fields, connector.FieldCreatedAt)
 	}
@@ -8501,6 +8624,9 @@ func (m *ConnectorMutation) Fields() []string {
 	if m.last_error != nil {
 		fields = append(fields, connector.FieldLastError)
 	}
+	if m.deleting_at != nil {
+		fields = append(fields, connector.FieldDeletingAt)
+	}
 	return fields
 }
 
@@ -8539,6 +8665,8 @@ func (m *ConnectorMutation) Field(name string) (ent.Value, bool) {
 		return m.LastSync()
 	case connector.FieldLastError:
 		return m.LastError()
+	case connector.FieldDeletingAt:
+		return m.DeletingAt()
 	}
 	return nil, false
 }
@@ -8578,6 +8706,8 @@ func (m *ConnectorMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldLastSync(ctx)
 	case connector.FieldLastError:
 		return m.OldLastError(ctx)
+	case connector.FieldDeletingAt:
+		return m.OldDeletingAt(ctx)
 	}
 	return nil, fmt.Errorf("unknown Connector field %s", name)
 }
@@ -8692,6 +8822,13 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLastError(v)
 		return nil
+	case connector.FieldDeletingAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeletingAt(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Connector field %s", name)
 }
@@ -8734,6 +8871,9 @@ func (m *ConnectorMutation) ClearedFields() []string {
 	if m.FieldCleared(connector.FieldLastError) {
 		fields = append(fields, connector.FieldLastError)
 	}
+	if m.FieldCleared(connector.FieldDeletingAt) {
+		fields = append(fields, connector.FieldDeletingAt)
+	}
 	return fields
 }
 
@@ -8759,6 +8899,9 @@ func (m *ConnectorMutation) ClearField(name string) error {
 		return nil
 	case connector.FieldLastError:
 		m.ClearLastError()
+		return nil
+	case connector.FieldDeletingAt:
+		m.ClearDeletingAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Connector nullable field %s", name)
@@ -8812,6 +8955,9 @@ func (m *ConnectorMutation) ResetField(name string) error {
 		return nil
 	case connector.FieldLastError:
 		m.ResetLastError()
+		return nil
+	case connector.FieldDeletingAt:
+		m.ResetDeletingAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Connector field %s", name)

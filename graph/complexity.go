@@ -5,8 +5,10 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
+	"magpie/ent/syncjob"
 	"magpie/graph/generated"
 	"magpie/graph/model"
 )
@@ -29,18 +31,23 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Connector.Jobs = rows[ent.SyncJobOrder]
 	c.Conversation.Messages = rows[ent.MessageOrder]
 	c.Query.APIKeys = rows[ent.APIKeyOrder]
-	c.Query.Collections = rows[ent.CollectionOrder]
+	c.Query.Collections = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.CollectionOrder, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.SourceFiles = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SourceFileOrder, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
 	c.Query.Conversations = rows[ent.ConversationOrder]
-	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID) int {
+	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID, _ []connector.Status, _, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.Documents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.DocumentOrder, _, _ *uuid.UUID, _ []document.Status, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.SyncJobs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {
+	c.Query.SyncJobs = func(child int, _ uuid.UUID, _ []syncjob.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
+	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, _ *bool, _ *string, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }

@@ -7,8 +7,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/vikstrous/dataloadgen"
 
+	"magpie/ent"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
+	"magpie/ent/document"
+	"magpie/graph/model"
 	"magpie/internal/index"
 )
 
@@ -19,6 +22,8 @@ type loaders struct {
 	feeds          *dataloadgen.Loader[uuid.UUID, feeds]
 	collectionName *dataloadgen.Loader[uuid.UUID, string]
 	connectorType  *dataloadgen.Loader[uuid.UUID, string]
+	lastJob        *dataloadgen.Loader[uuid.UUID, *ent.SyncJob]
+	documentCounts *dataloadgen.Loader[uuid.UUID, model.DocumentCounts]
 }
 
 type loadersKey struct{}
@@ -32,6 +37,8 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		feeds:          loader(r.loadFeeds),
 		collectionName: loader(r.loadCollectionNames),
 		connectorType:  loader(r.loadConnectorTypes),
+		lastJob:        loader(r.Jobs.Latest),
+		documentCounts: loader(r.loadDocumentCounts),
 	})
 }
 
@@ -116,4 +123,36 @@ func (r *Resolver) loadConnectorTypes(ctx context.Context, ids []uuid.UUID) (map
 		types[row.ID] = row.Type
 	}
 	return types, nil
+}
+
+// loadDocumentCounts counts documents by connector and status.
+func (r *Resolver) loadDocumentCounts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]model.DocumentCounts, error) {
+	var rows []struct {
+		ConnectorID uuid.UUID       `json:"connector_id"`
+		Status      document.Status `json:"status"`
+		Count       int             `json:"count"`
+	}
+	err := r.client(ctx).Document.Query().Where(document.ConnectorIDIn(ids...)).
+		GroupBy(document.FieldConnectorID, document.FieldStatus).Aggregate(ent.Count()).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[uuid.UUID]model.DocumentCounts, len(ids))
+	for _, row := range rows {
+		c := counts[row.ConnectorID]
+		switch row.Status {
+		case document.StatusPending:
+			c.Pending = row.Count
+		case document.StatusProcessing:
+			c.Processing = row.Count
+		case document.StatusIndexed:
+			c.Indexed = row.Count
+		case document.StatusFailed:
+			c.Failed = row.Count
+		case document.StatusDeleted:
+			c.Deleted = row.Count
+		}
+		counts[row.ConnectorID] = c
+	}
+	return counts, nil
 }

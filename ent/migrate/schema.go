@@ -199,6 +199,7 @@ var (
 		{Name: "description", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "embedding_model", Type: field.TypeString, Size: 200},
 		{Name: "next_model", Type: field.TypeString, Nullable: true, Size: 200},
+		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 	}
 	// CollectionsTable holds the schema information for the "collections" table.
 	CollectionsTable = &schema.Table{
@@ -230,6 +231,7 @@ var (
 		{Name: "next_sync_at", Type: field.TypeTime, Nullable: true},
 		{Name: "last_sync", Type: field.TypeTime, Nullable: true},
 		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 		{Name: "collection_id", Type: field.TypeUUID},
 	}
 	// ConnectorsTable holds the schema information for the "connectors" table.
@@ -240,7 +242,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "connectors_collections_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[15]},
+				Columns:    []*schema.Column{ConnectorsColumns[16]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -257,6 +259,14 @@ var (
 				Columns: []*schema.Column{ConnectorsColumns[12]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_sync_at is not null",
+				},
+			},
+			{
+				Name:    "connector_deleting_at",
+				Unique:  false,
+				Columns: []*schema.Column{ConnectorsColumns[15]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "deleting_at is not null",
 				},
 			},
 		},
@@ -361,6 +371,11 @@ var (
 				Name:    "document_collection_id_status",
 				Unique:  false,
 				Columns: []*schema.Column{DocumentsColumns[27], DocumentsColumns[8]},
+			},
+			{
+				Name:    "document_connector_id_status",
+				Unique:  false,
+				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[8]},
 			},
 			{
 				Name:    "document_connector_id_path",
@@ -568,8 +583,8 @@ var (
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"QUEUED", "RUNNING", "COMPLETED", "PARTIAL", "FAILED", "CANCELED"}, Default: "QUEUED"},
-		{Name: "mode", Type: field.TypeEnum, Enums: []string{"AUTO", "FULL", "INCREMENTAL"}, Default: "AUTO"},
-		{Name: "cause", Type: field.TypeEnum, Enums: []string{"MANUAL", "SCHEDULE", "WEBHOOK"}, Default: "MANUAL"},
+		{Name: "mode", Type: field.TypeEnum, Enums: []string{"AUTO", "FULL", "INCREMENTAL", "PERMISSIONS"}, Default: "AUTO"},
+		{Name: "cause", Type: field.TypeEnum, Enums: []string{"MANUAL", "SCHEDULE", "WEBHOOK", "RETRY"}, Default: "MANUAL"},
 		{Name: "file_filter", Type: field.TypeJSON, Nullable: true},
 		{Name: "collected", Type: field.TypeInt, Default: 0},
 		{Name: "parsed", Type: field.TypeInt, Default: 0},

@@ -43,6 +43,10 @@ type Tenant struct {
 	// Subject names the field with the user's or key's own id; when set,
 	// sessions and keys see only their own rows.
 	Subject string
+	// Doomed names the field that is set on rows that are being deleted: nobody
+	// sees them any more. With Owner it is the field of the edge of that name,
+	// and hides all rows that hang on such a one.
+	Doomed, Owner string
 }
 
 var (
@@ -108,6 +112,9 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 	if t.Subject != "" && v.Kind != viewer.KindSystem {
 		f.Where(entql.FieldEQ(t.Subject, v.Subject))
 	}
+	if t.Doomed != "" {
+		f.Where(t.kept())
+	}
 	if !v.AllCollections {
 		if t.Collection == "" {
 			if v.Kind == viewer.KindKey && t.Subject != "" {
@@ -118,6 +125,16 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 		f.Where(inAny(t.Collection, v.Collections))
 	}
 	return privacy.Allow
+}
+
+// kept is true for rows that are not being deleted. For rows that hang on others
+// it is written as "not among the doomed", who are few or none, so that the
+// database looks for those once and reads the rest in whatever order it likes.
+func (t Tenant) kept() entql.P {
+	if t.Owner == "" {
+		return entql.FieldNil(t.Doomed)
+	}
+	return entql.Not(entql.HasEdgeWith(t.Owner, entql.FieldNotNil(t.Doomed)))
 }
 
 // inAny is false for every row when ids is empty: nothing listed is nothing reached.

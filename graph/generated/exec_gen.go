@@ -254,6 +254,7 @@ type ComplexityRoot struct {
 		Config           func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		DocSync          func(childComplexity int) int
+		DocumentCounts   func(childComplexity int) int
 		Documents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
 		Enabled          func(childComplexity int) int
 		Files            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
@@ -261,6 +262,7 @@ type ComplexityRoot struct {
 		Items            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		Jobs             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		LastError        func(childComplexity int) int
+		LastJob          func(childComplexity int) int
 		LastSync         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		NextSyncAt       func(childComplexity int) int
@@ -283,18 +285,35 @@ type ComplexityRoot struct {
 	}
 
 	ConnectorKind struct {
-		AcceptsFiles func(childComplexity int) int
-		Aliases      func(childComplexity int) int
-		Credentials  func(childComplexity int) int
-		Description  func(childComplexity int) int
-		Name         func(childComplexity int) int
-		Options      func(childComplexity int) int
-		Title        func(childComplexity int) int
+		AcceptsFiles  func(childComplexity int) int
+		Aliases       func(childComplexity int) int
+		Category      func(childComplexity int) int
+		Credentials   func(childComplexity int) int
+		Database      func(childComplexity int) int
+		Description   func(childComplexity int) int
+		Documentation func(childComplexity int) int
+		Enumerates    func(childComplexity int) int
+		Name          func(childComplexity int) int
+		OauthProvider func(childComplexity int) int
+		Options       func(childComplexity int) int
+		Permissions   func(childComplexity int) int
+		Title         func(childComplexity int) int
+		Webhooks      func(childComplexity int) int
 	}
 
 	ConnectorOption struct {
+		Advanced  func(childComplexity int) int
+		Choices   func(childComplexity int) int
+		Default   func(childComplexity int) int
+		DependsOn func(childComplexity int) int
 		Example   func(childComplexity int) int
+		Fields    func(childComplexity int) int
+		Format    func(childComplexity int) int
+		Group     func(childComplexity int) int
 		Help      func(childComplexity int) int
+		Max       func(childComplexity int) int
+		Min       func(childComplexity int) int
+		Multiline func(childComplexity int) int
 		Name      func(childComplexity int) int
 		Required  func(childComplexity int) int
 		Sensitive func(childComplexity int) int
@@ -374,6 +393,14 @@ type ComplexityRoot struct {
 		TotalCount func(childComplexity int) int
 	}
 
+	DocumentCounts struct {
+		Deleted    func(childComplexity int) int
+		Failed     func(childComplexity int) int
+		Indexed    func(childComplexity int) int
+		Pending    func(childComplexity int) int
+		Processing func(childComplexity int) int
+	}
+
 	DocumentEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
@@ -411,7 +438,8 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		CancelSync             func(childComplexity int, jobID uuid.UUID) int
+		AllowItem              func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		CancelSync             func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
 		CreateAPIKey           func(childComplexity int, input model.CreateAPIKeyInput) int
 		CreateCollection       func(childComplexity int, input model.CreateCollectionInput) int
 		CreateConnector        func(childComplexity int, input model.CreateConnectorInput) int
@@ -421,7 +449,9 @@ type ComplexityRoot struct {
 		DeleteFiles            func(childComplexity int, connectorID uuid.UUID, paths []string) int
 		RecordEvents           func(childComplexity int, input model.RecordEventsInput) int
 		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
+		RefreshPermissions     func(childComplexity int, connectorID uuid.UUID) int
 		RefreshSession         func(childComplexity int, refreshToken string) int
+		RetryItems             func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
 		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
 		RotateAPIKey           func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
 		SignIn                 func(childComplexity int, input model.SignInInput) int
@@ -433,6 +463,11 @@ type ComplexityRoot struct {
 		UpdateCollection       func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
 		UpdateConnector        func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
 		UploadFiles            func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
+	}
+
+	OptionDependency struct {
+		Option func(childComplexity int) int
+		Values func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -447,10 +482,10 @@ type ComplexityRoot struct {
 		APIKeys        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
 		ChatModels     func(childComplexity int) int
 		Collection     func(childComplexity int, id uuid.UUID) int
-		Collections    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
+		Collections    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
 		Connector      func(childComplexity int, id uuid.UUID) int
 		ConnectorKinds func(childComplexity int) int
-		Connectors     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) int
+		Connectors     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
 		Conversation   func(childComplexity int, id uuid.UUID) int
 		Conversations  func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) int
 		Document       func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
@@ -460,9 +495,10 @@ type ComplexityRoot struct {
 		Nodes          func(childComplexity int, ids []uuid.UUID) int
 		QueryAnalytics func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
 		Search         func(childComplexity int, input model.SearchInput) int
-		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		SourceFiles    func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
+		SyncItems      func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		SyncJob        func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		SyncJobs       func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		SyncJobs       func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		Usage          func(childComplexity int) int
 	}
 
@@ -703,6 +739,8 @@ type CollectionResolver interface {
 }
 type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
+	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
+	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
 }
 type DocumentResolver interface {
 	Content(ctx context.Context, obj *ent.Document) (string, error)
@@ -732,8 +770,11 @@ type MutationResolver interface {
 	UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error)
 	DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error)
 	DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error)
+	RetryItems(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error)
+	AllowItem(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncItem, error)
+	RefreshPermissions(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error)
 	StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
-	CancelSync(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error)
+	CancelSync(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id uuid.UUID) (ent.Noder, error)
@@ -745,17 +786,18 @@ type QueryResolver interface {
 	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error)
 	Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error)
 	ChatModels(ctx context.Context) ([]*model.ChatModel, error)
-	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error)
+	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) (*ent.CollectionConnection, error)
 	Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error)
-	Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) (*ent.ConnectorConnection, error)
+	Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error)
 	Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error)
+	SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
-	SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
-	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
+	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
+	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
 	Usage(ctx context.Context) (*model.Usage, error)
 }
 type SubscriptionResolver interface {
@@ -1553,6 +1595,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.DocSync(childComplexity), true
+	case "Connector.documentCounts":
+		if e.ComplexityRoot.Connector.DocumentCounts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.DocumentCounts(childComplexity), true
 	case "Connector.documents":
 		if e.ComplexityRoot.Connector.Documents == nil {
 			break
@@ -1615,6 +1663,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.LastError(childComplexity), true
+	case "Connector.lastJob":
+		if e.ComplexityRoot.Connector.LastJob == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.LastJob(childComplexity), true
 	case "Connector.lastSync":
 		if e.ComplexityRoot.Connector.LastSync == nil {
 			break
@@ -1708,49 +1762,151 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Aliases(childComplexity), true
+	case "ConnectorKind.category":
+		if e.ComplexityRoot.ConnectorKind.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Category(childComplexity), true
 	case "ConnectorKind.credentials":
 		if e.ComplexityRoot.ConnectorKind.Credentials == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Credentials(childComplexity), true
+	case "ConnectorKind.database":
+		if e.ComplexityRoot.ConnectorKind.Database == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Database(childComplexity), true
 	case "ConnectorKind.description":
 		if e.ComplexityRoot.ConnectorKind.Description == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Description(childComplexity), true
+	case "ConnectorKind.documentation":
+		if e.ComplexityRoot.ConnectorKind.Documentation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Documentation(childComplexity), true
+	case "ConnectorKind.enumerates":
+		if e.ComplexityRoot.ConnectorKind.Enumerates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Enumerates(childComplexity), true
 	case "ConnectorKind.name":
 		if e.ComplexityRoot.ConnectorKind.Name == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Name(childComplexity), true
+	case "ConnectorKind.oauthProvider":
+		if e.ComplexityRoot.ConnectorKind.OauthProvider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.OauthProvider(childComplexity), true
 	case "ConnectorKind.options":
 		if e.ComplexityRoot.ConnectorKind.Options == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Options(childComplexity), true
+	case "ConnectorKind.permissions":
+		if e.ComplexityRoot.ConnectorKind.Permissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Permissions(childComplexity), true
 	case "ConnectorKind.title":
 		if e.ComplexityRoot.ConnectorKind.Title == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Title(childComplexity), true
+	case "ConnectorKind.webhooks":
+		if e.ComplexityRoot.ConnectorKind.Webhooks == nil {
+			break
+		}
 
+		return e.ComplexityRoot.ConnectorKind.Webhooks(childComplexity), true
+
+	case "ConnectorOption.advanced":
+		if e.ComplexityRoot.ConnectorOption.Advanced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Advanced(childComplexity), true
+	case "ConnectorOption.choices":
+		if e.ComplexityRoot.ConnectorOption.Choices == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Choices(childComplexity), true
+	case "ConnectorOption.default":
+		if e.ComplexityRoot.ConnectorOption.Default == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Default(childComplexity), true
+	case "ConnectorOption.dependsOn":
+		if e.ComplexityRoot.ConnectorOption.DependsOn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.DependsOn(childComplexity), true
 	case "ConnectorOption.example":
 		if e.ComplexityRoot.ConnectorOption.Example == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorOption.Example(childComplexity), true
+	case "ConnectorOption.fields":
+		if e.ComplexityRoot.ConnectorOption.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Fields(childComplexity), true
+	case "ConnectorOption.format":
+		if e.ComplexityRoot.ConnectorOption.Format == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Format(childComplexity), true
+	case "ConnectorOption.group":
+		if e.ComplexityRoot.ConnectorOption.Group == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Group(childComplexity), true
 	case "ConnectorOption.help":
 		if e.ComplexityRoot.ConnectorOption.Help == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorOption.Help(childComplexity), true
+	case "ConnectorOption.max":
+		if e.ComplexityRoot.ConnectorOption.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Max(childComplexity), true
+	case "ConnectorOption.min":
+		if e.ComplexityRoot.ConnectorOption.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Min(childComplexity), true
+	case "ConnectorOption.multiline":
+		if e.ComplexityRoot.ConnectorOption.Multiline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Multiline(childComplexity), true
 	case "ConnectorOption.name":
 		if e.ComplexityRoot.ConnectorOption.Name == nil {
 			break
@@ -2100,6 +2256,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DocumentConnection.TotalCount(childComplexity), true
 
+	case "DocumentCounts.deleted":
+		if e.ComplexityRoot.DocumentCounts.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Deleted(childComplexity), true
+	case "DocumentCounts.failed":
+		if e.ComplexityRoot.DocumentCounts.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Failed(childComplexity), true
+	case "DocumentCounts.indexed":
+		if e.ComplexityRoot.DocumentCounts.Indexed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Indexed(childComplexity), true
+	case "DocumentCounts.pending":
+		if e.ComplexityRoot.DocumentCounts.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Pending(childComplexity), true
+	case "DocumentCounts.processing":
+		if e.ComplexityRoot.DocumentCounts.Processing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Processing(childComplexity), true
+
 	case "DocumentEdge.cursor":
 		if e.ComplexityRoot.DocumentEdge.Cursor == nil {
 			break
@@ -2231,6 +2418,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MessageEdge.Node(childComplexity), true
 
+	case "Mutation.allowItem":
+		if e.ComplexityRoot.Mutation.AllowItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_allowItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AllowItem(childComplexity, args["id"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
 	case "Mutation.cancelSync":
 		if e.ComplexityRoot.Mutation.CancelSync == nil {
 			break
@@ -2241,7 +2439,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CancelSync(childComplexity, args["jobId"].(uuid.UUID)), true
+		return e.ComplexityRoot.Mutation.CancelSync(childComplexity, args["jobId"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
 	case "Mutation.createAPIKey":
 		if e.ComplexityRoot.Mutation.CreateAPIKey == nil {
 			break
@@ -2341,6 +2539,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshCollectionStats(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.refreshPermissions":
+		if e.ComplexityRoot.Mutation.RefreshPermissions == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_refreshPermissions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RefreshPermissions(childComplexity, args["connectorId"].(uuid.UUID)), true
 	case "Mutation.refreshSession":
 		if e.ComplexityRoot.Mutation.RefreshSession == nil {
 			break
@@ -2352,6 +2561,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshSession(childComplexity, args["refreshToken"].(string)), true
+	case "Mutation.retryItems":
+		if e.ComplexityRoot.Mutation.RetryItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryItems(childComplexity, args["connectorId"].(uuid.UUID), args["ids"].([]uuid.UUID)), true
 	case "Mutation.revokeAPIKey":
 		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
 			break
@@ -2469,6 +2689,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Mutation.UploadFiles(childComplexity, args["connectorId"].(uuid.UUID), args["files"].([]*graphql.Upload), args["paths"].([]string)), true
 
+	case "OptionDependency.option":
+		if e.ComplexityRoot.OptionDependency.Option == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OptionDependency.Option(childComplexity), true
+	case "OptionDependency.values":
+		if e.ComplexityRoot.OptionDependency.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OptionDependency.Values(childComplexity), true
+
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
 			break
@@ -2543,7 +2776,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Collections(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.CollectionOrder)), true
+		return e.ComplexityRoot.Query.Collections(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.CollectionOrder), args["matching"].(*string)), true
 	case "Query.connector":
 		if e.ComplexityRoot.Query.Connector == nil {
 			break
@@ -2571,7 +2804,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Connectors(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConnectorOrder), args["collectionId"].(*uuid.UUID)), true
+		return e.ComplexityRoot.Query.Connectors(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConnectorOrder), args["collectionId"].(*uuid.UUID), args["status"].([]connector.Status), args["type"].(*string), args["matching"].(*string)), true
 	case "Query.conversation":
 		if e.ComplexityRoot.Query.Conversation == nil {
 			break
@@ -2667,6 +2900,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Search(childComplexity, args["input"].(model.SearchInput)), true
+	case "Query.sourceFiles":
+		if e.ComplexityRoot.Query.SourceFiles == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sourceFiles_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SourceFiles(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SourceFileOrder), args["matching"].(*string)), true
 	case "Query.syncItems":
 		if e.ComplexityRoot.Query.SyncItems == nil {
 			break
@@ -2677,7 +2921,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SyncItems(childComplexity, args["connectorId"].(uuid.UUID), args["jobId"].(*uuid.UUID), args["status"].([]syncitem.Status), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncItemOrder)), true
+		return e.ComplexityRoot.Query.SyncItems(childComplexity, args["connectorId"].(uuid.UUID), args["jobId"].(*uuid.UUID), args["status"].([]syncitem.Status), args["suppressed"].(*bool), args["matching"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncItemOrder)), true
 	case "Query.syncJob":
 		if e.ComplexityRoot.Query.SyncJob == nil {
 			break
@@ -2699,7 +2943,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SyncJobs(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncJobOrder)), true
+		return e.ComplexityRoot.Query.SyncJobs(childComplexity, args["connectorId"].(uuid.UUID), args["status"].([]syncjob.Status), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncJobOrder)), true
 	case "Query.usage":
 		if e.ComplexityRoot.Query.Usage == nil {
 			break
@@ -3810,6 +4054,9 @@ directive @role(atLeast: Role!) on FIELD_DEFINITION
 "A file sent as multipart/form-data (GraphQL multipart request specification)."
 scalar Upload
 
+"Any value of JSON."
+scalar Any
+
 "Something that can be streamed ended badly; the message is safe to show."
 type StreamError {
   code: String!
@@ -4137,8 +4384,11 @@ type ChatUsage {
 `, BuiltIn: false},
 	{Name: "../schema/collection.graphql", Input: `extend type Query {
   "The collections that the caller may reach."
-  collections(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]): CollectionConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+  collections(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]
+    "Only collections whose name or description contains this."
+    matching: String
+  ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One collection."
   collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -4188,12 +4438,24 @@ type CollectionStats {
 `, BuiltIn: false},
 	{Name: "../schema/connector.graphql", Input: `extend type Query {
   "The connectors, of one collection or of all."
-  connectors(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConnectorOrder!], collectionId: ID): ConnectorConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+  connectors(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConnectorOrder!]
+    collectionId: ID, status: [ConnectorStatus!]
+    "Name or alias of a kind."
+    type: String
+    "Only connectors whose name contains this."
+    matching: String
+  ): ConnectorConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One connector."
   connector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL])
   "The kinds of connectors with their options, as forms need them."
   connectorKinds: [ConnectorKind!]! @surface(on: [DASHBOARD, INTERNAL])
+  "The files that were uploaded to a connector."
+  sourceFiles(
+    connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SourceFileOrder!]
+    "Only files whose path contains this."
+    matching: String
+  ): SourceFileConnection! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
@@ -4255,6 +4517,18 @@ type ConnectionTest {
 
 extend type Connector {
   docSync: DocSync!
+  "The newest sync or refresh of permissions, whatever its state; null before the first."
+  lastJob: SyncJob
+  documentCounts: DocumentCounts!
+}
+
+"How many documents of a connector have which status."
+type DocumentCounts {
+  pending: Int!
+  processing: Int!
+  indexed: Int!
+  failed: Int!
+  deleted: Int!
 }
 
 type DocSync {
@@ -4265,24 +4539,69 @@ type DocSync {
 }
 
 type ConnectorKind {
+  "What type takes."
   name: String!
   title: String!
   description: String!
+  "storage, collaboration, development, crm, itsm, web, database or files"
+  category: String!
+  "Further names that type accepts."
   aliases: [String!]!
+  "The fields of config, those of every kind last."
   options: [ConnectorOption!]!
+  "The fields of credentials."
   credentials: [ConnectorOption!]!
+  "People upload its files here; there is nothing to connect to."
   acceptsFiles: Boolean!
+  "A complete sync names every item, so that what is missing from it is deleted."
+  enumerates: Boolean!
+  "It can import who may see what."
+  permissions: Boolean!
+  "The platform can tell of changes."
+  webhooks: Boolean!
+  "Whose consent is asked in a browser, in the place of credentials that are typed in; null for none."
+  oauthProvider: String
+  "It attaches a database to agents and brings no documents."
+  database: Boolean!
+  "Address of its documentation."
+  documentation: String
 }
 
 type ConnectorOption {
   name: String!
   title: String!
   help: String!
-  "string, integer, boolean or string_list"
+  "string, integer, boolean, string_list or object"
   type: String!
+  "What a string looks like: url, hostname, date, duration, pattern, email; null for any text."
+  format: String
   required: Boolean!
+  "Never shown again once it was given."
   sensitive: Boolean!
+  "Takes several lines, as a private key does."
+  multiline: Boolean!
+  "What an absent value means; null for nothing."
+  default: Any
   example: String
+  "The only values allowed; empty for all."
+  choices: [String!]!
+  min: Int64
+  max: Int64
+  "Heading under which a form shows the field; null for none."
+  group: String
+  "A form may hide it at first."
+  advanced: Boolean!
+  "The field matters only where all of these hold."
+  dependsOn: [OptionDependency!]!
+  "The fields of an object."
+  fields: [ConnectorOption!]!
+}
+
+"Another option of the same table that must have one of some values."
+type OptionDependency {
+  option: String!
+  "Empty: any value at all."
+  values: [Any!]!
 }
 `, BuiltIn: false},
 	{Name: "../schema/document.graphql", Input: `extend type Query {
@@ -4312,6 +4631,18 @@ extend type Document {
   source: String!
   "author, url and pages beside what the source and the front matter gave."
   allMetadata: Map!
+}
+`, BuiltIn: false},
+	{Name: "../schema/ledger.graphql", Input: `extend type Mutation {
+  """
+  Starts a sync that looks at these items of the ledger again, or, without ids, at all that failed (the first 10,000).
+  An open job is a conflict.
+  """
+  retryItems(connectorId: ID!, ids: [ID!]): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Lets an item that was deleted by hand be synced again; the next sync brings it back."
+  allowItem(id: ID!, connectorId: ID): SyncItem! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Reads anew who may see what at the source, as a job; an open one is answered. An open sync is a conflict."
+  refreshPermissions(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 `, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
@@ -4388,11 +4719,19 @@ type SearchResult {
 	{Name: "../schema/sync.graphql", Input: `extend type Query {
   "One sync, with its state, progress and statistics."
   syncJob(id: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL])
-  syncJobs(connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]): SyncJobConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
-  "What a sync did with each item, and why."
+  "The history of a connector's syncs."
+  syncJobs(
+    connectorId: ID!, status: [SyncJobStatus!]
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]
+  ): SyncJobConnection! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  The ledger: what the last sync that met an item did with it, and why. With jobId the items whose last sync that was;
+  with suppressed those that were deleted by hand, or all others.
+  """
   syncItems(
-    connectorId: ID!, jobId: ID, status: [SyncItemStatus!]
+    connectorId: ID!, jobId: ID, status: [SyncItemStatus!], suppressed: Boolean
+    "Only items whose path contains this."
+    matching: String
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncItemOrder!]
   ): SyncItemConnection! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -4401,7 +4740,7 @@ extend type Mutation {
   "Starts a sync; while one is running that job is answered."
   startSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Asks a job to stop; what it has stored stays."
-  cancelSync(jobId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  cancelSync(jobId: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
 extend type Subscription {
@@ -5295,6 +5634,7 @@ enum DocumentOrderField {
   PATH
   TITLE
   STATUS
+  BYTES
 }
 """
 DocumentStatus is enum for the field status
@@ -5516,6 +5856,7 @@ enum SourceFileOrderField {
   CREATED_AT
   UPDATED_AT
   PATH
+  BYTES
 }
 type SyncItem implements Node {
   id: ID!
@@ -5628,6 +5969,7 @@ enum SyncJobCause @goModel(model: "magpie/ent/syncjob.Cause") {
   MANUAL
   SCHEDULE
   WEBHOOK
+  RETRY
 }
 """
 A connection to a list of items.
@@ -5666,6 +6008,7 @@ enum SyncJobMode @goModel(model: "magpie/ent/syncjob.Mode") {
   AUTO
   FULL
   INCREMENTAL
+  PERMISSIONS
 }
 """
 Ordering options for SyncJob connections
@@ -6116,6 +6459,10 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_items(ctx, field)
 	case "docSync":
 		return ec.fieldContext_Connector_docSync(ctx, field)
+	case "lastJob":
+		return ec.fieldContext_Connector_lastJob(ctx, field)
+	case "documentCounts":
+		return ec.fieldContext_Connector_documentCounts(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Connector", field.Name)
 }
@@ -6150,6 +6497,8 @@ func (ec *executionContext) childFields_ConnectorKind(ctx context.Context, field
 		return ec.fieldContext_ConnectorKind_title(ctx, field)
 	case "description":
 		return ec.fieldContext_ConnectorKind_description(ctx, field)
+	case "category":
+		return ec.fieldContext_ConnectorKind_category(ctx, field)
 	case "aliases":
 		return ec.fieldContext_ConnectorKind_aliases(ctx, field)
 	case "options":
@@ -6158,6 +6507,18 @@ func (ec *executionContext) childFields_ConnectorKind(ctx context.Context, field
 		return ec.fieldContext_ConnectorKind_credentials(ctx, field)
 	case "acceptsFiles":
 		return ec.fieldContext_ConnectorKind_acceptsFiles(ctx, field)
+	case "enumerates":
+		return ec.fieldContext_ConnectorKind_enumerates(ctx, field)
+	case "permissions":
+		return ec.fieldContext_ConnectorKind_permissions(ctx, field)
+	case "webhooks":
+		return ec.fieldContext_ConnectorKind_webhooks(ctx, field)
+	case "oauthProvider":
+		return ec.fieldContext_ConnectorKind_oauthProvider(ctx, field)
+	case "database":
+		return ec.fieldContext_ConnectorKind_database(ctx, field)
+	case "documentation":
+		return ec.fieldContext_ConnectorKind_documentation(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorKind", field.Name)
 }
@@ -6172,12 +6533,32 @@ func (ec *executionContext) childFields_ConnectorOption(ctx context.Context, fie
 		return ec.fieldContext_ConnectorOption_help(ctx, field)
 	case "type":
 		return ec.fieldContext_ConnectorOption_type(ctx, field)
+	case "format":
+		return ec.fieldContext_ConnectorOption_format(ctx, field)
 	case "required":
 		return ec.fieldContext_ConnectorOption_required(ctx, field)
 	case "sensitive":
 		return ec.fieldContext_ConnectorOption_sensitive(ctx, field)
+	case "multiline":
+		return ec.fieldContext_ConnectorOption_multiline(ctx, field)
+	case "default":
+		return ec.fieldContext_ConnectorOption_default(ctx, field)
 	case "example":
 		return ec.fieldContext_ConnectorOption_example(ctx, field)
+	case "choices":
+		return ec.fieldContext_ConnectorOption_choices(ctx, field)
+	case "min":
+		return ec.fieldContext_ConnectorOption_min(ctx, field)
+	case "max":
+		return ec.fieldContext_ConnectorOption_max(ctx, field)
+	case "group":
+		return ec.fieldContext_ConnectorOption_group(ctx, field)
+	case "advanced":
+		return ec.fieldContext_ConnectorOption_advanced(ctx, field)
+	case "dependsOn":
+		return ec.fieldContext_ConnectorOption_dependsOn(ctx, field)
+	case "fields":
+		return ec.fieldContext_ConnectorOption_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorOption", field.Name)
 }
@@ -6326,6 +6707,22 @@ func (ec *executionContext) childFields_DocumentConnection(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DocumentConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_DocumentCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "pending":
+		return ec.fieldContext_DocumentCounts_pending(ctx, field)
+	case "processing":
+		return ec.fieldContext_DocumentCounts_processing(ctx, field)
+	case "indexed":
+		return ec.fieldContext_DocumentCounts_indexed(ctx, field)
+	case "failed":
+		return ec.fieldContext_DocumentCounts_failed(ctx, field)
+	case "deleted":
+		return ec.fieldContext_DocumentCounts_deleted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentCounts", field.Name)
+}
+
 func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "node":
@@ -6396,6 +6793,16 @@ func (ec *executionContext) childFields_MessageEdge(ctx context.Context, field g
 		return ec.fieldContext_MessageEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MessageEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_OptionDependency(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "option":
+		return ec.fieldContext_OptionDependency_option(ctx, field)
+	case "values":
+		return ec.fieldContext_OptionDependency_values(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OptionDependency", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7312,6 +7719,28 @@ func (ec *executionContext) field_Conversation_messages_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_allowItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelSync_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7323,6 +7752,14 @@ func (ec *executionContext) field_Mutation_cancelSync_args(ctx context.Context, 
 		return nil, err
 	}
 	args["jobId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
 	return args, nil
 }
 
@@ -7468,6 +7905,20 @@ func (ec *executionContext) field_Mutation_refreshCollectionStats_args(ctx conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_refreshPermissions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_refreshSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7479,6 +7930,28 @@ func (ec *executionContext) field_Mutation_refreshSession_args(ctx context.Conte
 		return nil, err
 	}
 	args["refreshToken"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_retryItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]uuid.UUID, error) {
+			return ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg1
 	return args, nil
 }
 
@@ -7873,6 +8346,14 @@ func (ec *executionContext) field_Query_collections_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg5
 	return args, nil
 }
 
@@ -7941,6 +8422,30 @@ func (ec *executionContext) field_Query_connectors_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["collectionId"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]connector.Status, error) {
+			return ec.unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "type",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["type"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg8
 	return args, nil
 }
 
@@ -8192,99 +8697,7 @@ func (ec *executionContext) field_Query_search_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
-func (ec *executionContext) field_Query_syncItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
-		func(ctx context.Context, v any) (uuid.UUID, error) {
-			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["connectorId"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "jobId",
-		func(ctx context.Context, v any) (*uuid.UUID, error) {
-			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["jobId"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) ([]syncitem.Status, error) {
-			return ec.unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["status"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
-		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
-			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["after"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (*int, error) {
-			return ec.unmarshalOInt2ᚖint(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["first"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
-		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
-			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["before"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "last",
-		func(ctx context.Context, v any) (*int, error) {
-			return ec.unmarshalOInt2ᚖint(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["last"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
-		func(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
-			return ec.unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["orderBy"] = arg7
-	return args, nil
-}
-
-func (ec *executionContext) field_Query_syncJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (uuid.UUID, error) {
-			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
-		func(ctx context.Context, v any) (*uuid.UUID, error) {
-			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["connectorId"] = arg1
-	return args, nil
-}
-
-func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+func (ec *executionContext) field_Query_sourceFiles_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
@@ -8328,13 +8741,191 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 	}
 	args["last"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.SourceFileOrder, error) {
+			return ec.unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourceFileOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "jobId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["jobId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]syncitem.Status, error) {
+			return ec.unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "suppressed",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["suppressed"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
+			return ec.unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg9
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]syncjob.Status, error) {
+			return ec.unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SyncJobOrder, error) {
 			return ec.unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["orderBy"] = arg5
+	args["orderBy"] = arg6
 	return args, nil
 }
 
@@ -11901,6 +12492,70 @@ func (ec *executionContext) fieldContext_Connector_docSync(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _Connector_lastJob(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_lastJob(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().LastJob(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalOSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_lastJob(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_documentCounts(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_documentCounts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().DocumentCounts(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
+			return ec.marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_documentCounts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ConnectorConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConnectorConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12112,6 +12767,29 @@ func (ec *executionContext) fieldContext_ConnectorKind_description(_ context.Con
 	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorKind_category(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Category, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorKind_aliases(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12222,6 +12900,144 @@ func (ec *executionContext) fieldContext_ConnectorKind_acceptsFiles(_ context.Co
 	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorKind_enumerates(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_enumerates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enumerates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_enumerates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_permissions(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_permissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Permissions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_permissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_webhooks(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_webhooks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Webhooks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_webhooks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_oauthProvider(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_oauthProvider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OauthProvider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_oauthProvider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_database(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_database(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Database, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_database(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_documentation(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_documentation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documentation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_documentation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorOption_name(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12314,6 +13130,29 @@ func (ec *executionContext) fieldContext_ConnectorOption_type(_ context.Context,
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorOption_format(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_format(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Format, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_format(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorOption_required(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12360,6 +13199,52 @@ func (ec *executionContext) fieldContext_ConnectorOption_sensitive(_ context.Con
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorOption_multiline(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_multiline(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Multiline, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_multiline(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_default(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_default(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Default, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v any) graphql.Marshaler {
+			return ec.marshalOAny2interface(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_default(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Any does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorOption_example(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12381,6 +13266,185 @@ func (ec *executionContext) _ConnectorOption_example(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_ConnectorOption_example(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_choices(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_choices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Choices, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_choices(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_min(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_min(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Min, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_min(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_max(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_max(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Max, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_group(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_group(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Group, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_advanced(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_advanced(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Advanced, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_advanced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_dependsOn(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_dependsOn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DependsOn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
+			return ec.marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_dependsOn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorOption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OptionDependency(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConnectorOption_fields(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_fields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+			return ec.marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_fields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorOption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorOption(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Conversation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
@@ -13647,6 +14711,121 @@ func (ec *executionContext) _DocumentConnection_totalCount(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_DocumentConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DocumentConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_pending(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_pending(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pending, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_pending(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_processing(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_processing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Processing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_processing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_indexed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_indexed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Indexed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_indexed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_failed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _DocumentEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.DocumentEdge) (ret graphql.Marshaler) {
@@ -15706,6 +16885,243 @@ func (ec *executionContext) fieldContext_Mutation_deleteDocument(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_retryItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryItems(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["ids"].([]uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_allowItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_allowItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AllowItem(ctx, fc.Args["id"].(uuid.UUID), fc.Args["connectorId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
+			return ec.marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_allowItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncItem(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_allowItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_refreshPermissions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_refreshPermissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RefreshPermissions(ctx, fc.Args["connectorId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_refreshPermissions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_refreshPermissions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15795,7 +17211,7 @@ func (ec *executionContext) _Mutation_cancelSync(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CancelSync(ctx, fc.Args["jobId"].(uuid.UUID))
+			return ec.Resolvers.Mutation().CancelSync(ctx, fc.Args["jobId"].(uuid.UUID), fc.Args["connectorId"].(*uuid.UUID))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -15862,6 +17278,52 @@ func (ec *executionContext) fieldContext_Mutation_cancelSync(ctx context.Context
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _OptionDependency_option(ctx context.Context, field graphql.CollectedField, obj *model.OptionDependency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OptionDependency_option(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Option, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OptionDependency_option(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OptionDependency", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OptionDependency_values(ctx context.Context, field graphql.CollectedField, obj *model.OptionDependency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OptionDependency_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []any) graphql.Marshaler {
+			return ec.marshalNAny2ᚕinterfaceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OptionDependency_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OptionDependency", field, false, false, errors.New("field of type Any does not have child fields"))
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *entgql.PageInfo[uuid.UUID]) (ret graphql.Marshaler) {
@@ -16581,7 +18043,7 @@ func (ec *executionContext) _Query_collections(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Collections(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.CollectionOrder))
+			return ec.Resolvers.Query().Collections(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.CollectionOrder), fc.Args["matching"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -16715,7 +18177,7 @@ func (ec *executionContext) _Query_connectors(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Connectors(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConnectorOrder), fc.Args["collectionId"].(*uuid.UUID))
+			return ec.Resolvers.Query().Connectors(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConnectorOrder), fc.Args["collectionId"].(*uuid.UUID), fc.Args["status"].([]connector.Status), fc.Args["type"].(*string), fc.Args["matching"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -16890,6 +18352,73 @@ func (ec *executionContext) fieldContext_Query_connectorKinds(_ context.Context,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ConnectorKind(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_sourceFiles(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_sourceFiles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SourceFiles(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SourceFileOrder), fc.Args["matching"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SourceFileConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SourceFileConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SourceFileConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SourceFileConnection) graphql.Marshaler {
+			return ec.marshalNSourceFileConnection2ᚖmagpieᚋentᚐSourceFileConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_sourceFiles(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SourceFileConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_sourceFiles_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -17172,7 +18701,7 @@ func (ec *executionContext) _Query_syncJobs(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SyncJobs(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncJobOrder))
+			return ec.Resolvers.Query().SyncJobs(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["status"].([]syncjob.Status), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncJobOrder))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -17239,7 +18768,7 @@ func (ec *executionContext) _Query_syncItems(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SyncItems(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["jobId"].(*uuid.UUID), fc.Args["status"].([]syncitem.Status), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncItemOrder))
+			return ec.Resolvers.Query().SyncItems(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["jobId"].(*uuid.UUID), fc.Args["status"].([]syncitem.Status), fc.Args["suppressed"].(*bool), fc.Args["matching"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncItemOrder))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -25831,6 +27360,82 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "lastJob":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_lastJob(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "documentCounts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_documentCounts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -25970,6 +27575,11 @@ func (ec *executionContext) _ConnectorKind(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "category":
+			out.Values[i] = ec._ConnectorKind_category(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "aliases":
 			out.Values[i] = ec._ConnectorKind_aliases(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -25988,6 +27598,36 @@ func (ec *executionContext) _ConnectorKind(ctx context.Context, sel ast.Selectio
 		case "acceptsFiles":
 			out.Values[i] = ec._ConnectorKind_acceptsFiles(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "enumerates":
+			out.Values[i] = ec._ConnectorKind_enumerates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "permissions":
+			out.Values[i] = ec._ConnectorKind_permissions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "webhooks":
+			out.Values[i] = ec._ConnectorKind_webhooks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oauthProvider":
+			out.Values[i] = ec._ConnectorKind_oauthProvider(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "database":
+			out.Values[i] = ec._ConnectorKind_database(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentation":
+			out.Values[i] = ec._ConnectorKind_documentation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -26043,6 +27683,11 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "format":
+			out.Values[i] = ec._ConnectorOption_format(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "required":
 			out.Values[i] = ec._ConnectorOption_required(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -26053,9 +27698,54 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "multiline":
+			out.Values[i] = ec._ConnectorOption_multiline(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "default":
+			out.Values[i] = ec._ConnectorOption_default(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "example":
 			out.Values[i] = ec._ConnectorOption_example(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "choices":
+			out.Values[i] = ec._ConnectorOption_choices(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "min":
+			out.Values[i] = ec._ConnectorOption_min(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "max":
+			out.Values[i] = ec._ConnectorOption_max(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "group":
+			out.Values[i] = ec._ConnectorOption_group(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "advanced":
+			out.Values[i] = ec._ConnectorOption_advanced(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dependsOn":
+			out.Values[i] = ec._ConnectorOption_dependsOn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fields":
+			out.Values[i] = ec._ConnectorOption_fields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -26829,6 +28519,64 @@ func (ec *executionContext) _DocumentConnection(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var documentCountsImplementors = []string{"DocumentCounts"}
+
+func (ec *executionContext) _DocumentCounts(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentCounts")
+		case "pending":
+			out.Values[i] = ec._DocumentCounts_pending(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "processing":
+			out.Values[i] = ec._DocumentCounts_processing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "indexed":
+			out.Values[i] = ec._DocumentCounts_indexed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failed":
+			out.Values[i] = ec._DocumentCounts_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleted":
+			out.Values[i] = ec._DocumentCounts_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var documentEdgeImplementors = []string{"DocumentEdge"}
 
 func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.DocumentEdge) graphql.Marshaler {
@@ -27292,6 +29040,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "retryItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryItems(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "allowItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_allowItem(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refreshPermissions":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_refreshPermissions(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "startSync":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_startSync(ctx, field)
@@ -27303,6 +29072,49 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelSync(ctx, field)
 			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var optionDependencyImplementors = []string{"OptionDependency"}
+
+func (ec *executionContext) _OptionDependency(ctx context.Context, sel ast.SelectionSet, obj *model.OptionDependency) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, optionDependencyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OptionDependency")
+		case "option":
+			out.Values[i] = ec._OptionDependency_option(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._OptionDependency_values(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -27696,6 +29508,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_connectorKinds(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "sourceFiles":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_sourceFiles(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -30292,6 +32126,57 @@ func (ec *executionContext) marshalNAgentRunStatus2magpieᚋentᚋagentrunᚐSta
 	return v
 }
 
+func (ec *executionContext) unmarshalNAny2interface(ctx context.Context, v any) (any, error) {
+	res, err := graphql.UnmarshalAny(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAny2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	_ = sel
+	res := graphql.MarshalAny(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNAny2ᚕinterfaceᚄ(ctx context.Context, v any) ([]any, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]any, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAny2interface(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNAny2ᚕinterfaceᚄ(ctx context.Context, sel ast.SelectionSet, v []any) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNAny2interface(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -30665,6 +32550,16 @@ func (ec *executionContext) marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumen
 	return ec._DocumentConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentCounts(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNDocumentOrder2ᚖmagpieᚋentᚐDocumentOrder(ctx context.Context, v any) (*ent.DocumentOrder, error) {
 	res, err := ec.unmarshalInputDocumentOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -30885,6 +32780,32 @@ func (ec *executionContext) marshalNNode2ᚕmagpieᚋentᚐNoder(ctx context.Con
 	})
 
 	return ret
+}
+
+func (ec *executionContext) marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOptionDependency2ᚖmagpieᚋgraphᚋmodelᚐOptionDependency(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNOptionDependency2ᚖmagpieᚋgraphᚋmodelᚐOptionDependency(ctx context.Context, sel ast.SelectionSet, v *model.OptionDependency) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OptionDependency(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx context.Context, v any) (entgql.OrderDirection, error) {
@@ -31188,6 +33109,16 @@ func (ec *executionContext) marshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurface�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncItem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSyncItemConnection2ᚖmagpieᚋentᚐSyncItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemConnection) graphql.Marshaler {
@@ -31768,6 +33699,24 @@ func (ec *executionContext) marshalOAgentRunEdge2ᚖmagpieᚋentᚐAgentRunEdge(
 	return ec._AgentRunEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAny2interface(ctx context.Context, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalAny(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAny2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalAny(v)
+	return res
+}
+
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -31884,6 +33833,42 @@ func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnec
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, v any) ([]connector.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]connector.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []connector.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOConversation2ᚖmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
@@ -32552,6 +34537,42 @@ func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobO
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, v any) ([]syncjob.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]syncjob.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []syncjob.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {

@@ -95,24 +95,62 @@ type ConnectionTest struct {
 }
 
 type ConnectorKind struct {
-	Name         string             `json:"name"`
-	Title        string             `json:"title"`
-	Description  string             `json:"description"`
-	Aliases      []string           `json:"aliases"`
-	Options      []*ConnectorOption `json:"options"`
-	Credentials  []*ConnectorOption `json:"credentials"`
-	AcceptsFiles bool               `json:"acceptsFiles"`
+	// What type takes.
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// storage, collaboration, development, crm, itsm, web, database or files
+	Category string `json:"category"`
+	// Further names that type accepts.
+	Aliases []string `json:"aliases"`
+	// The fields of config, those of every kind last.
+	Options []*ConnectorOption `json:"options"`
+	// The fields of credentials.
+	Credentials []*ConnectorOption `json:"credentials"`
+	// People upload its files here; there is nothing to connect to.
+	AcceptsFiles bool `json:"acceptsFiles"`
+	// A complete sync names every item, so that what is missing from it is deleted.
+	Enumerates bool `json:"enumerates"`
+	// It can import who may see what.
+	Permissions bool `json:"permissions"`
+	// The platform can tell of changes.
+	Webhooks bool `json:"webhooks"`
+	// Whose consent is asked in a browser, in the place of credentials that are typed in; null for none.
+	OauthProvider *string `json:"oauthProvider,omitempty"`
+	// It attaches a database to agents and brings no documents.
+	Database bool `json:"database"`
+	// Address of its documentation.
+	Documentation *string `json:"documentation,omitempty"`
 }
 
 type ConnectorOption struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	Help  string `json:"help"`
-	// string, integer, boolean or string_list
-	Type      string  `json:"type"`
-	Required  bool    `json:"required"`
-	Sensitive bool    `json:"sensitive"`
-	Example   *string `json:"example,omitempty"`
+	// string, integer, boolean, string_list or object
+	Type string `json:"type"`
+	// What a string looks like: url, hostname, date, duration, pattern, email; null for any text.
+	Format   *string `json:"format,omitempty"`
+	Required bool    `json:"required"`
+	// Never shown again once it was given.
+	Sensitive bool `json:"sensitive"`
+	// Takes several lines, as a private key does.
+	Multiline bool `json:"multiline"`
+	// What an absent value means; null for nothing.
+	Default any     `json:"default,omitempty"`
+	Example *string `json:"example,omitempty"`
+	// The only values allowed; empty for all.
+	Choices []string `json:"choices"`
+	Min     *int64   `json:"min,omitempty"`
+	Max     *int64   `json:"max,omitempty"`
+	// Heading under which a form shows the field; null for none.
+	Group *string `json:"group,omitempty"`
+	// A form may hide it at first.
+	Advanced bool `json:"advanced"`
+	// The field matters only where all of these hold.
+	DependsOn []*OptionDependency `json:"dependsOn"`
+	// The fields of an object.
+	Fields []*ConnectorOption `json:"fields"`
 }
 
 type CreateAPIKeyInput struct {
@@ -174,6 +212,15 @@ type DocSyncInput struct {
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
 }
 
+// How many documents of a connector have which status.
+type DocumentCounts struct {
+	Pending    int `json:"pending"`
+	Processing int `json:"processing"`
+	Indexed    int `json:"indexed"`
+	Failed     int `json:"failed"`
+	Deleted    int `json:"deleted"`
+}
+
 type EventInput struct {
 	Type EventType `json:"type"`
 	// X-Request-Id of the search or chat response.
@@ -198,6 +245,13 @@ type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
+}
+
+// Another option of the same table that must have one of some values.
+type OptionDependency struct {
+	Option string `json:"option"`
+	// Empty: any value at all.
+	Values []any `json:"values"`
 }
 
 // One of the two.

@@ -182,8 +182,8 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 	if !s.kind.Bounded || s.job.Mode == entjob.ModeIncremental {
 		return nil
 	}
-	existed, missing, err := s.run.Missing(ctx)
-	if err != nil || missing == 0 {
+	existed, missing, failed, err := s.run.Missing(ctx)
+	if err != nil || missing+failed == 0 {
 		return err
 	}
 	if 2*missing > existed {
