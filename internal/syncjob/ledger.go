@@ -179,6 +179,7 @@ func (r *Run) Missing(ctx context.Context) (existed, missing, failed int, err er
 type Gone struct {
 	Document       uuid.UUID
 	SourceID, Path string
+	Failed         bool // it was never indexed
 }
 
 // NextMissing returns some of the documents that Missing counts and that are
@@ -187,7 +188,7 @@ func (r *Run) NextMissing(ctx context.Context, limit int) ([]Gone, error) {
 	var gone []Gone
 	err := r.query(ctx, "list the documents whose items are gone", func(rows *sql.Rows) error {
 		var g Gone
-		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
+		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path, &g.Failed); err != nil {
 			return err // query says what failed
 		}
 		gone = append(gone, g)
