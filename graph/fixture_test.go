@@ -127,6 +127,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	item                     uuid.UUID
 	email                    string
 }
 
@@ -159,7 +160,10 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
-	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	item, err := h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(job.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).
+		SetDocumentID(n.document).SetStatus("INDEXED").Save(ctx)
+	must(err)
+	n.job, n.key, n.talk, n.item = job.ID, key.Row.ID, talk.ID, item.ID
 	return n
 }
 
