@@ -93,6 +93,7 @@ func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) err
 	s.decided(func(c *syncjob.Counters) {
 		c.Collected += len(items)
 		c.Modified += changed
+		c.Indexed += changed
 		c.Unchanged += len(rows) - changed
 	})
 	return nil
