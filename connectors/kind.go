@@ -9,6 +9,10 @@ type Kind struct {
 	Name, Title, Description string
 	// Aliases are further names accepted on input.
 	Aliases []string
+	// Category sorts the kinds for people.
+	Category Category
+	// Documentation is the address of what there is to read about the kind.
+	Documentation string
 	// Options are the fields of config, Credentials those of credentials. The
 	// fields in CommonOptions are part of every kind and not listed here.
 	Options, Credentials []Option
@@ -17,6 +21,16 @@ type Kind struct {
 	Bounded bool
 	// AcceptsFiles says that people upload the content to Magpie itself.
 	AcceptsFiles bool
+	// Permissions says that the sources are a [PermissionLister].
+	Permissions bool
+	// Webhooks says that the platform can tell of changes.
+	Webhooks bool
+	// OAuth names the provider whose consent takes the place of credentials;
+	// "" for none.
+	OAuth string
+	// Database says that the kind attaches a database to agents; it has no
+	// documents, and the filters do not concern it.
+	Database bool
 	// CheckSettings reports what no single option can: a field that needs
 	// another one. It sees settings whose fields are valid one by one, and
 	// returns an *OptionError. May be nil.
@@ -26,17 +40,54 @@ type Kind struct {
 	New func(ctx context.Context, s Settings) (Source, error)
 }
 
+// Category is what a kind is about.
+type Category string
+
+// The categories of kinds.
+const (
+	CategoryFiles         Category = "files"
+	CategoryStorage       Category = "storage"
+	CategoryCollaboration Category = "collaboration"
+	CategoryDevelopment   Category = "development"
+	CategoryCRM           Category = "crm"
+	CategoryITSM          Category = "itsm"
+	CategoryWeb           Category = "web"
+	CategoryDatabase      Category = "database"
+)
+
 // OptionType is the type of an option's value.
 type OptionType string
 
 // The types of options. In configuration read from JSON they are a string, a
-// whole number, true or false, and an array of strings.
+// whole number, true or false, an array of strings, and an object. Only
+// [CommonOptions] have objects.
 const (
 	TypeString     OptionType = "string"
 	TypeInteger    OptionType = "integer"
 	TypeBoolean    OptionType = "boolean"
 	TypeStringList OptionType = "string_list"
+	TypeObject     OptionType = "object"
 )
+
+// Format is what a string looks like, for forms; it is not checked.
+type Format string
+
+// The formats of strings.
+const (
+	FormatURL      Format = "url"
+	FormatHostname Format = "hostname"
+	FormatDate     Format = "date"     // a day or a time
+	FormatDuration Format = "duration" // 30d
+	FormatPattern  Format = "pattern"  // of package glob
+	FormatEmail    Format = "email"
+)
+
+// Dependency says that an option matters only where another one of the same
+// table has one of some values; without values, where it has any.
+type Dependency struct {
+	Option string
+	Values []any
+}
 
 // Option is one field of a connector's config or credentials.
 type Option struct {
@@ -54,6 +105,18 @@ type Option struct {
 	Example string
 	// Choices, when not empty, are the only strings allowed.
 	Choices []string
+	// Format is what a string, or the entries of a list, look like.
+	Format Format
+	// Multiline says that a text has several lines, as a private key does.
+	Multiline bool
+	// Group is the heading under which a form shows the field, "" for none;
+	// Advanced says that it may hide the field at first.
+	Group    string
+	Advanced bool
+	// DependsOn, when not empty, must all hold for the field to matter.
+	DependsOn []Dependency
+	// Fields are those of an object.
+	Fields []Option
 	// Min and Max bound an integer when Max is greater than Min.
 	Min, Max int64
 	// Check looks at a value of the right type (string, int64, bool or

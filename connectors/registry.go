@@ -60,12 +60,24 @@ func checkKind(kind Kind) error {
 	if kind.New == nil {
 		return fmt.Errorf("there is no constructor")
 	}
-	reserved := []string{filtersField}
+	if !slices.Contains(categories(), kind.Category) && kind.Category != "" {
+		return fmt.Errorf("the category %q is unknown", kind.Category)
+	}
+	var reserved []string
 	for _, option := range CommonOptions() {
 		reserved = append(reserved, option.Name)
 	}
 	if err := checkOptions(kind.Options, reserved); err != nil {
 		return err
+	}
+	for _, option := range kind.Options {
+		// A config is shown to whoever may see the connector.
+		if option.Sensitive {
+			return fmt.Errorf("the option %q is sensitive and belongs to the credentials", option.Name)
+		}
+		if option.Type == TypeObject {
+			return fmt.Errorf("the option %q is an object", option.Name)
+		}
 	}
 	for _, option := range kind.Credentials {
 		if option.Type != TypeString {
@@ -75,8 +87,17 @@ func checkKind(kind Kind) error {
 	return checkOptions(kind.Credentials, nil)
 }
 
+func categories() []Category {
+	return []Category{CategoryFiles, CategoryStorage, CategoryCollaboration, CategoryDevelopment, CategoryCRM, CategoryITSM, CategoryWeb, CategoryDatabase}
+}
+
 func checkOptions(options []Option, taken []string) error {
 	for _, option := range options {
+		for _, other := range option.DependsOn {
+			if !slices.ContainsFunc(options, func(o Option) bool { return o.Name == other.Option && o.Name != option.Name }) {
+				return fmt.Errorf("the option %q depends on %q, which does not exist", option.Name, other.Option)
+			}
+		}
 		if option.Name == "" || option.Title == "" {
 			return fmt.Errorf("an option lacks its name or title: %q", option.Name)
 		}

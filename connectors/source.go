@@ -75,6 +75,26 @@ type Source interface {
 	Close() error
 }
 
+// PermissionLister is an optional ability of a [Source]: telling who may see
+// what. A kind whose sources have it says so in [Kind].Permissions.
+type PermissionLister interface {
+	// Readers returns who may see the items, by their ids. Items that a walk
+	// named are asked for, at most MaxPageItems at once; one that is missing from
+	// the answer, or has no reader, may be seen by nobody. Errors are those of
+	// every other method.
+	Readers(ctx context.Context, items []Item) (map[string]Readers, error)
+}
+
+// Readers are those who may see an item at the source.
+type Readers struct {
+	// Everyone says that whoever reaches the source sees the item; Principals
+	// are of no account then.
+	Everyone bool
+	// Principals name people and groups: "user:ada@example.com", the address in
+	// lower case, and "group:" with the source's own id of the group.
+	Principals []string
+}
+
 // Resolver is an optional ability of a [Source]: looking items up by path
 // without a walk.
 type Resolver interface {

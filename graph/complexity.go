@@ -7,8 +7,10 @@ import (
 	"magpie/agents/memory"
 	"magpie/ent"
 	"magpie/ent/agentmemory"
+	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
+	"magpie/ent/syncjob"
 	"magpie/graph/generated"
 	"magpie/graph/model"
 	"magpie/internal/authn"
@@ -47,20 +49,25 @@ func setComplexity(c *generated.ComplexityRoot) {
 		}
 		return times(n, child) + 1
 	}
-	c.Query.Collections = rows[ent.CollectionOrder]
 	c.Query.Conversations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConversationOrder, _ *string, _ *uuid.UUID, _ *model.ConversationKind) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID) int {
+	c.Query.Collections = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.CollectionOrder, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.SourceFiles = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SourceFileOrder, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID, _ []connector.Status, _, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.Documents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.DocumentOrder, _, _ *uuid.UUID, _ []document.Status, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.SyncJobs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {
+	c.Query.SyncJobs = func(child int, _ uuid.UUID, _ []syncjob.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
+	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, _ *bool, _ *string, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.Members = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.MemberOrder, _ *string, _ *model.Role) int {
@@ -72,6 +79,7 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.MySessions = func(child int) int { return times(authn.MaxSessions, child) + 1 }
 	c.Query.MyWorkspaces = func(child int) int { return times(people.MaxWorkspaces, child) + 1 }
 	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
+		return rows(child, after, first, before, last, order)
 	}
 	c.AgentRun.Events = func(child int, _, first *int) int {
 		n := maxEvents

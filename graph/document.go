@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"maps"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -35,11 +36,15 @@ func (r *Resolver) documents(ctx context.Context, collectionID, connectorID *uui
 	} else {
 		query.Where(document.StatusNEQ(document.StatusDeleted))
 	}
-	if matching != nil && *matching != "" {
-		query.Where(document.Or(document.TitleContainsFold(*matching), document.PathContainsFold(*matching)))
+	if text := sought(matching); text != "" {
+		query.Where(document.Or(document.TitleContainsFold(text), document.PathContainsFold(text)))
 	}
 	return query
 }
+
+// sought is what to look for in names, without the blanks around it; "" is
+// nothing in particular.
+func sought(matching *string) string { return strings.TrimSpace(orEmpty(matching)) }
 
 func (r *Resolver) documentContent(ctx context.Context, row *ent.Document) (string, error) {
 	reach, err := within(ctx, row.CollectionID)
@@ -60,7 +65,7 @@ func (r *Resolver) documentSummary(ctx context.Context, row *ent.Document) (stri
 		return kept, err
 	}
 	text, err := r.Index.Content(ctx, reach, row.ID)
-	if err != nil {
+	if err != nil || text == "" { // it has failed, or there is nothing in it
 		return "", err
 	}
 	made, err := r.Summaries.Summarize(ctx, row.Title, text)

@@ -155,6 +155,7 @@ type tenant struct {
 	answer                   uuid.UUID
 	message                  uuid.UUID // an answer in the talk
 	grant                    uuid.UUID
+	item                     uuid.UUID
 	email                    string
 }
 
@@ -187,13 +188,16 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
+	item, err := h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(job.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).
+		SetDocumentID(n.document).SetStatus("INDEXED").Save(ctx)
+	must(err)
 	n.member, err = h.db.Ent.Membership.Query().OnlyID(ctx)
 	must(err)
 	invited, err := h.resolver.People.Invite(ctx, "guest-of-"+name+"@example.com", membership.RoleEditor)
 	must(err)
 	n.invitation = invited.Row.ID
 	h.furnishAgents(t, n, name)
-	n.job, n.key, n.talk, n.answer = job.ID, key.Row.ID, talk.ID, uuid.New()
+	n.job, n.key, n.talk, n.item, n.answer = job.ID, key.Row.ID, talk.ID, item.ID, uuid.New()
 	must(h.resolver.Answers.Start(ctx, replay.Owner{Workspace: n.viewer.Workspace, Subject: n.viewer.Subject}, n.answer,
 		func(ctx context.Context) (<-chan chat.Event, error) {
 			events := make(chan chat.Event, 1)

@@ -10,8 +10,10 @@ import (
 	"magpie/ent"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
+	"magpie/ent/document"
 	"magpie/ent/feedback"
 	"magpie/ent/message"
+	"magpie/graph/model"
 	"magpie/internal/index"
 )
 
@@ -24,6 +26,8 @@ type loaders struct {
 	connectorType  *dataloadgen.Loader[uuid.UUID, string]
 	messageCount   *dataloadgen.Loader[uuid.UUID, int]
 	feedback       *dataloadgen.Loader[uuid.UUID, *ent.Feedback]
+	lastJob        *dataloadgen.Loader[uuid.UUID, *ent.SyncJob]
+	documentCounts *dataloadgen.Loader[uuid.UUID, model.DocumentCounts]
 }
 
 type loadersKey struct{}
@@ -39,6 +43,8 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		connectorType:  loader(r.loadConnectorTypes),
 		messageCount:   loader(r.loadMessageCounts),
 		feedback:       loader(r.loadFeedback),
+		lastJob:        loader(r.Jobs.Latest),
+		documentCounts: loader(r.loadDocumentCounts),
 	})
 }
 
@@ -146,4 +152,36 @@ func (r *Resolver) loadFeedback(ctx context.Context, messages []uuid.UUID) (map[
 		found[row.MessageID] = row
 	}
 	return found, err
+}
+
+// loadDocumentCounts counts documents by connector and status.
+func (r *Resolver) loadDocumentCounts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]model.DocumentCounts, error) {
+	var rows []struct {
+		ConnectorID uuid.UUID       `json:"connector_id"`
+		Status      document.Status `json:"status"`
+		Count       int             `json:"count"`
+	}
+	err := r.client(ctx).Document.Query().Where(document.ConnectorIDIn(ids...)).
+		GroupBy(document.FieldConnectorID, document.FieldStatus).Aggregate(ent.Count()).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[uuid.UUID]model.DocumentCounts, len(ids))
+	for _, row := range rows {
+		c := counts[row.ConnectorID]
+		switch row.Status {
+		case document.StatusPending:
+			c.Pending = row.Count
+		case document.StatusProcessing:
+			c.Processing = row.Count
+		case document.StatusIndexed:
+			c.Indexed = row.Count
+		case document.StatusFailed:
+			c.Failed = row.Count
+		case document.StatusDeleted:
+			c.Deleted = row.Count
+		}
+		counts[row.ConnectorID] = c
+	}
+	return counts, nil
 }

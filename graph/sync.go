@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	"magpie/ent/syncitem"
 	entsyncjob "magpie/ent/syncjob"
 	"magpie/graph/model"
 	"magpie/internal/syncjob"
@@ -39,6 +40,27 @@ func (r *Resolver) syncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.
 	}
 	row, err := query.Only(ctx)
 	return found("Sync job", row, err)
+}
+
+func (r *Resolver) cancelSync(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
+	if connectorID != nil {
+		if _, err := r.syncJob(ctx, id, connectorID); err != nil {
+			return nil, err
+		}
+	}
+	return r.Jobs.Cancel(ctx, id)
+}
+
+// syncItems are the lines of a connector's ledger, of all or of one of its jobs.
+func (r *Resolver) syncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID) (*ent.SyncItemQuery, error) {
+	query := r.client(ctx).SyncItem.Query().Where(syncitem.ConnectorID(connectorID))
+	if jobID == nil {
+		return query, r.connectorExists(ctx, connectorID)
+	}
+	if _, err := r.syncJob(ctx, *jobID, &connectorID); err != nil {
+		return nil, err
+	}
+	return query.Where(syncitem.JobID(*jobID)), nil
 }
 
 // relay passes what comes in on, changed by convert, until in is closed or ctx

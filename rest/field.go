@@ -19,6 +19,7 @@ const (
 	number        // any number
 	boolean       // true or false
 	texts         // an array of strings
+	uids          // an array of UUIDs; in bodies only
 	date          // a day, YYYY-MM-DD
 	moment        // a moment, as in RFC 3339
 	group         // an object with the fields of the table

@@ -30,6 +30,7 @@ const (
 	connectorID    = "018f0000-0000-8000-8000-00000000c0de"
 	documentID     = "018f0000-0000-8000-8000-00000000d0c0"
 	jobID          = "018f0000-0000-8000-8000-00000000a0b0"
+	itemID         = "018f0000-0000-8000-8000-000000001733"
 	fileID         = "018f0000-0000-8000-8000-00000000f11e"
 	conversationID = "018f0000-0000-8000-8000-00000000ca70"
 	memberID       = "018f0000-0000-8000-8000-000000003e3b"
@@ -307,19 +308,44 @@ func rows() map[string]any {
 	connector := object{
 		"id": connectorID, "name": "Uploads", "type": "file_upload", "status": "NEEDS_AUTH", "enabled": true, "collectionID": collectionID,
 		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"},
-		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "files": page("end+of/files", file),
+		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "nextSyncAt": late,
+		"documentCounts": object{"pending": 0, "processing": 0, "indexed": 2, "failed": 1, "deleted": 0},
 	}
 	document := object{
 		"id": documentID, "title": "Queues", "status": "INDEXED", "path": "guides/queues.md", "url": nil, "collectionName": "Handbook",
 		"collectionID": collectionID, "source": "file_upload", "section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil,
-		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "failure": nil, "createdAt": early, "updatedAt": late,
+		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "passageCount": 7, "failure": nil, "createdAt": early, "updatedAt": late,
 		"sourceCreatedAt": nil, "sourceUpdatedAt": early, "indexedAt": late, "content": "# Queues\n\n<b>Durable</b> & ordered.", "summary": "Queues are durable.",
 		"allMetadata": object{"author": nil, "url": nil, "pages": nil, "status": "DRAFT"},
 	}
 	job := object{
 		"id": jobID, "status": "RUNNING", "mode": "INCREMENTAL", "progress": object{"collected": 5, "parsed": 4, "indexed": 3},
 		"stats": object{"added": 2, "modified": 1, "deleted": 0, "unchanged": 1, "skipped": 1, "errors": 0}, "warnings": []any{},
-		"error": nil, "startedAt": early, "finishedAt": nil,
+		"error": nil, "cause": "MANUAL", "createdAt": early, "startedAt": early, "finishedAt": nil,
+	}
+	connector["lastJob"] = job
+	item := object{
+		"id": itemID, "path": "guides/broken.json", "sourceID": "guides/broken.json", "jobID": jobID, "documentID": nil, "status": "FAILED",
+		"reason": "invalid JSON", "retryable": false, "suppressed": false, "createdAt": early, "updatedAt": late,
+	}
+	option := func(name, kind string, more object) object {
+		o := object{
+			"name": name, "title": "T", "help": "H", "type": kind, "format": nil, "required": false, "sensitive": false, "multiline": false,
+			"default": nil, "example": nil, "choices": []any{}, "min": nil, "max": nil, "group": nil, "advanced": false, "dependsOn": []any{}, "fields": []any{},
+		}
+		maps.Copy(o, more)
+		return o
+	}
+	kind := object{
+		"name": "wiki", "title": "Wiki", "description": "Pages.", "category": "collaboration", "aliases": []any{"pages"},
+		"options": []any{
+			option("depth", "integer", object{"default": 3, "min": 1, "max": 5}),
+			option("filters", "object", object{"fields": []any{option("include", "string_list", object{"format": "pattern"})}}),
+			option("permission_mode", "string", object{"choices": []any{"strict", "permissive"},
+				"dependsOn": []any{object{"option": "include_permissions", "values": []any{true}}}}),
+		},
+		"credentials":  []any{option("token", "string", object{"required": true, "sensitive": true})},
+		"acceptsFiles": false, "enumerates": true, "permissions": true, "webhooks": false, "oauthProvider": nil, "database": false, "documentation": nil,
 	}
 	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
@@ -336,7 +362,8 @@ func rows() map[string]any {
 		"deleteConnector": connectorID, "testConnector": test, "testConnection": test,
 		"uploadFiles": []any{file}, "deleteFiles": []any{"guides/queues.md"},
 		"documents": page("", document), "document": document, "deleteDocument": documentID,
-		"startSync": job, "syncJob": job,
+		"startSync": job, "syncJob": job, "syncJobs": page("", job), "cancelSync": job, "refreshPermissions": job, "retryItems": job,
+		"syncItems": page("", item), "allowItem": item, "connectorKinds": []any{kind}, "sourceFiles": page("end+of/files", file),
 		"recordEvents": object{"accepted": 2, "duplicates": 1, "unknown": 1},
 	}
 	maps.Copy(all, peopleRows(tokens))

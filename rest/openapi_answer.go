@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -57,10 +58,14 @@ func (d *describer) nameObjects(table []*route) map[string]string {
 	}
 	names := map[string]string{}
 	for name, selections := range found {
+		inside := map[string]int{} // one operation may select a type in several ways
 		for _, s := range selections {
 			names[s.signature] = name
 			if len(selections) > 1 {
 				names[s.signature] = name + "Of" + s.operation
+			}
+			if inside[s.operation]++; inside[s.operation] > 1 {
+				names[s.signature] += strconv.Itoa(inside[s.operation])
 			}
 		}
 	}
@@ -205,6 +210,8 @@ func scalar(name string) *openapi.Schema {
 		return openapi.Of(openapi.Number)
 	case "Boolean":
 		return openapi.Of(openapi.Boolean)
+	case "Any":
+		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
 	case "Map":
 		s := openapi.Of(openapi.Object)
 		s.AdditionalProperties = true

@@ -161,6 +161,13 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		if f.filled {
 			s.MinItems = 1
 		}
+	case uids:
+		s = openapi.Of(openapi.Array)
+		s.Items = openapi.Of(openapi.String)
+		s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
+		if f.filled {
+			s.MinItems = 1
+		}
 	case group:
 		s = d.inputs(r, f.fields)
 	case anything:

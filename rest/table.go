@@ -88,7 +88,8 @@ func newTable() []*route {
 			from: body, fields: []field{{name: "refresh_token", variable: "refreshToken", required: true}}},
 		{Route: Route{http.MethodPost, "/api/v1/auth/logout", "SignOut", dashboard, false, 200}, answer: "."},
 
-		{Route: Route{http.MethodGet, "/api/v1/collections", "ListCollections", dashboard, false, 200}, pages: "data"},
+		{Route: Route{http.MethodGet, "/api/v1/collections", "ListCollections", dashboard, false, 200}, pages: "data",
+			fields: []field{matching("Only collections whose name or description contains this.")}},
 		{Route: Route{http.MethodPost, "/api/v1/collections", "CreateCollection", dashboard, false, 201},
 			from: body, fields: collectionFields(true), input: true},
 		{Route: Route{http.MethodGet, "/api/v1/collections/{id}", "GetCollection", dashboard, false, 200}},
@@ -101,7 +102,12 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/documents/{id}/summary", "GetDocumentSummary", dashboard, false, 200}},
 
 		{Route: Route{http.MethodGet, "/api/v1/connectors", "ListConnectors", dashboard, false, 200},
-			from: query, pages: "data", fields: []field{{name: "collection", variable: "collection", kind: uid}}},
+			from: query, pages: "data", fields: []field{
+				{name: "collection", variable: "collection", kind: uid},
+				{name: "type", variable: "type", about: "Name of a kind of connectors."},
+				{name: "status", variable: "status", upper: true, list: true, allowed: []string{"active", "paused", "needs_auth", "error"}},
+				matching("Only connectors whose name contains this."),
+			}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors", "CreateConnector", dashboard, false, 201},
 			from: body, input: true, fields: append([]field{
 				{name: "name", variable: "input.name", required: true, longest: maxName, filled: true},
@@ -129,12 +135,11 @@ func newTable() []*route {
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents", "ListDocuments", dashboard, false, 200},
-			from: query, pages: "data", fields: []field{{name: "status", variable: "status", upper: true, list: true,
-				allowed: []string{"pending", "processing", "indexed", "failed", "deleted"}}}},
+			from: query, pages: "data", fields: documentListFields()},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents/{documentId}", "GetDocument", dashboard, false, 200}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/documents/{documentId}", "DeleteDocument", dashboard, false, 204}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/files", "ListFiles", dashboard, false, 200},
-			answer: "data.files", pages: "data.files"},
+			pages: "data", fields: fileListFields()},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/files/upload", "UploadFiles", dashboard, false, 201},
 			from: multipartForm},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
@@ -145,6 +150,7 @@ func newTable() []*route {
 	table = append(table, runRoutes()...)
 	table = append(table, talkRoutes()...)
 	table = append(table, signOnRoutes()...)
+	table = append(table, sourceRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -246,6 +252,8 @@ func noun(before string) string {
 		return "Document"
 	case "sync":
 		return "Sync job"
+	case "items":
+		return "Item"
 	case "conversations":
 		return "Conversation"
 	case "sessions":

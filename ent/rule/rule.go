@@ -50,6 +50,10 @@ type Tenant struct {
 	// SharedRole is the least a session needs to write rows that are nobody's,
 	// where Person is set; owner when empty.
 	SharedRole viewer.Role
+	// Doomed names the field that is set on rows that are being deleted: nobody
+	// sees them any more. With Owner it is the field of the edge of that name,
+	// and hides all rows that hang on such a one.
+	Doomed, Owner string
 }
 
 var (
@@ -161,6 +165,9 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 		}
 		f.Where(p)
 	}
+	if t.Doomed != "" {
+		f.Where(t.kept())
+	}
 	if !v.AllCollections {
 		if t.Collection == "" {
 			if v.Kind == viewer.KindKey && t.Subject != "" {
@@ -171,6 +178,16 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 		f.Where(inAny(t.Collection, v.Collections))
 	}
 	return privacy.Allow
+}
+
+// kept is true for rows that are not being deleted. For rows that hang on others
+// it is written as "not among the doomed", who are few or none, so that the
+// database looks for those once and reads the rest in whatever order it likes.
+func (t Tenant) kept() entql.P {
+	if t.Owner == "" {
+		return entql.FieldNil(t.Doomed)
+	}
+	return entql.Not(entql.HasEdgeWith(t.Owner, entql.FieldNotNil(t.Doomed)))
 }
 
 // inAny is false for every row when ids is empty: nothing listed is nothing reached.

@@ -40,6 +40,7 @@ func (Connector) Fields() []ent.Field {
 		field.Time("next_sync_at").Optional().Nillable().Comment("when the schedule starts the next sync"),
 		field.Time("last_sync").Optional().Nillable().Comment("when the last sync finished with its documents stored"),
 		field.String("last_error").Optional().Nillable().MaxLen(2000),
+		doomed(),
 	}
 }
 
@@ -64,12 +65,13 @@ func (Connector) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("workspace_id", "created_at"),
 		index.Fields("next_sync_at").Annotations(entsql.IndexWhere("next_sync_at is not null")),
+		index.Fields(doomedField).Annotations(entsql.IndexWhere("deleting_at is not null")),
 	}
 }
 
 // Policy of Connector.
 func (Connector) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id"}
+	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id", Doomed: doomedField}
 }
 
 // Annotations of Connector.

@@ -54,6 +54,15 @@ func (tenant) Fields() []ent.Field {
 	}
 }
 
+// doomedField is the tombstone of what is being deleted in the background.
+const doomedField = "deleting_at"
+
+// doomed is the tombstone: set, the row and all that hangs on it are gone for
+// everybody but the workers that delete them.
+func doomed() ent.Field {
+	return field.Time(doomedField).Optional().Nillable().Annotations(hidden()).Comment("being deleted since")
+}
+
 // hidden keeps a field, an edge or a whole entity out of GraphQL.
 func hidden() schema.Annotation { return entgql.Skip(entgql.SkipAll) }
 

@@ -105,6 +105,15 @@ func (f *fixture) put(p place, name string) uuid.UUID {
 	return out.Document
 }
 
+// fail notes why the newest version of a document could not be indexed.
+func (f *fixture) fail(p place, name, reason string) {
+	f.Helper()
+	_, err := f.store.Fail(f.Context(), p.scope, index.Fence{}, &index.Record{
+		Connector: p.connector, Collection: p.collection, SourceID: name, Path: name + ".md", Title: "The " + name,
+	}, reason)
+	f.must(err)
+}
+
 func (f *fixture) watch(ctx context.Context, p place, filter docwatch.Filter, from *docwatch.Cursor) <-chan docwatch.Event {
 	f.Helper()
 	filter.Collection = p.collection
@@ -142,12 +151,12 @@ func TestEveryChangeIsToldAfterThePresentNumbers(t *testing.T) {
 		e.Documents[0].Path != "two.md" || e.Documents[0].Status != "INDEXED" || e.Documents[0].Connector != p.connector {
 		t.Errorf("a new document: %+v", e)
 	}
-	f.must(f.store.NoteFailure(t.Context(), p.scope, index.Fence{}, p.collection, one, "it broke"))
+	f.fail(p, "one", "it broke")
 	if e := f.next(c); len(e.Documents) != 1 || e.Documents[0].Document != one || e.Documents[0].Failure != "it broke" {
 		t.Errorf("a failure: %+v", e)
 	}
 	// The same failure again is no news; its end is.
-	f.must(f.store.NoteFailure(t.Context(), p.scope, index.Fence{}, p.collection, one, "it broke"))
+	f.fail(p, "one", "it broke")
 	f.must(f.store.Refresh(t.Context(), p.scope, index.Fence{}, &index.Record{Connector: p.connector, Collection: p.collection, SourceID: "one", Path: "one.md"}))
 	if e := f.next(c); len(e.Documents) != 1 || e.Documents[0].Failure != "" {
 		t.Errorf("the end of a failure: %+v", e)
@@ -192,7 +201,7 @@ func TestFiltersLetOnlyTheirOwnThrough(t *testing.T) {
 	if e := f.next(ofConnector); len(e.Documents) != 1 || e.Documents[0].Document != two {
 		t.Errorf("%+v", e)
 	}
-	f.must(f.store.NoteFailure(t.Context(), p.scope, index.Fence{}, p.collection, one, "broke"))
+	f.fail(p, "one", "broke")
 	if e := f.next(ofDocument); len(e.Documents) != 1 || e.Documents[0].Document != one {
 		t.Errorf("%+v", e)
 	}

@@ -112,13 +112,13 @@ func table(k Kind) (string, bool) {
 		return "agent_runs", true
 	case Invitation:
 		return "invitations", true
-	case Passage, AuditEntry, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
 	case Feedback:
 		return "feedbacks", true
-	case Passage, Invitation, AuditEntry, OAuthGrant, PrincipalGroup, ToolIntegration, Approval:
 	case OAuthGrant:
 		return "oauth_grants", true
-	case Passage, Invitation, AuditEntry, Feedback, PrincipalGroup, ToolIntegration, Approval:
+	case AuditEntry:
+		return "audit_entries", true
+	case Passage, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

@@ -14,6 +14,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
 	"magpie/worker"
+	"magpie/worker/purge"
 	"magpie/worker/reembed"
 	"magpie/worker/syncer"
 )
@@ -39,7 +40,7 @@ func (a *App) Worker() *worker.Worker {
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.maintain,
+		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}),
 	})
 }
 
