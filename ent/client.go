@@ -16,6 +16,7 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
@@ -53,6 +54,8 @@ type Client struct {
 	AgentRun *AgentRunClient
 	// AgentTemplate is the client for interacting with the AgentTemplate builders.
 	AgentTemplate *AgentTemplateClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
 	// Collection is the client for interacting with the Collection builders.
 	Collection *CollectionClient
 	// Connector is the client for interacting with the Connector builders.
@@ -93,6 +96,7 @@ func (c *Client) init() {
 	c.AgentMemory = NewAgentMemoryClient(c.config)
 	c.AgentRun = NewAgentRunClient(c.config)
 	c.AgentTemplate = NewAgentTemplateClient(c.config)
+	c.AuditEntry = NewAuditEntryClient(c.config)
 	c.Collection = NewCollectionClient(c.config)
 	c.Connector = NewConnectorClient(c.config)
 	c.Conversation = NewConversationClient(c.config)
@@ -202,6 +206,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		AgentMemory:   NewAgentMemoryClient(cfg),
 		AgentRun:      NewAgentRunClient(cfg),
 		AgentTemplate: NewAgentTemplateClient(cfg),
+		AuditEntry:    NewAuditEntryClient(cfg),
 		Collection:    NewCollectionClient(cfg),
 		Connector:     NewConnectorClient(cfg),
 		Conversation:  NewConversationClient(cfg),
@@ -238,6 +243,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		AgentMemory:   NewAgentMemoryClient(cfg),
 		AgentRun:      NewAgentRunClient(cfg),
 		AgentTemplate: NewAgentTemplateClient(cfg),
+		AuditEntry:    NewAuditEntryClient(cfg),
 		Collection:    NewCollectionClient(cfg),
 		Connector:     NewConnectorClient(cfg),
 		Conversation:  NewConversationClient(cfg),
@@ -279,9 +285,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.Collection,
-		c.Connector, c.Conversation, c.Document, c.Membership, c.Message, c.Session,
-		c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
+		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
+		c.Collection, c.Connector, c.Conversation, c.Document, c.Membership, c.Message,
+		c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -291,9 +297,9 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.Collection,
-		c.Connector, c.Conversation, c.Document, c.Membership, c.Message, c.Session,
-		c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
+		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
+		c.Collection, c.Connector, c.Conversation, c.Document, c.Membership, c.Message,
+		c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -312,6 +318,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.AgentRun.mutate(ctx, m)
 	case *AgentTemplateMutation:
 		return c.AgentTemplate.mutate(ctx, m)
+	case *AuditEntryMutation:
+		return c.AuditEntry.mutate(ctx, m)
 	case *CollectionMutation:
 		return c.Collection.mutate(ctx, m)
 	case *ConnectorMutation:
@@ -1088,6 +1096,140 @@ func (c *AgentTemplateClient) mutate(ctx context.Context, m *AgentTemplateMutati
 		return (&AgentTemplateDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown AgentTemplate mutation op: %q", m.Op())
+	}
+}
+
+// AuditEntryClient is a client for the AuditEntry schema.
+type AuditEntryClient struct {
+	config
+}
+
+// NewAuditEntryClient returns a client for the AuditEntry from the given config.
+func NewAuditEntryClient(c config) *AuditEntryClient {
+	return &AuditEntryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `auditentry.Hooks(f(g(h())))`.
+func (c *AuditEntryClient) Use(hooks ...Hook) {
+	c.hooks.AuditEntry = append(c.hooks.AuditEntry, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `auditentry.Intercept(f(g(h())))`.
+func (c *AuditEntryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.AuditEntry = append(c.inters.AuditEntry, interceptors...)
+}
+
+// Create returns a builder for creating a AuditEntry entity.
+func (c *AuditEntryClient) Create() *AuditEntryCreate {
+	mutation := newAuditEntryMutation(c.config, OpCreate)
+	return &AuditEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of AuditEntry entities.
+func (c *AuditEntryClient) CreateBulk(builders ...*AuditEntryCreate) *AuditEntryCreateBulk {
+	return &AuditEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AuditEntryClient) MapCreateBulk(slice any, setFunc func(*AuditEntryCreate, int)) *AuditEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AuditEntryCreateBulk{err: fmt.Errorf("calling to AuditEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AuditEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AuditEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for AuditEntry.
+func (c *AuditEntryClient) Update() *AuditEntryUpdate {
+	mutation := newAuditEntryMutation(c.config, OpUpdate)
+	return &AuditEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AuditEntryClient) UpdateOne(_m *AuditEntry) *AuditEntryUpdateOne {
+	mutation := newAuditEntryMutation(c.config, OpUpdateOne, withAuditEntry(_m))
+	return &AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AuditEntryClient) UpdateOneID(id uuid.UUID) *AuditEntryUpdateOne {
+	mutation := newAuditEntryMutation(c.config, OpUpdateOne, withAuditEntryID(id))
+	return &AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for AuditEntry.
+func (c *AuditEntryClient) Delete() *AuditEntryDelete {
+	mutation := newAuditEntryMutation(c.config, OpDelete)
+	return &AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AuditEntryClient) DeleteOne(_m *AuditEntry) *AuditEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AuditEntryClient) DeleteOneID(id uuid.UUID) *AuditEntryDeleteOne {
+	builder := c.Delete().Where(auditentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AuditEntryDeleteOne{builder}
+}
+
+// Query returns a query builder for AuditEntry.
+func (c *AuditEntryClient) Query() *AuditEntryQuery {
+	return &AuditEntryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAuditEntry},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a AuditEntry entity by its id.
+func (c *AuditEntryClient) Get(ctx context.Context, id uuid.UUID) (*AuditEntry, error) {
+	return c.Query().Where(auditentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AuditEntryClient) GetX(ctx context.Context, id uuid.UUID) *AuditEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AuditEntryClient) Hooks() []Hook {
+	hooks := c.hooks.AuditEntry
+	return append(hooks[:len(hooks):len(hooks)], auditentry.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *AuditEntryClient) Interceptors() []Interceptor {
+	return c.inters.AuditEntry
+}
+
+func (c *AuditEntryClient) mutate(ctx context.Context, m *AuditEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AuditEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AuditEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AuditEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown AuditEntry mutation op: %q", m.Op())
 	}
 }
 
@@ -3038,14 +3180,14 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Collection, Connector,
-		Conversation, Document, Membership, Message, Session, SourceFile, SyncItem,
-		SyncJob, User, Workspace []ent.Hook
+		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
+		Connector, Conversation, Document, Membership, Message, Session, SourceFile,
+		SyncItem, SyncJob, User, Workspace []ent.Hook
 	}
 	inters struct {
-		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Collection, Connector,
-		Conversation, Document, Membership, Message, Session, SourceFile, SyncItem,
-		SyncJob, User, Workspace []ent.Interceptor
+		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
+		Connector, Conversation, Document, Membership, Message, Session, SourceFile,
+		SyncItem, SyncJob, User, Workspace []ent.Interceptor
 	}
 )
 

@@ -11,6 +11,7 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
@@ -94,6 +95,7 @@ func checkColumn(t, c string) error {
 			agentmemory.Table:   agentmemory.ValidColumn,
 			agentrun.Table:      agentrun.ValidColumn,
 			agenttemplate.Table: agenttemplate.ValidColumn,
+			auditentry.Table:    auditentry.ValidColumn,
 			collection.Table:    collection.ValidColumn,
 			connector.Table:     connector.ValidColumn,
 			conversation.Table:  conversation.ValidColumn,

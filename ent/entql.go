@@ -8,6 +8,7 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
@@ -30,7 +31,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 17)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 18)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -172,6 +173,32 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[5] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   auditentry.Table,
+			Columns: auditentry.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: auditentry.FieldID,
+			},
+		},
+		Type: "AuditEntry",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			auditentry.FieldWorkspaceID: {Type: field.TypeUUID, Column: auditentry.FieldWorkspaceID},
+			auditentry.FieldCreatedAt:   {Type: field.TypeTime, Column: auditentry.FieldCreatedAt},
+			auditentry.FieldActorKind:   {Type: field.TypeEnum, Column: auditentry.FieldActorKind},
+			auditentry.FieldActorID:     {Type: field.TypeUUID, Column: auditentry.FieldActorID},
+			auditentry.FieldActorName:   {Type: field.TypeString, Column: auditentry.FieldActorName},
+			auditentry.FieldSessionID:   {Type: field.TypeUUID, Column: auditentry.FieldSessionID},
+			auditentry.FieldIP:          {Type: field.TypeString, Column: auditentry.FieldIP},
+			auditentry.FieldRequestID:   {Type: field.TypeString, Column: auditentry.FieldRequestID},
+			auditentry.FieldAction:      {Type: field.TypeString, Column: auditentry.FieldAction},
+			auditentry.FieldTargetKind:  {Type: field.TypeString, Column: auditentry.FieldTargetKind},
+			auditentry.FieldTargetID:    {Type: field.TypeUUID, Column: auditentry.FieldTargetID},
+			auditentry.FieldTargetName:  {Type: field.TypeString, Column: auditentry.FieldTargetName},
+			auditentry.FieldChanges:     {Type: field.TypeJSON, Column: auditentry.FieldChanges},
+		},
+	}
+	graph.Nodes[6] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   collection.Table,
 			Columns: collection.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -190,7 +217,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			collection.FieldNextEmbeddingModel: {Type: field.TypeString, Column: collection.FieldNextEmbeddingModel},
 		},
 	}
-	graph.Nodes[6] = &sqlgraph.Node{
+	graph.Nodes[7] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   connector.Table,
 			Columns: connector.Columns,
@@ -218,7 +245,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			connector.FieldLastError:        {Type: field.TypeString, Column: connector.FieldLastError},
 		},
 	}
-	graph.Nodes[7] = &sqlgraph.Node{
+	graph.Nodes[8] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   conversation.Table,
 			Columns: conversation.Columns,
@@ -240,7 +267,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			conversation.FieldSummarized:   {Type: field.TypeInt, Column: conversation.FieldSummarized},
 		},
 	}
-	graph.Nodes[8] = &sqlgraph.Node{
+	graph.Nodes[9] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   document.Table,
 			Columns: document.Columns,
@@ -281,7 +308,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			document.FieldDeletedAt:       {Type: field.TypeTime, Column: document.FieldDeletedAt},
 		},
 	}
-	graph.Nodes[9] = &sqlgraph.Node{
+	graph.Nodes[10] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   membership.Table,
 			Columns: membership.Columns,
@@ -299,7 +326,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			membership.FieldRole:        {Type: field.TypeEnum, Column: membership.FieldRole},
 		},
 	}
-	graph.Nodes[10] = &sqlgraph.Node{
+	graph.Nodes[11] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   message.Table,
 			Columns: message.Columns,
@@ -323,7 +350,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			message.FieldCompletionTokens: {Type: field.TypeInt, Column: message.FieldCompletionTokens},
 		},
 	}
-	graph.Nodes[11] = &sqlgraph.Node{
+	graph.Nodes[12] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
@@ -344,7 +371,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			session.FieldRevokedAt:    {Type: field.TypeTime, Column: session.FieldRevokedAt},
 		},
 	}
-	graph.Nodes[12] = &sqlgraph.Node{
+	graph.Nodes[13] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -366,7 +393,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[13] = &sqlgraph.Node{
+	graph.Nodes[14] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -394,7 +421,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[14] = &sqlgraph.Node{
+	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -435,7 +462,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[15] = &sqlgraph.Node{
+	graph.Nodes[16] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -454,7 +481,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			user.FieldEmailVerified: {Type: field.TypeBool, Column: user.FieldEmailVerified},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -1433,6 +1460,111 @@ func (f *AgentTemplateFilter) WhereStartMessage(p entql.StringP) {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *AuditEntryQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the AuditEntryQuery builder.
+func (_q *AuditEntryQuery) Filter() *AuditEntryFilter {
+	return &AuditEntryFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *AuditEntryMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the AuditEntryMutation builder.
+func (m *AuditEntryMutation) Filter() *AuditEntryFilter {
+	return &AuditEntryFilter{config: m.config, predicateAdder: m}
+}
+
+// AuditEntryFilter provides a generic filtering capability at runtime for AuditEntryQuery.
+type AuditEntryFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *AuditEntryFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[5].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *AuditEntryFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldID))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *AuditEntryFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldWorkspaceID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *AuditEntryFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(auditentry.FieldCreatedAt))
+}
+
+// WhereActorKind applies the entql string predicate on the actor_kind field.
+func (f *AuditEntryFilter) WhereActorKind(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldActorKind))
+}
+
+// WhereActorID applies the entql [16]byte predicate on the actor_id field.
+func (f *AuditEntryFilter) WhereActorID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldActorID))
+}
+
+// WhereActorName applies the entql string predicate on the actor_name field.
+func (f *AuditEntryFilter) WhereActorName(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldActorName))
+}
+
+// WhereSessionID applies the entql [16]byte predicate on the session_id field.
+func (f *AuditEntryFilter) WhereSessionID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldSessionID))
+}
+
+// WhereIP applies the entql string predicate on the ip field.
+func (f *AuditEntryFilter) WhereIP(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldIP))
+}
+
+// WhereRequestID applies the entql string predicate on the request_id field.
+func (f *AuditEntryFilter) WhereRequestID(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldRequestID))
+}
+
+// WhereAction applies the entql string predicate on the action field.
+func (f *AuditEntryFilter) WhereAction(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldAction))
+}
+
+// WhereTargetKind applies the entql string predicate on the target_kind field.
+func (f *AuditEntryFilter) WhereTargetKind(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldTargetKind))
+}
+
+// WhereTargetID applies the entql [16]byte predicate on the target_id field.
+func (f *AuditEntryFilter) WhereTargetID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldTargetID))
+}
+
+// WhereTargetName applies the entql string predicate on the target_name field.
+func (f *AuditEntryFilter) WhereTargetName(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldTargetName))
+}
+
+// WhereChanges applies the entql json.RawMessage predicate on the changes field.
+func (f *AuditEntryFilter) WhereChanges(p entql.BytesP) {
+	f.Where(p.Field(auditentry.FieldChanges))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *CollectionQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -1461,7 +1593,7 @@ type CollectionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *CollectionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[5].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[6].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1564,7 +1696,7 @@ type ConnectorFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *ConnectorFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[6].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[7].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1749,7 +1881,7 @@ type ConversationFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *ConversationFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[7].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[8].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1862,7 +1994,7 @@ type DocumentFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *DocumentFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[8].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2070,7 +2202,7 @@ type MembershipFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MembershipFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2163,7 +2295,7 @@ type MessageFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MessageFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2272,7 +2404,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2366,7 +2498,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2465,7 +2597,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2594,7 +2726,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2788,7 +2920,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2886,7 +3018,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

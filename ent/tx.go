@@ -24,6 +24,8 @@ type Tx struct {
 	AgentRun *AgentRunClient
 	// AgentTemplate is the client for interacting with the AgentTemplate builders.
 	AgentTemplate *AgentTemplateClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
 	// Collection is the client for interacting with the Collection builders.
 	Collection *CollectionClient
 	// Connector is the client for interacting with the Connector builders.
@@ -184,6 +186,7 @@ func (tx *Tx) init() {
 	tx.AgentMemory = NewAgentMemoryClient(tx.config)
 	tx.AgentRun = NewAgentRunClient(tx.config)
 	tx.AgentTemplate = NewAgentTemplateClient(tx.config)
+	tx.AuditEntry = NewAuditEntryClient(tx.config)
 	tx.Collection = NewCollectionClient(tx.config)
 	tx.Connector = NewConnectorClient(tx.config)
 	tx.Conversation = NewConversationClient(tx.config)

@@ -33,6 +33,7 @@ func (r *Resolver) signIn(ctx context.Context, in model.SignInInput) (*model.Ses
 	if err == nil {
 		r.SignIns.Forget(ctx, key)
 	}
+	r.signInFailed(ctx, in.Email, err)
 	return token, err
 }
 

@@ -11,6 +11,9 @@ import (
 	"magpie/graph/model"
 )
 
+// summaryCost is what a summary counts for: an operation may ask for 99.
+const summaryCost = 50
+
 type cursor = *entgql.Cursor[uuid.UUID]
 
 // rows estimates a connection: each row of the page costs what is asked of it.
@@ -31,6 +34,9 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.APIKeys = rows[ent.APIKeyOrder]
 	c.Query.Collections = rows[ent.CollectionOrder]
 	c.Query.Conversations = rows[ent.ConversationOrder]
+	c.Query.AuditLog = func(child int, _ *model.AuditFilter, after cursor, first *int, before cursor, last *int) int {
+		return rows[ent.AuditEntryOrder](child, after, first, before, last, nil)
+	}
 	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID) int {
 		return rows(child, after, first, before, last, order)
 	}
@@ -43,6 +49,8 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
+	// One that is not kept yet is made, which is work for each.
+	c.Document.Summary = func(child int) int { return child + summaryCost }
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := defaultLimit

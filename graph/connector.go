@@ -298,7 +298,8 @@ func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.Conn
 	if err != nil {
 		return nil, err
 	}
-	return try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials}), nil
+	test := try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials})
+	return r.tested(ctx, id, row.Name, test)
 }
 
 func (r *Resolver) testConnection(ctx context.Context, kindName string, config, secrets map[string]any) (*model.ConnectionTest, error) {
@@ -316,7 +317,7 @@ func (r *Resolver) testConnection(ctx context.Context, kindName string, config, 
 	if err := checkSettings(kind, settings.Config, settings.Credentials); err != nil {
 		return nil, err
 	}
-	return try(ctx, kind, settings), nil
+	return r.tested(ctx, uuid.Nil, kind.Name, try(ctx, kind, settings))
 }
 
 // try opens a source and asks it whether it can be reached. What it answers is

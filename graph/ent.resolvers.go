@@ -28,6 +28,8 @@ func (r *queryResolver) Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder
 
 func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r} }
 
+func (r *Resolver) AuditEntry() generated.AuditEntryResolver { return &auditEntryResolver{r} }
+
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
 func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorResolver{r} }
@@ -40,6 +42,7 @@ func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver
 
 type (
 	aPIKeyResolver     struct{ *Resolver }
+	auditEntryResolver struct{ *Resolver }
 	collectionResolver struct{ *Resolver }
 	connectorResolver  struct{ *Resolver }
 	documentResolver   struct{ *Resolver }

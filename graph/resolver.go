@@ -43,7 +43,8 @@ type Resolver struct {
 	SignIns   Attempts // to sign in
 	Quota     *quota.Quota
 	Analytics *analytics.Store
-	Queries   QueryLog // may be nil: nothing is noted
+	Queries   QueryLog  // may be nil: nothing is noted
+	Audit     SignInLog // of sign-ins that failed; may be nil
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

@@ -48,6 +48,8 @@ func trials(ada *tenant) map[string]trial {
 		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
+		"Query.auditLog": {"query($i: ID!) { auditLog(filter: {targetId: $i}) { edges { node { id action targetName actorName } } totalCount } }",
+			id("i", ada.collection), ""},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
 		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},

@@ -301,8 +301,17 @@ func rows() map[string]any {
 	}
 	message := object{"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "promptTokens": 120, "completionTokens": 8, "createdAt": late}
 	conversation := object{"id": conversationID, "title": "Queues", "collectionID": nil, "createdAt": early, "updatedAt": late, "messages": page("", message)}
+	entry := object{
+		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID,
+		"ip": "192.0.2.7", "requestID": "request-1", "action": "connector.update", "targetKind": "connector", "targetID": connectorID,
+		"targetName": "=HYPERLINK(\"https://evil.example\")", "changes": []any{
+			object{"field": "name", "old": "Uploads", "new": "=HYPERLINK(\"https://evil.example\")", "hidden": false},
+			object{"field": "credentials", "old": nil, "new": nil, "hidden": true},
+		},
+	}
 	return map[string]any{
-		"signIn": tokens, "refreshSession": tokens, "signOut": true,
+		"auditLog": page("", entry),
+		"signIn":   tokens, "refreshSession": tokens, "signOut": true,
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
 		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
 		"connectors": page("", connector), "createConnector": connector, "connector": connector, "updateConnector": connector,

@@ -23,6 +23,8 @@ func samples() openapi.Samples {
 		"credentials": map[string]any{"accessKeyId": "AKIAEXAMPLE", "secretAccessKey": "example"},
 		"details":     map[string]any{"bucket": "docs"}, "sync_mode": "auto", "schedule_interval": "6h",
 		"failure": nil, "error": nil, "lastError": nil, "warnings": []any{}, "next_cursor": nil,
+		"action": "connector.update", "actorKind": "person", "actorName": "ada@example.com", "targetKind": "connector", "targetName": "Handbook",
+		"field": "name", "old": "Docs", "new": "Handbook", "ip": "192.0.2.7", "requestId": "RQ7Z3XJ2",
 		"delta": "Stop the server first [1].", "questions": []any{"How often should I back up?"},
 		"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876, "promptTokens": 812, "completionTokens": 64,
 	}

@@ -45,11 +45,13 @@ type route struct {
 	segments []segment
 	from     source
 	fields   []field
-	input    bool   // the operation takes an input object even when nothing is given
-	answer   string // path of the answer's data in the operation's
-	pages    string // path of the connection that limit and cursor page; empty for none
-	perPage  int    // the default of limit
-	reach    string // variable with the collection that the caller must reach
+	input    bool     // the operation takes an input object even when nothing is given
+	answer   string   // path of the answer's data in the operation's
+	pages    string   // path of the connection that limit and cursor page; empty for none
+	perPage  int      // the default of limit
+	file     fileKind // answered whole as a file; empty for JSON
+	whole    string   // path of the connection that a file holds
+	reach    string   // variable with the collection that the caller must reach
 }
 
 // The bounds of the interface.
@@ -141,6 +143,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
 			pages: "data.messages", perPage: maxPage},
 	}
+	table = append(table, auditRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {

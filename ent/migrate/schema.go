@@ -189,6 +189,51 @@ var (
 			},
 		},
 	}
+	// AuditEntriesColumns holds the columns for the "audit_entries" table.
+	AuditEntriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "actor_kind", Type: field.TypeEnum, Enums: []string{"PERSON", "KEY", "COMMAND", "NOBODY", "SYSTEM"}},
+		{Name: "actor_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "actor_name", Type: field.TypeString, Default: ""},
+		{Name: "session_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "ip", Type: field.TypeString, Nullable: true},
+		{Name: "request_id", Type: field.TypeString, Nullable: true},
+		{Name: "action", Type: field.TypeString},
+		{Name: "target_kind", Type: field.TypeString},
+		{Name: "target_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "target_name", Type: field.TypeString, Default: ""},
+		{Name: "changes", Type: field.TypeJSON},
+	}
+	// AuditEntriesTable holds the schema information for the "audit_entries" table.
+	AuditEntriesTable = &schema.Table{
+		Name:       "audit_entries",
+		Columns:    AuditEntriesColumns,
+		PrimaryKey: []*schema.Column{AuditEntriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "auditentry_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[2], AuditEntriesColumns[0]},
+			},
+			{
+				Name:    "auditentry_workspace_id_target_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[11], AuditEntriesColumns[2]},
+			},
+			{
+				Name:    "auditentry_workspace_id_actor_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[4], AuditEntriesColumns[2]},
+			},
+			{
+				Name:    "auditentry_workspace_id_action_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[9], AuditEntriesColumns[2]},
+			},
+		},
+	}
 	// CollectionsColumns holds the columns for the "collections" table.
 	CollectionsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -651,6 +696,7 @@ var (
 		AgentMemoriesTable,
 		AgentRunsTable,
 		AgentTemplatesTable,
+		AuditEntriesTable,
 		CollectionsTable,
 		ConnectorsTable,
 		ConversationsTable,

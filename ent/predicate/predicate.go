@@ -21,6 +21,9 @@ type AgentRun func(*sql.Selector)
 // AgentTemplate is the predicate function for agenttemplate builders.
 type AgentTemplate func(*sql.Selector)
 
+// AuditEntry is the predicate function for auditentry builders.
+type AuditEntry func(*sql.Selector)
+
 // Collection is the predicate function for collection builders.
 type Collection func(*sql.Selector)
 

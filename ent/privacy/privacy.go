@@ -231,6 +231,30 @@ func (f AgentTemplateMutationRuleFunc) EvalMutation(ctx context.Context, m ent.M
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentTemplateMutation", m)
 }
 
+// The AuditEntryQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AuditEntryQueryRuleFunc func(context.Context, *ent.AuditEntryQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AuditEntryQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AuditEntryQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AuditEntryQuery", q)
+}
+
+// The AuditEntryMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AuditEntryMutationRuleFunc func(context.Context, *ent.AuditEntryMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AuditEntryMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AuditEntryMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AuditEntryMutation", m)
+}
+
 // The CollectionQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type CollectionQueryRuleFunc func(context.Context, *ent.CollectionQuery) error
@@ -564,6 +588,8 @@ func queryFilter(q ent.Query) (Filter, error) {
 		return q.Filter(), nil
 	case *ent.AgentTemplateQuery:
 		return q.Filter(), nil
+	case *ent.AuditEntryQuery:
+		return q.Filter(), nil
 	case *ent.CollectionQuery:
 		return q.Filter(), nil
 	case *ent.ConnectorQuery:
@@ -604,6 +630,8 @@ func mutationFilter(m ent.Mutation) (Filter, error) {
 	case *ent.AgentRunMutation:
 		return m.Filter(), nil
 	case *ent.AgentTemplateMutation:
+		return m.Filter(), nil
+	case *ent.AuditEntryMutation:
 		return m.Filter(), nil
 	case *ent.CollectionMutation:
 		return m.Filter(), nil

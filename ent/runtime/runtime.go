@@ -9,6 +9,7 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
@@ -432,6 +433,41 @@ func init() {
 	agenttemplateDescID := agenttemplateMixinFields0[0].Descriptor()
 	// agenttemplate.DefaultID holds the default value on creation for the id field.
 	agenttemplate.DefaultID = agenttemplateDescID.Default.(func() uuid.UUID)
+	auditentry.Policy = privacy.NewPolicies(schema.AuditEntry{})
+	auditentry.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := auditentry.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	auditentryFields := schema.AuditEntry{}.Fields()
+	_ = auditentryFields
+	// auditentryDescCreatedAt is the schema descriptor for created_at field.
+	auditentryDescCreatedAt := auditentryFields[1].Descriptor()
+	// auditentry.DefaultCreatedAt holds the default value on creation for the created_at field.
+	auditentry.DefaultCreatedAt = auditentryDescCreatedAt.Default.(func() time.Time)
+	// auditentryDescActorName is the schema descriptor for actor_name field.
+	auditentryDescActorName := auditentryFields[4].Descriptor()
+	// auditentry.DefaultActorName holds the default value on creation for the actor_name field.
+	auditentry.DefaultActorName = auditentryDescActorName.Default.(string)
+	// auditentryDescAction is the schema descriptor for action field.
+	auditentryDescAction := auditentryFields[8].Descriptor()
+	// auditentry.ActionValidator is a validator for the "action" field. It is called by the builders before save.
+	auditentry.ActionValidator = auditentryDescAction.Validators[0].(func(string) error)
+	// auditentryDescTargetKind is the schema descriptor for target_kind field.
+	auditentryDescTargetKind := auditentryFields[9].Descriptor()
+	// auditentry.TargetKindValidator is a validator for the "target_kind" field. It is called by the builders before save.
+	auditentry.TargetKindValidator = auditentryDescTargetKind.Validators[0].(func(string) error)
+	// auditentryDescTargetName is the schema descriptor for target_name field.
+	auditentryDescTargetName := auditentryFields[11].Descriptor()
+	// auditentry.DefaultTargetName holds the default value on creation for the target_name field.
+	auditentry.DefaultTargetName = auditentryDescTargetName.Default.(string)
+	// auditentryDescID is the schema descriptor for id field.
+	auditentryDescID := auditentryFields[0].Descriptor()
+	// auditentry.DefaultID holds the default value on creation for the id field.
+	auditentry.DefaultID = auditentryDescID.Default.(func() uuid.UUID)
 	collectionMixin := schema.Collection{}.Mixin()
 	collection.Policy = privacy.NewPolicies(schema.Collection{})
 	collection.Hooks[0] = func(next ent.Mutator) ent.Mutator {

@@ -20,6 +20,23 @@ type ChatEvent interface {
 	IsChatEvent()
 }
 
+// All that is given has to hold.
+type AuditFilter struct {
+	// Id of a person or a key, or an email address or name as it was then.
+	Actor *string `json:"actor,omitempty"`
+	// An action such as connector.update, or all of a kind: connector.*
+	Action *string `json:"action,omitempty"`
+	// Such as connector.
+	TargetKind *string    `json:"targetKind,omitempty"`
+	TargetID   *uuid.UUID `json:"targetId,omitempty"`
+	// Not before this time.
+	From *time.Time `json:"from,omitempty"`
+	// Before this time.
+	To *time.Time `json:"to,omitempty"`
+	// Only entries of whose action or names this is a part.
+	Matching *string `json:"matching,omitempty"`
+}
+
 type ChatContent struct {
 	// More of the answer's text.
 	Delta string `json:"delta"`

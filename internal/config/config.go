@@ -97,6 +97,9 @@ type Config struct {
 	// QueryLogRetention is how long it is kept; 0 is for good.
 	QueryLogRetention Days `env:"QUERY_LOG_RETENTION" envDefault:"90d"`
 
+	// AuditRetention is how long the audit log is kept; 0 is for good.
+	AuditRetention Days `env:"AUDIT_RETENTION" envDefault:"0"`
+
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
 	// WorkerLostAfter is the silence after which a worker counts as dead and

@@ -70,6 +70,7 @@ func (c *Config) Validate() error {
 		{"QUERY_LIMIT", func() error { return within(c.QueryLimit, 0, 1_000_000_000_000) }},
 		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
 		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
+		{"AUDIT_RETENTION", func() error { return retention(c.AuditRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},

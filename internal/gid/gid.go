@@ -110,7 +110,9 @@ func table(k Kind) (string, bool) {
 		return "agent_memories", true
 	case AgentRun:
 		return "agent_runs", true
-	case Passage, Invitation, AuditEntry, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
+	case AuditEntry:
+		return "audit_entries", true
+	case Passage, Invitation, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

@@ -47,6 +47,7 @@ type grammar struct {
 	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
 	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
 	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
+	Audit       auditCommand       `cmd:"" group:"operate" help:"Who changed what, and when."`
 	Parse       parseCommand       `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
 	Eval        evalCommand        `cmd:"" group:"operate" help:"Measure search quality on judged sets."`
 	Bench       benchCommand       `cmd:"" group:"operate" help:"Measure."`

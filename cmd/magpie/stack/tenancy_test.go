@@ -110,6 +110,9 @@ func intrusions(ada belongings) map[string]intrusion {
 		"GET /api/v1/search":                                    {"/api/v1/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 404},
 		"GET /api/v1/conversations":                             {"/api/v1/conversations", nil, 200},
 		"GET /api/v1/conversations/{id}":                        {"/api/v1/conversations/" + ada.conversation, nil, 404},
+		"GET /api/v1/audit-log":                                 {"/api/v1/audit-log?targetId=" + ada.connector, nil, 200},
+		"GET /api/v1/audit-log.csv":                             {"/api/v1/audit-log.csv?targetId=" + ada.connector, nil, 200},
+		"GET /api/v1/audit-log.jsonl":                           {"/api/v1/audit-log.jsonl", nil, 200},
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"magpie/connectors/all"
 	"magpie/graph"
 	"magpie/internal/analytics"
+	"magpie/internal/audit"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
@@ -63,6 +64,7 @@ type App struct {
 	Jobs     *syncjob.Jobs
 
 	analytics *analytics.Store
+	failures  *audit.SignIns
 	schema    graphql.ExecutableSchema
 	resolver  *graph.Resolver
 	limiter   *ratelimit.Limiter
@@ -130,12 +132,14 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
+	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
+	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
 		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
-		Analytics: a.analytics, Queries: a.Queries,
+		Analytics: a.analytics, Queries: a.Queries, Audit: a.failures,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil

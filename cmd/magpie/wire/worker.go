@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"magpie/internal/audit"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
@@ -43,12 +44,19 @@ func (a *App) Worker() *worker.Worker {
 	})
 }
 
-// maintain forgets what the query log has kept long enough, and looks after the
+// maintain forgets what the query log and the audit log have kept long enough, and looks after the
 // vector indexes.
 func (a *App) maintain(ctx context.Context) error {
 	swept, err := a.analytics.Sweep(ctx)
 	if swept > 0 {
 		a.Log.InfoContext(ctx, "old rows of the query log were removed", "rows", swept)
+	}
+	if kept := a.Config.AuditRetention.Duration(); kept > 0 {
+		trimmed, failed := audit.Sweep(ctx, a.DB.Ent, now().Add(-kept))
+		if trimmed > 0 {
+			a.Log.InfoContext(ctx, "old entries of the audit log were removed", "entries", trimmed)
+		}
+		err = errors.Join(err, failed)
 	}
 	return errors.Join(err, a.buildVectorIndexes(ctx))
 }
