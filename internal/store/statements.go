@@ -22,6 +22,11 @@ func Counting(ctx context.Context) (context.Context, *Counter) {
 	return context.WithValue(ctx, counterKey{}, c), c
 }
 
+// uncounted takes a context for what a new connection needs first.
+func uncounted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, counterKey{}, nil)
+}
+
 // counter counts the statements of a pool.
 type counter struct{ all *atomic.Int64 }
 
@@ -37,9 +42,14 @@ func (c counter) one(ctx context.Context) {
 	}
 }
 
-// TraceQueryStart counts a statement.
-func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	c.one(ctx)
+// ping is what the driver sends to see whether an idle connection lives.
+const ping = "-- ping"
+
+// TraceQueryStart counts a statement. What keeps connections alive is none.
+func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if data.SQL != ping {
+		c.one(ctx)
+	}
 	return ctx
 }
 

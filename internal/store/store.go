@@ -51,6 +51,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	statements := new(atomic.Int64)
 	cfg.ConnConfig.Tracer = counter{statements}
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		ctx = uncounted(ctx)
 		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
 			return fmt.Errorf("become %s (has the schema been migrated, and is the login its member?): %w", AppRole, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // belongings are the ids of somebody's things.
 type belongings struct {
 	collection, connector, document, job, conversation string
-	secretKey                                          string
+	secretKey, workspace                               string
 }
 
 const (
@@ -60,6 +61,11 @@ func (s *service) furnish(name string) belongings {
 	}
 	b.document, b.conversation = rows.Documents.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
 	b.secretKey = rows.CreateAPIKey.SecretKey
+	var me struct {
+		Me struct{ Workspace struct{ ID string } }
+	}
+	s.graphql(&me, `{ me { workspace { id } } }`, nil)
+	b.workspace = me.Me.Workspace.ID
 	return b
 }
 
@@ -161,7 +167,7 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	ada := s.furnish("ada")
-	owner := s.token
+	owner, before := s.token, s.fingerprint(ada.workspace)
 	if _, err := s.app.Accounts.CreateOwner(t.Context(), "Other", "eve@example.com", "Eve", password); err != nil {
 		t.Fatal(err)
 	}
@@ -202,6 +208,9 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	}
 
 	// Nothing of ada's was changed.
+	if after := s.fingerprint(ada.workspace); !maps.Equal(before, after) {
+		t.Errorf("ada's rows were\n%v\nand are\n%v", before, after)
+	}
 	s.token = owner
 	var content struct{ Data struct{ Content string } }
 	response := s.request(http.MethodGet, "/api/v1/documents/"+ada.document+"/content", "", nil)
