@@ -57,17 +57,17 @@ func (d Dashboard) steps(workspace, person uuid.UUID, model string) []step {
 		{"collections", `insert into collections (id, created_at, updated_at, workspace_id, name, description, embedding_model)
 			select gen_random_uuid(), now() - n * interval '1 minute', now(), $1, 'Collection ' || lpad(n::text, 4, '0'), 'Pages of department ' || n, $3
 			from generate_series((select count(*) from collections where workspace_id = $1) + 1, $2::int) n`, []any{workspace, d.Collections, model}},
-		{"connectors", `with c as (select id, row_number() over (order by name) - 1 as n, count(*) over () as many from collections where workspace_id = $1)
+		{"connectors", `with c as (select id, row_number() over (order by name) - 1 as place, count(*) over () as many from collections where workspace_id = $1)
 			insert into connectors (id, created_at, updated_at, workspace_id, name, type, config, collection_id, last_sync)
 			select gen_random_uuid(), now() - n * interval '1 minute', now(), $1, 'Connector ' || lpad(n::text, 4, '0'), 'file_upload', '{}', c.id, now() - n * interval '1 second'
-			from generate_series((select count(*) from connectors where workspace_id = $1) + 1, $2::int) n join c on c.n = (n - 1) % c.many`, []any{workspace, d.Connectors}},
-		{"documents", `with c as (select id, collection_id, row_number() over (order by name) - 1 as n, count(*) over () as many from connectors where workspace_id = $1)
+			from generate_series((select count(*) from connectors where workspace_id = $1) + 1, $2::int) n join c on c.place = (n - 1) % c.many`, []any{workspace, d.Connectors}},
+		{"documents", `with c as (select id, collection_id, row_number() over (order by name) - 1 as place, count(*) over () as many from connectors where workspace_id = $1)
 			insert into documents (id, created_at, updated_at, workspace_id, source_id, path, title, status, section, tags, language, metadata, bytes, passage_count,
 				failure, processed_at, indexed_at, collection_id, connector_id)
 			select gen_random_uuid(), now() - n * interval '1 second', now(), $1, 'page-' || n, 'guides/part-' || n % 37 || '/page-' || n || '.md', 'Page ' || md5(n::text),
 				case when n % 30 = 0 then 'FAILED' when n % 41 = 0 then 'PENDING' else 'INDEXED' end, 'guides', '["guide"]', 'en', '{"author": "Ada"}', 2000, 0,
 				case when n % 30 = 0 then 'the file is damaged' end, now(), case when n % 41 <> 0 then now() end, c.collection_id, c.id
-			from generate_series((select count(*) from documents where workspace_id = $1) + 1, $2::int) n join c on c.n = n % c.many`, []any{workspace, d.Documents}},
+			from generate_series((select count(*) from documents where workspace_id = $1) + 1, $2::int) n join c on c.place = n % c.many`, []any{workspace, d.Documents}},
 		{"texts", `insert into document_texts (document_id, collection_id, workspace_id, body, summary)
 			select id, collection_id, workspace_id, repeat('A sentence of ' || title || ', which is one of many. ', 20), 'What ' || title || ' is about.'
 			from documents where workspace_id = $1 on conflict do nothing`, []any{workspace}},

@@ -217,7 +217,7 @@ func (d *dashboardClient) ask(ctx context.Context, query bench.Query, turn int) 
 		return 0, fmt.Errorf("write the query: %w", err)
 	}
 	text, err := d.post(ctx, "/graphql", body)
-	if err == nil && bytes.Contains(text, []byte(`"errors":`)) {
+	if err == nil && bytes.HasPrefix(text, []byte(`{"errors":`)) {
 		err = fmt.Errorf("%s: %.300s", query.Name, text)
 	}
 	return len(text), err
