@@ -54,3 +54,8 @@ $$;
 -- +goose StatementEnd
 revoke all on function magpie_forget_audit from public;
 grant execute on function magpie_forget_audit to magpie_app;
+
+-- What dashboards ask of connectors with many documents (magpie bench dashboard): how many documents there are, which the
+-- index alone answers, and a page of the ledger in the order of its paths.
+create index documents_connector_status on documents (connector_id, status) include (workspace_id);
+create index sync_items_connector_path on sync_items (connector_id, path);
