@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
+	"time"
 
 	"magpie/internal/apierr"
 )
@@ -51,7 +51,7 @@ func (x *exchange) file(values variables) error {
 		}
 		if err != nil {
 			x.log(slog.LevelError, "the file broke off", err)
-			panic(http.ErrAbortHandler)
+			return x.breakOff()
 		}
 		if first {
 			x.beginFile()
@@ -66,6 +66,16 @@ func (x *exchange) file(values variables) error {
 		}
 		values["after"] = *page.PageInfo.EndCursor
 	}
+}
+
+// breakOff keeps the answer's end from being written, so that the client sees
+// the connection fail. A panic would not do: the server around the transport
+// takes it and goes on writing.
+func (x *exchange) breakOff() error {
+	if err := x.control.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+		return apierr.Wrap("break an answer off", err)
+	}
+	return nil
 }
 
 func (x *exchange) beginFile() {
