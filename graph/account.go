@@ -19,6 +19,12 @@ func sessionToken(t authn.Tokens, err error) (*model.SessionToken, error) {
 	return &model.SessionToken{AccessToken: t.Access, RefreshToken: t.Refresh, ExpiresAt: t.ExpiresAt}, nil
 }
 
+func (r *Resolver) signIn(ctx context.Context, in model.SignInInput) (*model.SessionToken, error) {
+	tokens, err := r.People.SignIn(ctx, in.Email, in.Password)
+	r.signInFailed(ctx, in.Email, err)
+	return sessionToken(tokens, err)
+}
+
 func (r *Resolver) signUp(ctx context.Context, in model.SignUpInput) (*model.SessionToken, error) {
 	return sessionToken(r.People.SignUp(ctx, people.SignUp{Workspace: in.Workspace, Email: in.Email, Name: in.Name, Password: in.Password}))
 }

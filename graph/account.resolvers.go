@@ -19,7 +19,7 @@ func (r *mutationResolver) SignUp(ctx context.Context, input model.SignUpInput) 
 }
 
 func (r *mutationResolver) SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error) {
-	return sessionToken(r.People.SignIn(ctx, input.Email, input.Password))
+	return r.signIn(ctx, input)
 }
 
 func (r *mutationResolver) RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error) {

@@ -17,6 +17,9 @@ import (
 	"magpie/internal/people"
 )
 
+// summaryCost is what a summary counts for: an operation may ask for 99.
+const summaryCost = 50
+
 type cursor = *entgql.Cursor[uuid.UUID]
 
 // rows estimates a connection: each row of the page costs what is asked of it.
@@ -58,6 +61,9 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.SourceFiles = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SourceFileOrder, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
+	c.Query.AuditLog = func(child int, _ *model.AuditFilter, after cursor, first *int, before cursor, last *int) int {
+		return rows[ent.AuditEntryOrder](child, after, first, before, last, nil)
+	}
 	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID, _ []connector.Status, _, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
@@ -88,6 +94,8 @@ func setComplexity(c *generated.ComplexityRoot) {
 		}
 		return times(n, child) + 1
 	}
+	// One that is not kept yet is made, which is work for each.
+	c.Document.Summary = func(child int) int { return child + summaryCost }
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := defaultLimit

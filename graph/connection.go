@@ -24,7 +24,8 @@ func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.Conn
 	if err != nil {
 		return nil, err
 	}
-	return r.try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)}), nil
+	test := r.try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)})
+	return r.tested(ctx, id, row.Name, test)
 }
 
 func (r *Resolver) testConnection(ctx context.Context, kindName string, config, secrets map[string]any) (*model.ConnectionTest, error) {
@@ -47,7 +48,7 @@ func (r *Resolver) testConnection(ctx context.Context, kindName string, config, 
 	if err := checkSettings(kind, settings); err != nil {
 		return nil, err
 	}
-	return r.try(ctx, kind, settings), nil
+	return r.tested(ctx, uuid.Nil, kind.Name, r.try(ctx, kind, settings))
 }
 
 // testTime is how long a connection test may take.

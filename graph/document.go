@@ -47,22 +47,30 @@ func (r *Resolver) documents(ctx context.Context, collectionID, connectorID *uui
 func sought(matching *string) string { return strings.TrimSpace(orEmpty(matching)) }
 
 func (r *Resolver) documentContent(ctx context.Context, row *ent.Document) (string, error) {
-	reach, err := within(ctx, row.CollectionID)
-	if err != nil {
+	text, err := loadersOf(ctx).contents.Load(ctx, row.ID)
+	switch {
+	case err != nil:
 		return "", err
+	case text == nil:
+		return "", apierr.NotFound("Document")
 	}
-	return r.Index.Content(ctx, reach, row.ID)
+	return *text, nil
 }
 
 // documentSummary is the kept summary; where there is none yet it is made and kept.
 func (r *Resolver) documentSummary(ctx context.Context, row *ent.Document) (string, error) {
+	kept, err := loadersOf(ctx).summaries.Load(ctx, row.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case kept == nil:
+		return "", apierr.NotFound("Document")
+	case *kept != "":
+		return *kept, nil
+	}
 	reach, err := within(ctx, row.CollectionID)
 	if err != nil {
 		return "", err
-	}
-	kept, err := r.Index.Summary(ctx, reach, row.ID)
-	if err != nil || kept != "" {
-		return kept, err
 	}
 	text, err := r.Index.Content(ctx, reach, row.ID)
 	if err != nil || text == "" { // it has failed, or there is nothing in it

@@ -36,6 +36,7 @@ func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
 
 func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMemoryResolver{r} }
 func (r *Resolver) AgentRun() generated.AgentRunResolver       { return &agentRunResolver{r} }
+func (r *Resolver) AuditEntry() generated.AuditEntryResolver   { return &auditEntryResolver{r} }
 
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
@@ -57,6 +58,7 @@ type (
 	agentMemoryResolver  struct{ *Resolver }
 	agentResolver        struct{ *Resolver }
 	agentRunResolver     struct{ *Resolver }
+	auditEntryResolver   struct{ *Resolver }
 	collectionResolver   struct{ *Resolver }
 	connectorResolver    struct{ *Resolver }
 	conversationResolver struct{ *Resolver }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/vikstrous/dataloadgen"
 
 	"magpie/ent"
 	"magpie/ent/collection"
@@ -20,20 +19,19 @@ import (
 // loaders read what resolvers of single rows ask for in one statement a kind,
 // whatever the number of rows. They live as long as one operation.
 type loaders struct {
-	stats          *dataloadgen.Loader[uuid.UUID, index.Stats]
-	feeds          *dataloadgen.Loader[uuid.UUID, feeds]
-	collectionName *dataloadgen.Loader[uuid.UUID, string]
-	connectorType  *dataloadgen.Loader[uuid.UUID, string]
-	messageCount   *dataloadgen.Loader[uuid.UUID, int]
-	feedback       *dataloadgen.Loader[uuid.UUID, *ent.Feedback]
-	lastJob        *dataloadgen.Loader[uuid.UUID, *ent.SyncJob]
-	documentCounts *dataloadgen.Loader[uuid.UUID, model.DocumentCounts]
+	stats          *cohort[index.Stats]
+	feeds          *cohort[feeds]
+	collectionName *cohort[string]
+	connectorType  *cohort[string]
+	contents       *cohort[*string]
+	summaries      *cohort[*string]
+	messageCount   *cohort[int]
+	feedback       *cohort[*ent.Feedback]
+	lastJob        *cohort[*ent.SyncJob]
+	documentCounts *cohort[model.DocumentCounts]
 }
 
 type loadersKey struct{}
-
-// gather is how long a loader waits for its siblings.
-const gather = 500 * time.Microsecond
 
 func withLoaders(ctx context.Context, r *Resolver) context.Context {
 	return context.WithValue(ctx, loadersKey{}, &loaders{
@@ -45,26 +43,9 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		feedback:       loader(r.loadFeedback),
 		lastJob:        loader(r.Jobs.Latest),
 		documentCounts: loader(r.loadDocumentCounts),
+		contents:       loader(r.loadContents),
+		summaries:      loader(r.loadSummaries),
 	})
-}
-
-// loader answers keys that are missing from the map with the zero value.
-func loader[V any](fetch func(context.Context, []uuid.UUID) (map[uuid.UUID]V, error)) *dataloadgen.Loader[uuid.UUID, V] {
-	return dataloadgen.NewLoader(func(ctx context.Context, ids []uuid.UUID) ([]V, []error) {
-		found, err := fetch(ctx, ids)
-		values := make([]V, len(ids))
-		if err != nil {
-			errs := make([]error, len(ids))
-			for i := range errs {
-				errs[i] = err
-			}
-			return values, errs
-		}
-		for i, id := range ids {
-			values[i] = found[id]
-		}
-		return values, nil
-	}, dataloadgen.WithWait(gather), dataloadgen.WithBatchCapacity(1000))
 }
 
 func loadersOf(ctx context.Context) *loaders { return ctx.Value(loadersKey{}).(*loaders) }
@@ -184,4 +165,32 @@ func (r *Resolver) loadDocumentCounts(ctx context.Context, ids []uuid.UUID) (map
 		counts[row.ConnectorID] = c
 	}
 	return counts, nil
+}
+
+// loadContents reads the texts of documents; nil for one that is not there.
+func (r *Resolver) loadContents(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return r.loadTexts(ctx, ids, false)
+}
+
+// loadSummaries reads the kept summaries of documents.
+func (r *Resolver) loadSummaries(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return r.loadTexts(ctx, ids, true)
+}
+
+func (r *Resolver) loadTexts(ctx context.Context, ids []uuid.UUID, summary bool) (map[uuid.UUID]*string, error) {
+	s, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := r.Index.Texts(ctx, s, ids, summary)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[uuid.UUID]*string, len(texts))
+	for id, text := range texts {
+		if found[id] = &text.Body; summary {
+			found[id] = &text.Summary
+		}
+	}
+	return found, nil
 }

@@ -61,6 +61,8 @@ type Resolver struct {
 	Queries   QueryLog // may be nil: nothing is noted
 	Grants    *oauth.Grants
 	SignOn    *signon.SignOn
+	Queries   QueryLog  // may be nil: nothing is noted
+	Audit     SignInLog // of sign-ins that failed; may be nil
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

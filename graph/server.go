@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"magpie/ent"
 	"magpie/graph/generated"
 	"magpie/internal/viewer"
 )
@@ -49,6 +50,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	if o.QueryCache == 0 {
 		o.QueryCache = 1000
 	}
+	r.Ent.Intercept(ent.InterceptFunc(remember))
 	s := handler.New(schema)
 	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
 	s.SetErrorPresenter(presenter(r.Log))

@@ -59,6 +59,8 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Query.apiKeys":            {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
+		"Query.auditLog": {"query($i: ID!) { auditLog(filter: {targetId: $i}) { edges { node { id action targetName actorName } } totalCount } }",
+			id("i", ada.collection), ""},
 
 		"Query.signUpAllowed":     {"{ signUpAllowed }", nil, ""},
 		"Query.mySessions":        {"{ mySessions { id workspaceId current } }", nil, ""},

@@ -82,7 +82,9 @@ var readDescription = sync.OnceValues(func() (*description, error) {
 	if err != nil {
 		return nil, fmt.Errorf("route by the description: %w", err)
 	}
-	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
+	for _, text := range []string{"text/event-stream", "text/csv", "application/x-ndjson"} {
+		openapi3filter.RegisterBodyDecoder(text, openapi3filter.PlainBodyDecoder)
+	}
 	return &description{doc: doc, router: router, options: &openapi3filter.Options{
 		IncludeResponseStatus: true, SkipSettingDefaults: true, MultiError: true, AuthenticationFunc: authenticated,
 		SchemaValidationOptions: doc.GetSchemaValidationOptions(),

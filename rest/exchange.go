@@ -110,6 +110,9 @@ func (x *exchange) answer() error {
 	if x.t.operations[found.Operation].stream {
 		return x.stream(values)
 	}
+	if found.file != "" {
+		return x.file(values)
+	}
 	return x.run(values)
 }
 

@@ -349,7 +349,16 @@ func rows() map[string]any {
 	}
 	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
+	entry := object{
+		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID,
+		"ip": "192.0.2.7", "requestID": "request-1", "action": "connector.update", "targetKind": "connector", "targetID": connectorID,
+		"targetName": "=HYPERLINK(\"https://evil.example\")", "changes": []any{
+			object{"field": "name", "old": "Uploads", "new": "=HYPERLINK(\"https://evil.example\")", "hidden": false},
+			object{"field": "credentials", "old": nil, "new": nil, "hidden": true},
+		},
+	}
 	all := map[string]any{
+		"auditLog":         page("", entry),
 		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
 		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
 		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,

@@ -198,6 +198,9 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 	made := &openapi.Response{Description: http.StatusText(r.Status), Headers: d.standardHeaders(r.audience())}
 	switch {
 	case r.Status == http.StatusNoContent:
+	case r.file != "":
+		made.Description = "All of the list as a file; in CSV, a text that a spreadsheet would take for a formula has an apostrophe before it."
+		made.Content = openapi.MapOf(r.file.contentType(), &openapi.MediaType{Schema: openapi.Of(openapi.String)})
 	case o.stream:
 		made.Description = "The answer as it is written, in server-sent events. What goes wrong before the first one is a plain status."
 		made.Headers.Set(conversationHeader, &openapi.Header{Ref: "#/components/headers/" + conversationHeader})

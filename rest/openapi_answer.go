@@ -212,6 +212,11 @@ func scalar(name string) *openapi.Schema {
 		return openapi.Of(openapi.Boolean)
 	case "Any":
 		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
+	case "AuditValue": // anything
+		s := openapi.Of(openapi.String)
+		s.Type = append(s.Type, openapi.Number, openapi.Boolean, openapi.Array, openapi.Object)
+		s.Items = &openapi.Schema{}
+		return s
 	case "Map":
 		s := openapi.Of(openapi.Object)
 		s.AdditionalProperties = true

@@ -45,16 +45,23 @@ type route struct {
 	segments []segment
 	from     source
 	fields   []field
-	input    bool   // the operation takes an input object even when nothing is given
-	answer   string // path of the answer's data in the operation's
-	pages    string // path of the connection that limit and cursor page; empty for none
-	perPage  int    // the default of limit
-	also     []int  // statuses of refusals beyond those of its kind
-	reach    string // variable with the collection that the caller must reach
-	named    string // variable for the path's parameter where that is a name and no id
-	optional bool   // an anonymous route that takes notice of a session
-	refuses  bool   // an anonymous route that may answer 403
-	redirect string // path in the answer of an address to send the browser to; empty for none
+	input    bool     // the operation takes an input object even when nothing is given
+	answer   string   // path of the answer's data in the operation's
+	pages    string   // path of the connection that limit and cursor page; empty for none
+	perPage  int      // the default of limit
+	also     []int    // statuses of refusals beyond those of its kind
+	reach    string   // variable with the collection that the caller must reach
+	named    string   // variable for the path's parameter where that is a name and no id
+	optional bool     // an anonymous route that takes notice of a session
+	refuses  bool     // an anonymous route that may answer 403
+	redirect string   // path in the answer of an address to send the browser to; empty for none
+	input    bool     // the operation takes an input object even when nothing is given
+	answer   string   // path of the answer's data in the operation's
+	pages    string   // path of the connection that limit and cursor page; empty for none
+	perPage  int      // the default of limit
+	file     fileKind // answered whole as a file; empty for JSON
+	whole    string   // path of the connection that a file holds
+	reach    string   // variable with the collection that the caller must reach
 }
 
 // The bounds of the interface.
@@ -151,6 +158,7 @@ func newTable() []*route {
 	table = append(table, talkRoutes()...)
 	table = append(table, signOnRoutes()...)
 	table = append(table, sourceRoutes()...)
+	table = append(table, auditRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {

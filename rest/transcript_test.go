@@ -247,6 +247,16 @@ func examples() map[string][]example {
 		"DELETE /api/v1/connectors/{id}/files": {
 			{target: connector + "/files", body: `{"paths":["guides/queues.md"]}`}, {target: connector + "/files", body: `{"paths":[]}`}, {target: connector + "/files"},
 		},
+		"GET /api/v1/audit-log": {
+			{target: "/api/v1/audit-log"},
+			{target: "/api/v1/audit-log?actor=ada@example.com&action=connector.*&targetKind=connector&targetId=" + connectorID + "&from=2026-11-01T00:00:00Z&to=2026-12-01T00:00:00Z&matching=hand&limit=5"},
+			{target: "/api/v1/audit-log?from=yesterday"},
+			{target: "/api/v1/audit-log", bare: true},
+		},
+		"GET /api/v1/audit-log.csv": {
+			{target: "/api/v1/audit-log.csv?action=connector.update"}, {target: "/api/v1/audit-log.csv?targetId=x"}, {target: "/api/v1/audit-log.csv", bare: true},
+		},
+		"GET /api/v1/audit-log.jsonl": {{target: "/api/v1/audit-log.jsonl?matching=a"}, {target: "/api/v1/audit-log.jsonl", bare: true}},
 	}
 }
 

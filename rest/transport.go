@@ -197,6 +197,12 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 			return fmt.Errorf("%s of %s is no connection", r.pages, o.name)
 		}
 	}
+	if r.file != "" {
+		given["limit"] = true
+		if s := o.shape.at(r.whole); s == nil || s.kind != connection {
+			return fmt.Errorf("%s of %s is no connection", r.whole, o.name)
+		}
+	}
 	if r.from == multipartForm {
 		given["files"], given["paths"] = true, true
 	}

@@ -35,6 +35,10 @@ type Tenant struct {
 	Field string
 	// Role is the least a session needs for writes; owner when empty.
 	Role viewer.Role
+	// Reader is the least a session needs for reads; any role when empty.
+	Reader viewer.Role
+	// ReadOnly refuses every write, the system's too.
+	ReadOnly bool
 	// Keys says what API keys may do.
 	Keys Access
 	// Collection names the field with the collection's id. Viewers who reach
@@ -128,6 +132,9 @@ func (t Tenant) makes(v viewer.Viewer, m ent.Mutation) error {
 
 // EvalQuery filters a query to what the viewer may see.
 func (t Tenant) EvalQuery(ctx context.Context, q ent.Query) error {
+	if v, ok := viewer.From(ctx); ok && t.Reader != "" && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.Reader) {
+		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+	}
 	return t.eval(ctx, q, Read)
 }
 
@@ -208,6 +215,9 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 	v, ok := viewer.From(ctx)
 	if !ok {
 		return privacy.Denyf("no viewer in the context")
+	}
+	if t.ReadOnly {
+		return privacy.Denyf("%s is not written this way", m.Type())
 	}
 	if v.Kind == viewer.KindSession && !v.Role.AtLeast(t.role()) {
 		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)

@@ -127,6 +127,8 @@ type Config struct {
 
 	// ConversationRetention is how long a conversation is kept after its last question; 0 is for good.
 	ConversationRetention Days `env:"CONVERSATION_RETENTION" envDefault:"0"`
+	// AuditRetention is how long the audit log is kept; 0 is for good.
+	AuditRetention Days `env:"AUDIT_RETENTION" envDefault:"0"`
 
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`

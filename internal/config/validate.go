@@ -84,6 +84,7 @@ func (c *Config) Validate() error {
 		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
 		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
 		{"CONVERSATION_RETENTION", func() error { return retention(c.ConversationRetention.Duration()) }},
+		{"AUDIT_RETENTION", func() error { return retention(c.AuditRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},

@@ -63,6 +63,9 @@ func handler(app *wire.App, streams *live.Server, version string, page bool) (ht
 	metrics.Gauge("database", "connections_in_use", "Connections of that pool that are in use.", func() float64 {
 		return float64(app.DB.Pool.Stat().AcquiredConns())
 	})
+	metrics.Counter("database", "statements_total", "Statements that were sent to the database.", func() float64 {
+		return float64(app.DB.Statements())
+	})
 	metrics.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})

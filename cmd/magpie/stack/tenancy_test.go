@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"slices"
@@ -18,7 +19,7 @@ import (
 type belongings struct {
 	collection, connector, document, job, conversation string
 	agent, template, memory                            string
-	secretKey                                          string
+	secretKey, workspace                               string
 }
 
 const (
@@ -72,6 +73,11 @@ func (s *service) furnish(name string) belongings {
 	s.graphql(&made, `mutation($a: ID!, $c: String!) { createAgentMemory(agentId: $a, input: {content: $c}) { id } }`,
 		map[string]any{"a": b.agent, "c": "The " + canary + " of " + name})
 	b.memory = made.CreateAgentMemory.ID
+	var me struct {
+		Me struct{ Workspace struct{ ID string } }
+	}
+	s.graphql(&me, `{ me { workspace { id } } }`, nil)
+	b.workspace = me.Me.Workspace.ID
 	return b
 }
 
@@ -137,6 +143,9 @@ func intrusions(ada belongings) map[string]intrusion {
 		"GET /api/v1/agents/{id}/memories/{memoryId}":           {memory, nil, 404},
 		"PUT /api/v1/agents/{id}/memories/{memoryId}":           {memory, map[string]any{"content": "x"}, 404},
 		"DELETE /api/v1/agents/{id}/memories/{memoryId}":        {memory, nil, 404},
+		"GET /api/v1/audit-log":                                 {"/api/v1/audit-log?targetId=" + ada.connector, nil, 200},
+		"GET /api/v1/audit-log.csv":                             {"/api/v1/audit-log.csv?targetId=" + ada.connector, nil, 200},
+		"GET /api/v1/audit-log.jsonl":                           {"/api/v1/audit-log.jsonl", nil, 200},
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 }
@@ -185,7 +194,7 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	ada := s.furnish("ada")
-	owner := s.token
+	owner, before := s.token, s.fingerprint(ada.workspace)
 	if _, err := s.app.Accounts.CreateOwner(t.Context(), "Other", "eve@example.com", "Eve", password); err != nil {
 		t.Fatal(err)
 	}
@@ -226,6 +235,9 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	}
 
 	// Nothing of ada's was changed.
+	if after := s.fingerprint(ada.workspace); !maps.Equal(before, after) {
+		t.Errorf("ada's rows were\n%v\nand are\n%v", before, after)
+	}
 	s.token = owner
 	var content struct{ Data struct{ Content string } }
 	response := s.request(http.MethodGet, "/api/v1/documents/"+ada.document+"/content", "", nil)

@@ -23,6 +23,7 @@ import (
 	"magpie/connectors/all"
 	"magpie/graph"
 	"magpie/internal/analytics"
+	"magpie/internal/audit"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
@@ -77,6 +78,7 @@ type App struct {
 	SignOn   *signon.SignOn
 
 	analytics *analytics.Store
+	failures  *audit.SignIns
 	schema    graphql.ExecutableSchema
 	resolver  *graph.Resolver
 	limiter   *ratelimit.Limiter
@@ -159,6 +161,8 @@ func (a *App) open(ctx context.Context) error {
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.connect()
+	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
+	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
 		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
@@ -168,7 +172,7 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
-		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn,
+		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures,
 		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
 		Memories: memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log}),
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"magpie/internal/audit"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
@@ -44,8 +45,8 @@ func (a *App) Worker() *worker.Worker {
 	})
 }
 
-// maintain forgets what the query log and conversations have kept long enough,
-// and looks after the vector indexes.
+// maintain forgets what the query log, the audit log and conversations have kept
+// long enough, and looks after the vector indexes.
 func (a *App) maintain(ctx context.Context) error {
 	swept, err := a.analytics.Sweep(ctx)
 	if swept > 0 {
@@ -54,6 +55,13 @@ func (a *App) maintain(ctx context.Context) error {
 	forgotten, failed := a.Chat.Forget(ctx, a.Config.ConversationRetention.Duration())
 	if forgotten > 0 {
 		a.Log.InfoContext(ctx, "old conversations were removed", "conversations", forgotten)
+	}
+	if kept := a.Config.AuditRetention.Duration(); kept > 0 {
+		trimmed, failed := audit.Sweep(ctx, a.DB.Ent, now().Add(-kept))
+		if trimmed > 0 {
+			a.Log.InfoContext(ctx, "old entries of the audit log were removed", "entries", trimmed)
+		}
+		err = errors.Join(err, failed)
 	}
 	return errors.Join(err, failed, a.buildVectorIndexes(ctx))
 }
