@@ -22,8 +22,8 @@ func (h *house) rowsOf(t *testing.T, workspace uuid.UUID) map[string]int {
 	if _, err := tx.Exec(t.Context(), "select set_config('magpie.workspace', $1, true)", workspace.String()); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := tx.Query(t.Context(), `select table_name from information_schema.columns
-		where table_schema = 'public' and column_name = 'workspace_id' and has_table_privilege(format('public.%I', table_name), 'select')`)
+	rows, err := tx.Query(t.Context(), `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+		where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and has_table_privilege(c.oid, 'select')`)
 	if err != nil {
 		t.Fatal(err)
 	}
