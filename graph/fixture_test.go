@@ -17,7 +17,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/run"
+	"magpie/agents/tools"
 	"magpie/connectors/all"
+	"magpie/ent/agentrun"
 	"magpie/ent/membership"
 	"magpie/graph"
 	"magpie/internal/analytics"
@@ -101,13 +104,20 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
+	summaries := summary.New(models, analyzer, log)
+	runs, err := run.New(t.Context(), run.Options{
+		Ent: db.Ent, Models: models, Bus: run.NewRedisBus(client, log), Analyzer: analyzer, Log: log,
+		Kit: &tools.Kit{Ent: db.Ent, Search: engine, Texts: documents, Summaries: summaries, Now: time.Now},
+	})
+	must(err)
+	t.Cleanup(runs.Close)
 	keys := authn.NewKeys(db.Ent, nil)
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
 	h := &house{db: db, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
+		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summaries, Runs: runs, SignIns: ratelimit.New(ratelimit.Options{}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
@@ -127,6 +137,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	agent, run               uuid.UUID
 	email                    string
 }
 
@@ -160,6 +171,12 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
 	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	agent, err := h.db.Ent.Agent.Create().SetName("Agent of " + name).SetSystemPrompt("You help.").SetTools(tools.Names()).Save(ctx)
+	must(err)
+	ran, err := h.db.Ent.AgentRun.Create().SetAgentID(agent.ID).SetConversationID(talk.ID).SetMessage("What is the word of " + name + "?").
+		SetStatus(agentrun.StatusCompleted).Save(ctx)
+	must(err)
+	n.agent, n.run = agent.ID, ran.ID
 	return n
 }
 

@@ -46,6 +46,8 @@ func trials(ada *tenant) map[string]trial {
 		"Query.usage":         {"{ usage { queries limit remaining } }", nil, ""},
 		"Query.chatModels":    {"{ chatModels { name isDefault } }", nil, ""},
 		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.runs":          {"query($i: ID!) { runs(agentId: $i) { edges { node { id answer } } totalCount } }", id("i", ada.agent), "not_found"},
+		"Query.run":           {"query($i: ID!) { run(id: $i) { answer message events { data } } }", id("i", ada.run), "not_found"},
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
 
@@ -72,9 +74,12 @@ func trials(ada *tenant) map[string]trial {
 		"Mutation.rotateAPIKey": {"mutation($i: ID!) { rotateAPIKey(id: $i) { secretKey } }", id("i", ada.key), "not_found"},
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
 
+		"Mutation.cancelRun": {"mutation($i: ID!) { cancelRun(id: $i) { id status } }", id("i", ada.run), "not_found"},
 		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
 			id("i", ada.document), "forbidden"},
 
+		"Subscription.runAgent":     {"subscription($i: ID!) { runAgent(input: {agentId: $i, message: \"xylophone\"}) { __typename } }", id("i", ada.agent), "not_found"},
+		"Subscription.agentRun":     {"subscription($i: ID!) { agentRun(runId: $i) { __typename ... on AgentContent { content } } }", id("i", ada.run), "not_found"},
 		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
 		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
 			id("i", ada.talk), "not_found"},
@@ -115,7 +120,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		if got.code() != try.code {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
-		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String()} {
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.agent.String(), ada.run.String(), ada.viewer.Workspace.String()} {
 			if strings.Contains(got.body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
 			}

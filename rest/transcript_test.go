@@ -32,6 +32,7 @@ func examples() map[string][]example {
 		collection   = "/api/v1/collections/" + collectionID
 		connector    = "/api/v1/connectors/" + connectorID
 		conversation = "/api/v1/conversations/" + conversationID
+		agent        = "/api/v1/agents/" + connectorID
 	)
 	signIn := `{"email":"ada@example.com","password":"correct horse","remember":true}`
 	everything := `{"query":"durable queues","collection":"` + strings.ToUpper(collectionID) + `","limit":5,"offset":10.0,"min_score":0,"highlight":true,
@@ -184,6 +185,25 @@ func examples() map[string][]example {
 		},
 		"DELETE /api/v1/connectors/{id}/files": {
 			{target: connector + "/files", body: `{"paths":["guides/queues.md"]}`}, {target: connector + "/files", body: `{"paths":[]}`}, {target: connector + "/files"},
+		},
+		"POST /api/v1/agents/{id}/execute/stream": {
+			{target: agent + "/execute/stream", body: `{"message":"What are queues?","conversationId":"` + conversationID + `"}`},
+			{target: agent + "/execute/stream", body: `{"message":"fail"}`},
+			{target: agent + "/execute/stream", body: `{"message":"quota"}`},
+			{target: agent + "/execute/stream", body: `{"message":"` + strings.Repeat("ä", 16001) + `"}`},
+			{target: agent + "/execute/stream", body: `{"message":"  "}`},
+			{target: agent + "/execute/stream", body: `{"message":7}`},
+			{target: agent + "/execute/stream", body: `{"message":"x","conversationId":"7"}`},
+			{target: agent + "/execute/stream"},
+			{target: "/api/v1/agents/" + missingID + "/execute/stream", body: `{"message":"x"}`},
+			{target: "/api/v1/agents/7/execute/stream", body: `{"message":"x"}`},
+			{target: agent + "/execute/stream", body: `{"message":"x"}`, bare: true},
+		},
+		"GET /api/v1/agents/{id}/runs": {
+			{target: agent + "/runs"}, {target: agent + "/runs?limit=201"}, {target: agent + "/runs?cursor=x"}, {target: agent + "/runs", bare: true},
+		},
+		"GET /api/v1/agents/{id}/runs/{runId}": {
+			{target: agent + "/runs/" + jobID}, {target: agent + "/runs/7"}, {target: "/api/v1/agents/" + missingID + "/runs/" + missingID},
 		},
 		"GET /api/v1/search": {{target: "/api/v1/search?query=queues"}, {target: "/api/v1/search?query=queues", bare: true}},
 	}

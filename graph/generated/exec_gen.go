@@ -168,7 +168,7 @@ type ComplexityRoot struct {
 		ConversationID   func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Error            func(childComplexity int) int
-		Events           func(childComplexity int, after *int, first *int) int
+		Events           func(childComplexity int, after *int, limit *int) int
 		FinishedAt       func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Iterations       func(childComplexity int) int
@@ -762,7 +762,7 @@ type APIKeyResolver interface {
 	Status(ctx context.Context, obj *ent.APIKey) (model.APIKeyStatus, error)
 }
 type AgentRunResolver interface {
-	Events(ctx context.Context, obj *ent.AgentRun, after *int, first *int) ([]*model.AgentRunEvent, error)
+	Events(ctx context.Context, obj *ent.AgentRun, after *int, limit *int) ([]*model.AgentRunEvent, error)
 }
 type CollectionResolver interface {
 	Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error)
@@ -1324,7 +1324,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.AgentRun.Events(childComplexity, args["after"].(*int), args["first"].(*int)), true
+		return e.ComplexityRoot.AgentRun.Events(childComplexity, args["after"].(*int), args["limit"].(*int)), true
 	case "AgentRun.finishedAt":
 		if e.ComplexityRoot.AgentRun.FinishedAt == nil {
 			break
@@ -4737,7 +4737,7 @@ type AgentError {
 
 extend type AgentRun {
   "What it told, in order; pieces of the answer that follow each other are joined."
-  events(after: Int, first: Int): [AgentRunEvent!]! @goField(forceResolver: true)
+  events(after: Int, limit: Int): [AgentRunEvent!]! @goField(forceResolver: true)
 }
 
 "An event of a run as it is kept."
@@ -7476,14 +7476,14 @@ func (ec *executionContext) field_AgentRun_events_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["after"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg1
+	args["limit"] = arg1
 	return args, nil
 }
 
@@ -11067,7 +11067,7 @@ func (ec *executionContext) _AgentRun_events(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.AgentRun().Events(ctx, obj, fc.Args["after"].(*int), fc.Args["first"].(*int))
+			return ec.Resolvers.AgentRun().Events(ctx, obj, fc.Args["after"].(*int), fc.Args["limit"].(*int))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentRunEvent) graphql.Marshaler {
