@@ -87,10 +87,10 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.AgentRun.Events = func(child int, _, first *int) int {
+	c.AgentRun.Events = func(child int, _, limit *int) int {
 		n := maxEvents
-		if first != nil {
-			n = min(max(*first, 1), maxEvents)
+		if limit != nil {
+			n = min(max(*limit, 1), maxEvents)
 		}
 		return times(n, child) + 1
 	}

@@ -19,8 +19,11 @@ import (
 
 	"magpie/agents/catalog"
 	"magpie/agents/memory"
+	"magpie/agents/run"
 	"magpie/agents/template"
+	"magpie/agents/tools"
 	"magpie/connectors/all"
+	"magpie/ent/agentrun"
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/graph"
@@ -116,6 +119,13 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(answers.Close)
 	news := docwatch.New(documents, docwatch.Options{Poll: 20 * time.Millisecond, Log: log})
 	t.Cleanup(news.Close)
+	summaries := summary.New(models, analyzer, log)
+	runs, err := run.New(t.Context(), run.Options{
+		Ent: db.Ent, Models: models, Bus: run.NewRedisBus(client, log), Analyzer: analyzer, Log: log,
+		Kit: &tools.Kit{Ent: db.Ent, Search: engine, Texts: documents, Summaries: summaries, Now: time.Now},
+	})
+	must(err)
+	t.Cleanup(runs.Close)
 	keys := authn.NewKeys(db.Ent, nil)
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
@@ -129,7 +139,7 @@ func newHouse(t *testing.T) *house {
 	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
 	h := &house{db: db, box: box, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summary.New(models, analyzer, log), People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
+		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summaries, Runs: runs, People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn,
 		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
@@ -156,6 +166,7 @@ type tenant struct {
 	message                  uuid.UUID // an answer in the talk
 	grant                    uuid.UUID
 	item                     uuid.UUID
+	run                      uuid.UUID
 	email                    string
 }
 
@@ -211,6 +222,10 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	grant, err := h.db.Ent.OAuthGrant.Create().SetProvider("google").SetAccount(email).SetPersonID(n.viewer.Subject).SetTokens([]byte("sealed")).Save(ctx)
 	must(err)
 	n.grant = grant.ID
+	ran, err := h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(talk.ID).SetMessage("What is the word of " + name + "?").
+		SetStatus(agentrun.StatusCompleted).Save(ctx)
+	must(err)
+	n.run = ran.ID
 	return n
 }
 

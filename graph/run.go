@@ -65,11 +65,11 @@ func (r *Resolver) run(ctx context.Context, id uuid.UUID, agent *uuid.UUID) (*en
 	return found("Run", row, err)
 }
 
-func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, first *int) ([]*model.AgentRunEvent, error) {
+func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limit *int) ([]*model.AgentRunEvent, error) {
 	most, from := maxEvents, 0
-	if first != nil {
-		if most = *first; most < 1 || most > maxEvents {
-			return nil, apierr.Invalid("first", fmt.Sprintf("must be between 1 and %d", maxEvents))
+	if limit != nil {
+		if most = *limit; most < 1 || most > maxEvents {
+			return nil, apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", maxEvents))
 		}
 	}
 	if after != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-func (r *agentRunResolver) Events(ctx context.Context, obj *ent.AgentRun, after *int, first *int) ([]*model.AgentRunEvent, error) {
-	return r.runEvents(ctx, obj, after, first)
+func (r *agentRunResolver) Events(ctx context.Context, obj *ent.AgentRun, after *int, limit *int) ([]*model.AgentRunEvent, error) {
+	return r.runEvents(ctx, obj, after, limit)
 }
 
 func (r *mutationResolver) CancelRun(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) {

@@ -57,6 +57,14 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Query.usage":              {"{ usage { queries limit remaining } }", nil, ""},
 		"Query.chatModels":         {"{ chatModels { name isDefault } }", nil, ""},
 		"Query.apiKeys":            {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.conversations":      {"{ conversations " + page + " }", nil, ""},
+		"Query.conversation":       {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
+		"Query.apiKey":             {"query($i: ID!) { apiKey(id: $i) { name status secretHint } }", id("i", ada.key), "not_found"},
+		"Query.usage":              {"{ usage { queries limit remaining } }", nil, ""},
+		"Query.chatModels":         {"{ chatModels { name isDefault } }", nil, ""},
+		"Query.apiKeys":            {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.runs":               {"query($i: ID!) { runs(agentId: $i) { edges { node { id answer } } totalCount } }", id("i", ada.agent), "not_found"},
+		"Query.run":                {"query($i: ID!) { run(id: $i) { answer message events { data } } }", id("i", ada.run), "not_found"},
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
 		"Query.auditLog": {"query($i: ID!) { auditLog(filter: {targetId: $i}) { edges { node { id action targetName actorName } } totalCount } }",
@@ -140,6 +148,13 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Subscription.connectorSync":  {"subscription($i: ID!) { connectorSync(connectorId: $i) { job { status } } }", id("i", ada.connector), "not_found"},
 		"Subscription.documentStatus": {"subscription($i: ID!) { documentStatus(collectionId: $i) { documents { title } } }", id("i", ada.collection), "not_found"},
 		"Subscription.chatResume":     {"subscription($i: ID!) { chatResume(answerId: $i) { __typename } }", id("i", ada.answer), "not_found"},
+		"Mutation.cancelRun":          {"mutation($i: ID!) { cancelRun(id: $i) { id status } }", id("i", ada.run), "not_found"},
+		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
+			id("i", ada.document), "forbidden"},
+
+		"Subscription.runAgent":     {"subscription($i: ID!) { runAgent(input: {agentId: $i, message: \"xylophone\"}) { __typename } }", id("i", ada.agent), "not_found"},
+		"Subscription.agentRun":     {"subscription($i: ID!) { agentRun(runId: $i) { __typename ... on AgentContent { content } } }", id("i", ada.run), "not_found"},
+		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
 		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
 			id("i", ada.talk), "not_found"},
 	}
@@ -180,7 +195,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
 		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.viewer.Workspace.String(),
-			ada.agent.String(), ada.template.String(), ada.memory.String()} {
+			ada.agent.String(), ada.template.String(), ada.memory.String(), ada.run.String()} {
 			if strings.Contains(got.body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
 			}

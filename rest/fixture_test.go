@@ -184,6 +184,19 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	if c.field == "chat" {
 		return h.chat(ctx, c)
 	}
+	if c.field == "runAgent" {
+		switch {
+		case input["agentId"] == missingID:
+			return nil, apierr.NotFound("Agent")
+		case input["message"] == "quota":
+			return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
+		}
+		events := runEvents()
+		if input["message"] == "fail" {
+			events = append(events[:2:2], object{"__typename": "AgentError", "seq": 3, "code": "unavailable", "message": "The chat model did not answer."}, events[2])
+		}
+		return stream(ctx, events...), nil
+	}
 	switch input["query"] {
 	case "quota":
 		return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
@@ -297,6 +310,18 @@ func answerEvents() []any {
 	}
 }
 
+// runEvents is a whole run of an agent.
+func runEvents() []any {
+	return []any{
+		object{"__typename": "AgentRunStart", "seq": 1, "runId": jobID, "conversationId": conversationID},
+		object{"__typename": "AgentIteration", "seq": 2, "number": 1, "status": "planning"},
+		object{"__typename": "AgentToolCall", "seq": 3, "tool": "search_documents", "params": object{"query": "queues", "Limit": 3, "filters": object{"Tags": []any{"A"}}}, "callId": "call_1"},
+		object{"__typename": "AgentToolResult", "seq": 4, "tool": "search_documents", "success": true, "callId": "call_1", "message": "2 passages found"},
+		object{"__typename": "AgentContent", "seq": 5, "content": "Durable\n\nevent: run_complete\ndata: {}\n\n [1]."},
+		object{"__typename": "AgentRunComplete", "seq": 6, "usage": object{"totalTokens": 128, "promptTokens": 120, "completionTokens": 8}, "sources": []any{object{"id": documentID, "title": "Queues", "url": nil}}},
+	}
+}
+
 // rows answer each root field.
 func rows() map[string]any {
 	stats := object{"documentCount": 2, "embeddingCount": 7, "storageBytes": 4096, "lastSync": late}
@@ -357,7 +382,13 @@ func rows() map[string]any {
 			object{"field": "credentials", "old": nil, "new": nil, "hidden": true},
 		},
 	}
+	run := object{
+		"id": jobID, "agentID": connectorID, "conversationID": conversationID, "status": "COMPLETED", "message": "What are queues?", "answer": "Durable [1].", "model": "m-1",
+		"iterations": 2, "toolCalls": 1, "promptTokens": 120, "completionTokens": 8, "error": nil, "createdAt": early, "finishedAt": late,
+		"events": []any{object{"seq": 1, "type": "run_start", "data": object{"runId": jobID}, "createdAt": early}},
+	}
 	all := map[string]any{
+		"runs": page("end+of/runs", run), "run": run,
 		"auditLog":         page("", entry),
 		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
 		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},

@@ -78,6 +78,7 @@ func (d *describer) refusedRows() []refused {
 		{nil, apierr.UnsupportedMediaType, "send the body as Content-Type: application/json"},
 		{[]audience{byKey}, apierr.RateLimited, "Rate limit exceeded"},
 		{[]audience{bySession, byNobody}, apierr.RateLimited, "Too many attempts; wait a little"},
+		{[]audience{bySession}, apierr.RateLimited, "You have 4 runs under way, which is the most at once; wait for one to end."},
 		{nil, internal.Code, internal.Message},
 		{nil, late.Code, late.Message},
 	}
@@ -99,17 +100,20 @@ func (d *describer) refusals(r *route, o *operation) []int {
 	add(counted(o.root(r).field), http.StatusPaymentRequired)
 	add(!r.Anonymous || r.refuses, http.StatusForbidden)
 	add(named || slices.ContainsFunc(r.fields, func(f field) bool { return f.kind == uid }), http.StatusNotFound)
-	add(changes && r.audience() == bySession, http.StatusConflict)
+	runs := o.root(r).field.Name == "runAgent" // of which there may be too many, or one in the conversation already
+	add(changes && r.audience() == bySession || runs, http.StatusConflict)
 	add(reads, http.StatusRequestEntityTooLarge)
 	add(r.from == body || r.from == multipartForm, http.StatusUnsupportedMediaType)
-	add(r.audience() != bySession, http.StatusTooManyRequests)
+	add(r.audience() != bySession || runs, http.StatusTooManyRequests)
 	add(true, r.also...)
 	slices.Sort(statuses)
 	return slices.Compact(statuses)
 }
 
 // counted reports the root fields that count against the monthly quota.
-func counted(f *ast.FieldDefinition) bool { return f.Name == "search" || f.Name == "chat" }
+func counted(f *ast.FieldDefinition) bool {
+	return f.Name == "search" || f.Name == "chat" || f.Name == "runAgent"
+}
 
 // refusalName is the component of a status for an audience.
 func refusalName(to audience, status int) string {

@@ -45,7 +45,7 @@ func (x *exchange) stream(values variables) error {
 	if first.err != nil {
 		return first.err
 	}
-	if first.kind == "ChatStart" {
+	if first.kind == "ChatStart" || first.kind == "AgentRunStart" {
 		x.w.Header().Set(conversationHeader, first.conversation())
 	}
 	x.begin()
@@ -165,10 +165,11 @@ func (e streamed) last() bool {
 
 func (e streamed) conversation() string {
 	var start struct {
-		Conversation string `json:"conversation_id"`
+		Chat  string `json:"conversation_id"`
+		Agent string `json:"conversationId"`
 	}
 	_ = json.Unmarshal(e.data, &start)
-	return start.Conversation
+	return start.Chat + start.Agent
 }
 
 // begin sends the head of the stream.

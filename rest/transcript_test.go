@@ -32,6 +32,7 @@ func examples() map[string][]example {
 	const (
 		collection = "/api/v1/collections/" + collectionID
 		connector  = "/api/v1/connectors/" + connectorID
+		agent      = "/api/v1/agents/" + connectorID
 	)
 	signIn := `{"email":"ada@example.com","password":"correct horse","remember":true}`
 	everything := `{"query":"durable queues","collection":"` + strings.ToUpper(collectionID) + `","limit":5,"offset":10.0,"min_score":0,"highlight":true,
@@ -257,6 +258,25 @@ func examples() map[string][]example {
 			{target: "/api/v1/audit-log.csv?action=connector.update"}, {target: "/api/v1/audit-log.csv?targetId=x"}, {target: "/api/v1/audit-log.csv", bare: true},
 		},
 		"GET /api/v1/audit-log.jsonl": {{target: "/api/v1/audit-log.jsonl?matching=a"}, {target: "/api/v1/audit-log.jsonl", bare: true}},
+		"POST /api/v1/agents/{id}/execute/stream": {
+			{target: agent + "/execute/stream", body: `{"message":"What are queues?","conversationId":"` + conversationID + `"}`},
+			{target: agent + "/execute/stream", body: `{"message":"fail"}`},
+			{target: agent + "/execute/stream", body: `{"message":"quota"}`},
+			{target: agent + "/execute/stream", body: `{"message":"` + strings.Repeat("ä", 16001) + `"}`},
+			{target: agent + "/execute/stream", body: `{"message":"  "}`},
+			{target: agent + "/execute/stream", body: `{"message":7}`},
+			{target: agent + "/execute/stream", body: `{"message":"x","conversationId":"7"}`},
+			{target: agent + "/execute/stream"},
+			{target: "/api/v1/agents/" + missingID + "/execute/stream", body: `{"message":"x"}`},
+			{target: "/api/v1/agents/7/execute/stream", body: `{"message":"x"}`},
+			{target: agent + "/execute/stream", body: `{"message":"x"}`, bare: true},
+		},
+		"GET /api/v1/agents/{id}/runs": {
+			{target: agent + "/runs"}, {target: agent + "/runs?limit=201"}, {target: agent + "/runs?cursor=x"}, {target: agent + "/runs", bare: true},
+		},
+		"GET /api/v1/agents/{id}/runs/{runId}": {
+			{target: agent + "/runs/" + jobID}, {target: agent + "/runs/7"}, {target: "/api/v1/agents/" + missingID + "/runs/" + missingID},
+		},
 	}
 }
 

@@ -248,7 +248,7 @@ func TestARunThatWasGivenUpElsewhereStops(t *testing.T) {
 func TestARunThatNobodyFollowsIsEnded(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	runs := h.node(t, func(o *run.Options) { o.Grace = 300 * time.Millisecond }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
+	runs := h.node(t, func(o *run.Options) { o.Grace = 2 * time.Second }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
 	status := func(id uuid.UUID) agentrun.Status {
 		row, err := runs.Get(h.ada, id)
 		if err != nil {
@@ -260,14 +260,14 @@ func TestARunThatNobodyFollowsIsEnded(t *testing.T) {
 	row, events := start(leaving, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 	<-events
 	staying, goAway := context.WithCancel(h.ada)
-	second, err := h.node(t, func(o *run.Options) { o.Grace = 300 * time.Millisecond }).Watch(staying, row.ID, 1) // from another process
+	second, err := h.node(t, func(o *run.Options) { o.Grace = 2 * time.Second }).Watch(staying, row.ID, 1) // from another process
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-second
 	leave()
 	began := time.Now()
-	eventually(t, "two graces have passed", func() bool { return time.Since(began) > 700*time.Millisecond })
+	eventually(t, "two graces have passed", func() bool { return time.Since(began) > 5*time.Second })
 	if got := status(row.ID); got != agentrun.StatusRunning {
 		t.Errorf("a run that somebody follows is %s", got)
 	}

@@ -114,10 +114,11 @@ func validate(text string) error {
 	return nil
 }
 
-// reachOf is what the viewer reaches, narrowed to the agent's collections where it names any.
+// reachOf is what the viewer reaches, narrowed to the agent's collections unless that may search all. Of collections
+// that are gone nothing is found.
 func reachOf(v viewer.Viewer, agent *ent.Agent) (viewer.Scope, error) {
 	reach, err := v.Scope()
-	if err != nil || len(agent.Collections) == 0 {
+	if err != nil || agent.AllCollections {
 		return reach, err //nolint:wrapcheck // the caller says what for
 	}
 	ids := agent.Collections

@@ -116,11 +116,11 @@ func joined(a, b Event) Event {
 }
 
 func (f *follower) follow(ctx context.Context, seq int64) {
-	tick := time.NewTicker(min(f.runs.opt.Poll, f.runs.opt.Grace/3))
+	tick := time.NewTicker(min(f.runs.opt.Poll, f.runs.opt.Grace/5))
 	defer tick.Stop()
 	told := time.Time{}
 	for {
-		if !f.here && time.Since(told) > f.runs.opt.Grace/3 {
+		if !f.here && time.Since(told) > f.runs.opt.Grace/6 {
 			told = time.Now()
 			f.runs.publish(ctx, f.run, Watched)
 		}

@@ -103,6 +103,18 @@ func (k *Kit) all(desk Desk) []loop.Tool {
 	return all
 }
 
+// Parameters is the JSON schema of the arguments of a tool that agents can be
+// given; nil for a name that is none.
+func (k *Kit) Parameters(name string) map[string]any {
+	for _, tool := range k.Tools(Desk{}, []string{name}) {
+		var schema map[string]any
+		if json.Unmarshal(tool.Schema, &schema) == nil {
+			return schema
+		}
+	}
+	return nil
+}
+
 // bench is a kit at a desk.
 type bench struct {
 	*Kit

@@ -119,9 +119,6 @@ func table(k Kind) (string, bool) {
 	case AuditEntry:
 		return "audit_entries", true
 	case Passage, PrincipalGroup, ToolIntegration, Approval:
-	case AuditEntry:
-		return "audit_entries", true
-	case Passage, Invitation, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

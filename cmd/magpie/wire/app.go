@@ -141,11 +141,13 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
-	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names})
 	summaries := summary.New(models, analyzer, a.Log)
+	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Now: now}
+	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
+	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log})
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: now,
-		Kit: &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Now: now},
+		Kit: kit, Memories: memories,
 	})
 	if err != nil {
 		return err
@@ -174,7 +176,7 @@ func (a *App) open(ctx context.Context) error {
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures,
 		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
-		Memories: memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log}),
+		Memories: memories,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
