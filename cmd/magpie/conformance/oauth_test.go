@@ -57,7 +57,9 @@ func data(t *testing.T, what string, a answer, status int) map[string]any {
 // empty message is any.
 func rejected(t *testing.T, what string, a answer, status int, code, message string) {
 	t.Helper()
-	var body struct{ Error struct{ Code, Message string } }
+	var body struct {
+		Error struct{ Code, Message string }
+	}
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != status || body.Error.Code != code || message != "" && body.Error.Message != message {
 		t.Errorf("%s: answered %d %s", what, a.status, a.body)
 	}
