@@ -53,6 +53,8 @@ type Connector struct {
 	LastSync *time.Time `json:"last_sync,omitempty"`
 	// LastError holds the value of the "last_error" field.
 	LastError *string `json:"last_error,omitempty"`
+	// being deleted since
+	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ConnectorQuery when eager-loading is set.
 	Edges        ConnectorEdges `json:"edges"`
@@ -156,7 +158,7 @@ func (*Connector) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError:
 			values[i] = new(sql.NullString)
-		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync:
+		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		case connector.FieldID, connector.FieldWorkspaceID, connector.FieldCollectionID:
 			values[i] = new(uuid.UUID)
@@ -283,6 +285,13 @@ func (_m *Connector) assignValues(columns []string, values []any) error {
 				_m.LastError = new(string)
 				*_m.LastError = value.String
 			}
+		case connector.FieldDeletingAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field deleting_at", values[i])
+			} else if value.Valid {
+				_m.DeletingAt = new(time.Time)
+				*_m.DeletingAt = value.Time
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -402,6 +411,11 @@ func (_m *Connector) String() string {
 	if v := _m.LastError; v != nil {
 		builder.WriteString("last_error=")
 		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.DeletingAt; v != nil {
+		builder.WriteString("deleting_at=")
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteByte(')')
 	return builder.String()

@@ -206,6 +206,20 @@ func (_c *ConnectorCreate) SetNillableLastError(v *string) *ConnectorCreate {
 	return _c
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_c *ConnectorCreate) SetDeletingAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetDeletingAt(v)
+	return _c
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableDeletingAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetDeletingAt(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *ConnectorCreate) SetID(v uuid.UUID) *ConnectorCreate {
 	_c.mutation.SetID(v)
@@ -531,6 +545,10 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 		_spec.SetField(connector.FieldLastError, field.TypeString, value)
 		_node.LastError = &value
 	}
+	if value, ok := _c.mutation.DeletingAt(); ok {
+		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
+		_node.DeletingAt = &value
+	}
 	if nodes := _c.mutation.CollectionIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -855,6 +873,24 @@ func (u *ConnectorUpsert) ClearLastError() *ConnectorUpsert {
 	return u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (u *ConnectorUpsert) SetDeletingAt(v time.Time) *ConnectorUpsert {
+	u.Set(connector.FieldDeletingAt, v)
+	return u
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateDeletingAt() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldDeletingAt)
+	return u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *ConnectorUpsert) ClearDeletingAt() *ConnectorUpsert {
+	u.SetNull(connector.FieldDeletingAt)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -1115,6 +1151,27 @@ func (u *ConnectorUpsertOne) UpdateLastError() *ConnectorUpsertOne {
 func (u *ConnectorUpsertOne) ClearLastError() *ConnectorUpsertOne {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearLastError()
+	})
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *ConnectorUpsertOne) SetDeletingAt(v time.Time) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetDeletingAt(v)
+	})
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateDeletingAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateDeletingAt()
+	})
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *ConnectorUpsertOne) ClearDeletingAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearDeletingAt()
 	})
 }
 
@@ -1545,6 +1602,27 @@ func (u *ConnectorUpsertBulk) UpdateLastError() *ConnectorUpsertBulk {
 func (u *ConnectorUpsertBulk) ClearLastError() *ConnectorUpsertBulk {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearLastError()
+	})
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *ConnectorUpsertBulk) SetDeletingAt(v time.Time) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetDeletingAt(v)
+	})
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateDeletingAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateDeletingAt()
+	})
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *ConnectorUpsertBulk) ClearDeletingAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearDeletingAt()
 	})
 }
 

@@ -209,6 +209,26 @@ func (_u *ConnectorUpdate) ClearLastError() *ConnectorUpdate {
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *ConnectorUpdate) SetDeletingAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableDeletingAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *ConnectorUpdate) ClearDeletingAt() *ConnectorUpdate {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
 // SetGrant sets the "grant" edge to the OAuthGrant entity.
 func (_u *ConnectorUpdate) SetGrant(v *OAuthGrant) *ConnectorUpdate {
 	return _u.SetGrantID(v.ID)
@@ -506,6 +526,12 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.LastErrorCleared() {
 		_spec.ClearField(connector.FieldLastError, field.TypeString)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(connector.FieldDeletingAt, field.TypeTime)
 	}
 	if _u.mutation.GrantCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -912,6 +938,26 @@ func (_u *ConnectorUpdateOne) ClearLastError() *ConnectorUpdateOne {
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *ConnectorUpdateOne) SetDeletingAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableDeletingAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *ConnectorUpdateOne) ClearDeletingAt() *ConnectorUpdateOne {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
 // SetGrant sets the "grant" edge to the OAuthGrant entity.
 func (_u *ConnectorUpdateOne) SetGrant(v *OAuthGrant) *ConnectorUpdateOne {
 	return _u.SetGrantID(v.ID)
@@ -1239,6 +1285,12 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 	}
 	if _u.mutation.LastErrorCleared() {
 		_spec.ClearField(connector.FieldLastError, field.TypeString)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(connector.FieldDeletingAt, field.TypeTime)
 	}
 	if _u.mutation.GrantCleared() {
 		edge := &sqlgraph.EdgeSpec{

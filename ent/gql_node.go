@@ -9,6 +9,7 @@ import (
 	"magpie/ent/agentmemory"
 	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
@@ -16,6 +17,7 @@ import (
 	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -53,6 +55,11 @@ var agentrunImplementors = []string{"AgentRun", "Node"}
 // IsNode implements the Node interface check for GQLGen.
 func (*AgentRun) IsNode() {}
 
+var auditentryImplementors = []string{"AuditEntry", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*AuditEntry) IsNode() {}
+
 var collectionImplementors = []string{"Collection", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
@@ -87,6 +94,11 @@ var messageImplementors = []string{"Message", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*Message) IsNode() {}
+
+var oauthgrantImplementors = []string{"OAuthGrant", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*OAuthGrant) IsNode() {}
 
 var sourcefileImplementors = []string{"SourceFile", "Node"}
 
@@ -207,6 +219,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			}
 		}
 		return query.Only(ctx)
+	case auditentry.Table:
+		query := c.AuditEntry.Query().
+			Where(auditentry.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, auditentryImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
 	case collection.Table:
 		query := c.Collection.Query().
 			Where(collection.ID(id))
@@ -266,6 +287,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(message.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, messageImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case oauthgrant.Table:
+		query := c.OAuthGrant.Query().
+			Where(oauthgrant.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, oauthgrantImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -452,6 +482,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 				*noder = node
 			}
 		}
+	case auditentry.Table:
+		query := c.AuditEntry.Query().
+			Where(auditentry.IDIn(ids...))
+		query, err := query.CollectFields(ctx, auditentryImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
 	case collection.Table:
 		query := c.Collection.Query().
 			Where(collection.IDIn(ids...))
@@ -552,6 +598,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.Message.Query().
 			Where(message.IDIn(ids...))
 		query, err := query.CollectFields(ctx, messageImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case oauthgrant.Table:
+		query := c.OAuthGrant.Query().
+			Where(oauthgrant.IDIn(ids...))
+		query, err := query.CollectFields(ctx, oauthgrantImplementors...)
 		if err != nil {
 			return nil, err
 		}

@@ -35,8 +35,10 @@ func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r}
 func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
 
 func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMemoryResolver{r} }
-func (r *Resolver) AgentRun() generated.AgentRunResolver       { return &agentRunResolver{r} }
-func (r *Resolver) AuditEntry() generated.AuditEntryResolver   { return &auditEntryResolver{r} }
+
+func (r *Resolver) AgentRun() generated.AgentRunResolver { return &agentRunResolver{r} }
+
+func (r *Resolver) AuditEntry() generated.AuditEntryResolver { return &auditEntryResolver{r} }
 
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
@@ -47,7 +49,8 @@ func (r *Resolver) Conversation() generated.ConversationResolver { return &conve
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
 
 func (r *Resolver) Invitation() generated.InvitationResolver { return &invitationResolver{r} }
-func (r *Resolver) Message() generated.MessageResolver       { return &messageResolver{r} }
+
+func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
 
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
@@ -55,8 +58,8 @@ func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver
 
 type (
 	aPIKeyResolver       struct{ *Resolver }
-	agentMemoryResolver  struct{ *Resolver }
 	agentResolver        struct{ *Resolver }
+	agentMemoryResolver  struct{ *Resolver }
 	agentRunResolver     struct{ *Resolver }
 	auditEntryResolver   struct{ *Resolver }
 	collectionResolver   struct{ *Resolver }

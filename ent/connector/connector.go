@@ -51,6 +51,8 @@ const (
 	FieldLastSync = "last_sync"
 	// FieldLastError holds the string denoting the last_error field in the database.
 	FieldLastError = "last_error"
+	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
+	FieldDeletingAt = "deleting_at"
 	// EdgeCollection holds the string denoting the collection edge name in mutations.
 	EdgeCollection = "collection"
 	// EdgeGrant holds the string denoting the grant edge name in mutations.
@@ -128,6 +130,7 @@ var Columns = []string{
 	FieldNextSyncAt,
 	FieldLastSync,
 	FieldLastError,
+	FieldDeletingAt,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -302,6 +305,11 @@ func ByLastSync(opts ...sql.OrderTermOption) OrderOption {
 // ByLastError orders the results by the last_error field.
 func ByLastError(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLastError, opts...).ToFunc()
+}
+
+// ByDeletingAt orders the results by the deleting_at field.
+func ByDeletingAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeletingAt, opts...).ToFunc()
 }
 
 // ByCollectionField orders the results by collection field.

@@ -121,6 +121,11 @@ func LastError(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldLastError, v))
 }
 
+// DeletingAt applies equality check predicate on the "deleting_at" field. It's identical to DeletingAtEQ.
+func DeletingAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldDeletingAt, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldCreatedAt, v))
@@ -759,6 +764,56 @@ func LastErrorEqualFold(v string) predicate.Connector {
 // LastErrorContainsFold applies the ContainsFold predicate on the "last_error" field.
 func LastErrorContainsFold(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldContainsFold(FieldLastError, v))
+}
+
+// DeletingAtEQ applies the EQ predicate on the "deleting_at" field.
+func DeletingAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtNEQ applies the NEQ predicate on the "deleting_at" field.
+func DeletingAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtIn applies the In predicate on the "deleting_at" field.
+func DeletingAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtNotIn applies the NotIn predicate on the "deleting_at" field.
+func DeletingAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtGT applies the GT predicate on the "deleting_at" field.
+func DeletingAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldDeletingAt, v))
+}
+
+// DeletingAtGTE applies the GTE predicate on the "deleting_at" field.
+func DeletingAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldDeletingAt, v))
+}
+
+// DeletingAtLT applies the LT predicate on the "deleting_at" field.
+func DeletingAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldDeletingAt, v))
+}
+
+// DeletingAtLTE applies the LTE predicate on the "deleting_at" field.
+func DeletingAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldDeletingAt, v))
+}
+
+// DeletingAtIsNil applies the IsNil predicate on the "deleting_at" field.
+func DeletingAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldDeletingAt))
+}
+
+// DeletingAtNotNil applies the NotNil predicate on the "deleting_at" field.
+func DeletingAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldDeletingAt))
 }
 
 // HasCollection applies the HasEdge predicate on the "collection" edge.

@@ -7,18 +7,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"magpie/agents/catalog"
+	"magpie/agents/template"
 	"magpie/ent"
 	"magpie/ent/agentmemory"
 	"magpie/ent/agentrun"
+	"magpie/ent/auditentry"
 	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
 	"magpie/graph/model"
 	"magpie/internal/analytics"
+	"magpie/internal/audit"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -43,10 +48,16 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	APIKey() APIKeyResolver
+	Agent() AgentResolver
+	AgentMemory() AgentMemoryResolver
+	AgentRun() AgentRunResolver
+	AuditEntry() AuditEntryResolver
 	Collection() CollectionResolver
 	Connector() ConnectorResolver
+	Conversation() ConversationResolver
 	Document() DocumentResolver
 	Invitation() InvitationResolver
+	Message() MessageResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
 	Session() SessionResolver
@@ -98,16 +109,17 @@ type ComplexityRoot struct {
 	}
 
 	Agent struct {
-		Collections  func(childComplexity int) int
-		CreatedAt    func(childComplexity int) int
-		Description  func(childComplexity int) int
-		ID           func(childComplexity int) int
-		Model        func(childComplexity int) int
-		Name         func(childComplexity int) int
-		StartMessage func(childComplexity int) int
-		SystemPrompt func(childComplexity int) int
-		Tools        func(childComplexity int) int
-		UpdatedAt    func(childComplexity int) int
+		AllCollections func(childComplexity int) int
+		Collections    func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		Description    func(childComplexity int) int
+		ID             func(childComplexity int) int
+		Model          func(childComplexity int) int
+		Name           func(childComplexity int) int
+		StartMessage   func(childComplexity int) int
+		SystemPrompt   func(childComplexity int) int
+		Tools          func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
 	}
 
 	AgentConnection struct {
@@ -116,9 +128,26 @@ type ComplexityRoot struct {
 		TotalCount func(childComplexity int) int
 	}
 
+	AgentContent struct {
+		Content func(childComplexity int) int
+		Seq     func(childComplexity int) int
+	}
+
 	AgentEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	AgentError struct {
+		Code    func(childComplexity int) int
+		Message func(childComplexity int) int
+		Seq     func(childComplexity int) int
+	}
+
+	AgentIteration struct {
+		Number func(childComplexity int) int
+		Seq    func(childComplexity int) int
+		Status func(childComplexity int) int
 	}
 
 	AgentMemory struct {
@@ -132,6 +161,7 @@ type ComplexityRoot struct {
 		PersonID   func(childComplexity int) int
 		RecalledAt func(childComplexity int) int
 		RunID      func(childComplexity int) int
+		Shared     func(childComplexity int) int
 		UpdatedAt  func(childComplexity int) int
 	}
 
@@ -154,6 +184,7 @@ type ComplexityRoot struct {
 		ConversationID   func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Error            func(childComplexity int) int
+		Events           func(childComplexity int, after *int, limit *int) int
 		FinishedAt       func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Iterations       func(childComplexity int) int
@@ -163,6 +194,12 @@ type ComplexityRoot struct {
 		Status           func(childComplexity int) int
 		ToolCalls        func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
+	}
+
+	AgentRunComplete struct {
+		Seq     func(childComplexity int) int
+		Sources func(childComplexity int) int
+		Usage   func(childComplexity int) int
 	}
 
 	AgentRunConnection struct {
@@ -176,17 +213,119 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	AgentRunEvent struct {
+		CreatedAt func(childComplexity int) int
+		Data      func(childComplexity int) int
+		Seq       func(childComplexity int) int
+		Type      func(childComplexity int) int
+	}
+
+	AgentRunStart struct {
+		ConversationID func(childComplexity int) int
+		RunID          func(childComplexity int) int
+		Seq            func(childComplexity int) int
+	}
+
+	AgentTemplate struct {
+		BuiltIn      func(childComplexity int) int
+		Category     func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		Description  func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Name         func(childComplexity int) int
+		StartMessage func(childComplexity int) int
+		SystemPrompt func(childComplexity int) int
+		Tools        func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+	}
+
+	AgentTemplateConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AgentTemplateEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AgentTool struct {
+		Description func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Parameters  func(childComplexity int) int
+		Title       func(childComplexity int) int
+	}
+
+	AgentToolCall struct {
+		CallID func(childComplexity int) int
+		Params func(childComplexity int) int
+		Seq    func(childComplexity int) int
+		Tool   func(childComplexity int) int
+	}
+
+	AgentToolResult struct {
+		CallID  func(childComplexity int) int
+		Message func(childComplexity int) int
+		Seq     func(childComplexity int) int
+		Success func(childComplexity int) int
+		Tool    func(childComplexity int) int
+	}
+
+	AgentUsage struct {
+		CompletionTokens func(childComplexity int) int
+		PromptTokens     func(childComplexity int) int
+		TotalTokens      func(childComplexity int) int
+	}
+
+	AuditChange struct {
+		Field  func(childComplexity int) int
+		Hidden func(childComplexity int) int
+		New    func(childComplexity int) int
+		Old    func(childComplexity int) int
+	}
+
+	AuditEntry struct {
+		Action     func(childComplexity int) int
+		ActorID    func(childComplexity int) int
+		ActorKind  func(childComplexity int) int
+		ActorName  func(childComplexity int) int
+		Changes    func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		ID         func(childComplexity int) int
+		IP         func(childComplexity int) int
+		RequestID  func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TargetID   func(childComplexity int) int
+		TargetKind func(childComplexity int) int
+		TargetName func(childComplexity int) int
+	}
+
+	AuditEntryConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AuditEntryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ChatContent struct {
 		Delta func(childComplexity int) int
+		Seq   func(childComplexity int) int
 	}
 
 	ChatDone struct {
 		ConversationID func(childComplexity int) int
+		Seq            func(childComplexity int) int
 		Usage          func(childComplexity int) int
 	}
 
 	ChatFollowUp struct {
 		Questions func(childComplexity int) int
+		Seq       func(childComplexity int) int
 	}
 
 	ChatModel struct {
@@ -201,11 +340,14 @@ type ComplexityRoot struct {
 	}
 
 	ChatSources struct {
+		Seq     func(childComplexity int) int
 		Sources func(childComplexity int) int
 	}
 
 	ChatStart struct {
+		AnswerID       func(childComplexity int) int
 		ConversationID func(childComplexity int) int
+		Seq            func(childComplexity int) int
 	}
 
 	ChatUsage struct {
@@ -258,13 +400,16 @@ type ComplexityRoot struct {
 		Config           func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		DocSync          func(childComplexity int) int
+		DocumentCounts   func(childComplexity int) int
 		Documents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
 		Enabled          func(childComplexity int) int
 		Files            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
+		GrantID          func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Items            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		Jobs             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		LastError        func(childComplexity int) int
+		LastJob          func(childComplexity int) int
 		LastSync         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		NextSyncAt       func(childComplexity int) int
@@ -287,18 +432,35 @@ type ComplexityRoot struct {
 	}
 
 	ConnectorKind struct {
-		AcceptsFiles func(childComplexity int) int
-		Aliases      func(childComplexity int) int
-		Credentials  func(childComplexity int) int
-		Description  func(childComplexity int) int
-		Name         func(childComplexity int) int
-		Options      func(childComplexity int) int
-		Title        func(childComplexity int) int
+		AcceptsFiles  func(childComplexity int) int
+		Aliases       func(childComplexity int) int
+		Category      func(childComplexity int) int
+		Credentials   func(childComplexity int) int
+		Database      func(childComplexity int) int
+		Description   func(childComplexity int) int
+		Documentation func(childComplexity int) int
+		Enumerates    func(childComplexity int) int
+		Name          func(childComplexity int) int
+		OauthProvider func(childComplexity int) int
+		Options       func(childComplexity int) int
+		Permissions   func(childComplexity int) int
+		Title         func(childComplexity int) int
+		Webhooks      func(childComplexity int) int
 	}
 
 	ConnectorOption struct {
+		Advanced  func(childComplexity int) int
+		Choices   func(childComplexity int) int
+		Default   func(childComplexity int) int
+		DependsOn func(childComplexity int) int
 		Example   func(childComplexity int) int
+		Fields    func(childComplexity int) int
+		Format    func(childComplexity int) int
+		Group     func(childComplexity int) int
 		Help      func(childComplexity int) int
+		Max       func(childComplexity int) int
+		Min       func(childComplexity int) int
+		Multiline func(childComplexity int) int
 		Name      func(childComplexity int) int
 		Required  func(childComplexity int) int
 		Sensitive func(childComplexity int) int
@@ -306,11 +468,18 @@ type ComplexityRoot struct {
 		Type      func(childComplexity int) int
 	}
 
+	ConnectorSyncEvent struct {
+		ConnectorID func(childComplexity int) int
+		Job         func(childComplexity int) int
+	}
+
 	Conversation struct {
 		AgentID      func(childComplexity int) int
 		CollectionID func(childComplexity int) int
 		CreatedAt    func(childComplexity int) int
 		ID           func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		MessageCount func(childComplexity int) int
 		Messages     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MessageOrder) int
 		Title        func(childComplexity int) int
 		UpdatedAt    func(childComplexity int) int
@@ -325,6 +494,12 @@ type ComplexityRoot struct {
 	ConversationEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ConversationExport struct {
+		Content   func(childComplexity int) int
+		FileName  func(childComplexity int) int
+		MediaType func(childComplexity int) int
 	}
 
 	CreatedAPIKey struct {
@@ -390,9 +565,46 @@ type ComplexityRoot struct {
 		TotalCount func(childComplexity int) int
 	}
 
+	DocumentCounts struct {
+		Deleted    func(childComplexity int) int
+		Failed     func(childComplexity int) int
+		Indexed    func(childComplexity int) int
+		Pending    func(childComplexity int) int
+		Processing func(childComplexity int) int
+	}
+
 	DocumentEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	DocumentStatusChange struct {
+		ConnectorID func(childComplexity int) int
+		Failure     func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Path        func(childComplexity int) int
+		Status      func(childComplexity int) int
+		Title       func(childComplexity int) int
+	}
+
+	DocumentStatusCounts struct {
+		Deleted     func(childComplexity int) int
+		Failed      func(childComplexity int) int
+		Indexed     func(childComplexity int) int
+		Pending     func(childComplexity int) int
+		Processing  func(childComplexity int) int
+		WithFailure func(childComplexity int) int
+	}
+
+	DocumentStatusEvent struct {
+		Counts    func(childComplexity int) int
+		Cursor    func(childComplexity int) int
+		Documents func(childComplexity int) int
+	}
+
+	FoundAgentMemory struct {
+		Memory func(childComplexity int) int
+		Score  func(childComplexity int) int
 	}
 
 	Invitation struct {
@@ -461,6 +673,7 @@ type ComplexityRoot struct {
 		Conversation     func(childComplexity int) int
 		ConversationID   func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
+		Feedback         func(childComplexity int) int
 		ID               func(childComplexity int) int
 		PromptTokens     func(childComplexity int) int
 		Role             func(childComplexity int) int
@@ -480,47 +693,80 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	MessageFeedback struct {
+		Comment   func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Rating    func(childComplexity int) int
+		Reason    func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+	}
+
 	Mutation struct {
-		AcceptInvitation       func(childComplexity int, input model.AcceptInvitationInput) int
-		CancelSync             func(childComplexity int, jobID uuid.UUID) int
-		ChangePassword         func(childComplexity int, input model.ChangePasswordInput) int
-		CreateAPIKey           func(childComplexity int, input model.CreateAPIKeyInput) int
-		CreateCollection       func(childComplexity int, input model.CreateCollectionInput) int
-		CreateConnector        func(childComplexity int, input model.CreateConnectorInput) int
-		CreatePasswordReset    func(childComplexity int, memberID uuid.UUID) int
-		CreateWorkspace        func(childComplexity int, input model.WorkspaceInput) int
-		DeleteCollection       func(childComplexity int, id uuid.UUID) int
-		DeleteConnector        func(childComplexity int, id uuid.UUID) int
-		DeleteDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
-		DeleteFiles            func(childComplexity int, connectorID uuid.UUID, paths []string) int
-		DeleteWorkspace        func(childComplexity int, input model.WorkspaceInput) int
-		EndSession             func(childComplexity int, id uuid.UUID) int
-		InviteMember           func(childComplexity int, input model.InviteMemberInput) int
-		LeaveWorkspace         func(childComplexity int) int
-		RecordEvents           func(childComplexity int, input model.RecordEventsInput) int
-		RefreshCollectionStats func(childComplexity int, id uuid.UUID) int
-		RefreshSession         func(childComplexity int, refreshToken string) int
-		RemoveMember           func(childComplexity int, id uuid.UUID) int
-		ResendInvitation       func(childComplexity int, id uuid.UUID) int
-		ResetPassword          func(childComplexity int, input model.ResetPasswordInput) int
-		RevokeAPIKey           func(childComplexity int, id uuid.UUID) int
-		RevokeInvitation       func(childComplexity int, id uuid.UUID) int
-		RotateAPIKey           func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
-		SignIn                 func(childComplexity int, input model.SignInInput) int
-		SignOut                func(childComplexity int) int
-		SignOutEverywhere      func(childComplexity int) int
-		SignUp                 func(childComplexity int, input model.SignUpInput) int
-		StartSync              func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
-		SwitchWorkspace        func(childComplexity int, id uuid.UUID) int
-		TestConnection         func(childComplexity int, input model.TestConnectionInput) int
-		TestConnector          func(childComplexity int, id uuid.UUID) int
-		UpdateAPIKey           func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
-		UpdateCollection       func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
-		UpdateConnector        func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
-		UpdateMember           func(childComplexity int, id uuid.UUID, input model.UpdateMemberInput) int
-		UpdateProfile          func(childComplexity int, input model.UpdateProfileInput) int
-		UpdateWorkspace        func(childComplexity int, input model.WorkspaceInput) int
-		UploadFiles            func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
+		AcceptInvitation        func(childComplexity int, input model.AcceptInvitationInput) int
+		AllowItem               func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		AnswerOIDCSignIn        func(childComplexity int, input model.OIDCAnswerInput) int
+		CancelRun               func(childComplexity int, id uuid.UUID) int
+		CancelSync              func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		ChangePassword          func(childComplexity int, input model.ChangePasswordInput) int
+		CreateAPIKey            func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAgent             func(childComplexity int, input model.CreateAgentInput) int
+		CreateAgentFromTemplate func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
+		CreateAgentMemory       func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
+		CreateAgentTemplate     func(childComplexity int, input model.CreateAgentTemplateInput) int
+		CreateCollection        func(childComplexity int, input model.CreateCollectionInput) int
+		CreateConnector         func(childComplexity int, input model.CreateConnectorInput) int
+		CreatePasswordReset     func(childComplexity int, memberID uuid.UUID) int
+		CreateWorkspace         func(childComplexity int, input model.WorkspaceInput) int
+		DeleteAgent             func(childComplexity int, id uuid.UUID) int
+		DeleteAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		DeleteAgentTemplate     func(childComplexity int, id uuid.UUID) int
+		DeleteCollection        func(childComplexity int, id uuid.UUID) int
+		DeleteConnector         func(childComplexity int, id uuid.UUID) int
+		DeleteConversation      func(childComplexity int, id uuid.UUID) int
+		DeleteConversations     func(childComplexity int, agentID *uuid.UUID, kind *model.ConversationKind) int
+		DeleteDocument          func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		DeleteFiles             func(childComplexity int, connectorID uuid.UUID, paths []string) int
+		DeleteWorkspace         func(childComplexity int, input model.WorkspaceInput) int
+		EndSession              func(childComplexity int, id uuid.UUID) int
+		FinishOAuth             func(childComplexity int, input model.FinishOAuthInput) int
+		FinishOIDCSignIn        func(childComplexity int, code string, binding string) int
+		InviteMember            func(childComplexity int, input model.InviteMemberInput) int
+		LeaveWorkspace          func(childComplexity int) int
+		RecordEvents            func(childComplexity int, input model.RecordEventsInput) int
+		RefreshCollectionStats  func(childComplexity int, id uuid.UUID) int
+		RefreshPermissions      func(childComplexity int, connectorID uuid.UUID) int
+		RefreshSession          func(childComplexity int, refreshToken string) int
+		RemoveFeedback          func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
+		RemoveMember            func(childComplexity int, id uuid.UUID) int
+		RenameConversation      func(childComplexity int, id uuid.UUID, title string) int
+		ResendInvitation        func(childComplexity int, id uuid.UUID) int
+		ResetPassword           func(childComplexity int, input model.ResetPasswordInput) int
+		RetryItems              func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
+		RevokeAPIKey            func(childComplexity int, id uuid.UUID) int
+		RevokeInvitation        func(childComplexity int, id uuid.UUID) int
+		RevokeOAuthGrant        func(childComplexity int, id uuid.UUID) int
+		RotateAPIKey            func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
+		SetFeedback             func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
+		SignIn                  func(childComplexity int, input model.SignInInput) int
+		SignOut                 func(childComplexity int) int
+		SignOutEverywhere       func(childComplexity int) int
+		SignUp                  func(childComplexity int, input model.SignUpInput) int
+		StartOAuth              func(childComplexity int, input model.StartOAuthInput) int
+		StartOIDCSignIn         func(childComplexity int, redirectURL *string) int
+		StartSync               func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		SwitchWorkspace         func(childComplexity int, id uuid.UUID) int
+		TestConnection          func(childComplexity int, input model.TestConnectionInput) int
+		TestConnector           func(childComplexity int, id uuid.UUID) int
+		UpdateAPIKey            func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
+		UpdateAgent             func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
+		UpdateAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
+		UpdateAgentTemplate     func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
+		UpdateCollection        func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
+		UpdateConnector         func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
+		UpdateMember            func(childComplexity int, id uuid.UUID, input model.UpdateMemberInput) int
+		UpdateProfile           func(childComplexity int, input model.UpdateProfileInput) int
+		UpdateWorkspace         func(childComplexity int, input model.WorkspaceInput) int
+		UploadFiles             func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
 	}
 
 	MyWorkspace struct {
@@ -531,6 +777,73 @@ type ComplexityRoot struct {
 		Role     func(childComplexity int) int
 	}
 
+	OAuthGrant struct {
+		Account     func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		ExpiresAt   func(childComplexity int) int
+		ID          func(childComplexity int) int
+		LastError   func(childComplexity int) int
+		PersonID    func(childComplexity int) int
+		Provider    func(childComplexity int) int
+		RefreshedAt func(childComplexity int) int
+		Scopes      func(childComplexity int) int
+		Status      func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+	}
+
+	OAuthGrantConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	OAuthGrantEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	OAuthOutcome struct {
+		Account     func(childComplexity int) int
+		ConnectorID func(childComplexity int) int
+		GrantID     func(childComplexity int) int
+		Provider    func(childComplexity int) int
+		RedirectURL func(childComplexity int) int
+	}
+
+	OAuthProvider struct {
+		Configured     func(childComplexity int) int
+		ConnectorTypes func(childComplexity int) int
+		Name           func(childComplexity int) int
+		Scopes         func(childComplexity int) int
+		Title          func(childComplexity int) int
+	}
+
+	OAuthStart struct {
+		AuthorizationURL func(childComplexity int) int
+		ExpiresAt        func(childComplexity int) int
+	}
+
+	OIDCAnswer struct {
+		Code        func(childComplexity int) int
+		RedirectURL func(childComplexity int) int
+	}
+
+	OIDCMethod struct {
+		Issuer func(childComplexity int) int
+		Name   func(childComplexity int) int
+	}
+
+	OIDCStart struct {
+		AuthorizationURL func(childComplexity int) int
+		Binding          func(childComplexity int) int
+		ExpiresAt        func(childComplexity int) int
+	}
+
+	OptionDependency struct {
+		Option func(childComplexity int) int
+		Values func(childComplexity int) int
+	}
+
 	PageInfo struct {
 		EndCursor       func(childComplexity int) int
 		HasNextPage     func(childComplexity int) int
@@ -539,35 +852,53 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		APIKey            func(childComplexity int, id uuid.UUID) int
-		APIKeys           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
-		ChatModels        func(childComplexity int) int
-		Collection        func(childComplexity int, id uuid.UUID) int
-		Collections       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) int
-		Connector         func(childComplexity int, id uuid.UUID) int
-		ConnectorKinds    func(childComplexity int) int
-		Connectors        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) int
-		Conversation      func(childComplexity int, id uuid.UUID) int
-		Conversations     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) int
-		Document          func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		Documents         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
-		Invitation        func(childComplexity int, id uuid.UUID) int
-		InvitationOfToken func(childComplexity int, token string) int
-		Invitations       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
-		Me                func(childComplexity int) int
-		Member            func(childComplexity int, id uuid.UUID) int
-		Members           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
-		MySessions        func(childComplexity int) int
-		MyWorkspaces      func(childComplexity int) int
-		Node              func(childComplexity int, id uuid.UUID) int
-		Nodes             func(childComplexity int, ids []uuid.UUID) int
-		QueryAnalytics    func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
-		Search            func(childComplexity int, input model.SearchInput) int
-		SignUpAllowed     func(childComplexity int) int
-		SyncItems         func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
-		SyncJob           func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		SyncJobs          func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
-		Usage             func(childComplexity int) int
+		APIKey              func(childComplexity int, id uuid.UUID) int
+		APIKeys             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
+		Agent               func(childComplexity int, id uuid.UUID) int
+		AgentMemories       func(childComplexity int, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) int
+		AgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		AgentTemplate       func(childComplexity int, id uuid.UUID) int
+		AgentTemplates      func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		AgentTools          func(childComplexity int) int
+		Agents              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
+		AuditLog            func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
+		ChatModels          func(childComplexity int) int
+		Collection          func(childComplexity int, id uuid.UUID) int
+		Collections         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
+		Connector           func(childComplexity int, id uuid.UUID) int
+		ConnectorKinds      func(childComplexity int) int
+		Connectors          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
+		Conversation        func(childComplexity int, id uuid.UUID) int
+		Conversations       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
+		Document            func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		Documents           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
+		ExportConversation  func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
+		Invitation          func(childComplexity int, id uuid.UUID) int
+		InvitationOfToken   func(childComplexity int, token string) int
+		Invitations         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
+		Me                  func(childComplexity int) int
+		Member              func(childComplexity int, id uuid.UUID) int
+		Members             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
+		MySessions          func(childComplexity int) int
+		MyWorkspaces        func(childComplexity int) int
+		Node                func(childComplexity int, id uuid.UUID) int
+		Nodes               func(childComplexity int, ids []uuid.UUID) int
+		OauthGrants         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
+		OauthProviders      func(childComplexity int) int
+		QueryAnalytics      func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
+		Run                 func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		Runs                func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
+		Search              func(childComplexity int, input model.SearchInput) int
+		SearchAgentMemories func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
+		SearchFacets        func(childComplexity int, input model.SearchFacetsInput) int
+		SearchSuggestions   func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
+		SignInMethods       func(childComplexity int) int
+		SignUpAllowed       func(childComplexity int) int
+		SourceFiles         func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
+		SyncItems           func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		SyncJob             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		SyncJobs            func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		Usage               func(childComplexity int) int
 	}
 
 	QueryAnalytics struct {
@@ -620,6 +951,24 @@ type ComplexityRoot struct {
 		Unknown    func(childComplexity int) int
 	}
 
+	SearchFacet struct {
+		Distinct   func(childComplexity int) int
+		Documents  func(childComplexity int) int
+		Missing    func(childComplexity int) int
+		Name       func(childComplexity int) int
+		OtherCount func(childComplexity int) int
+		Values     func(childComplexity int) int
+	}
+
+	SearchFacetValue struct {
+		Count    func(childComplexity int) int
+		From     func(childComplexity int) int
+		Label    func(childComplexity int) int
+		Selected func(childComplexity int) int
+		Until    func(childComplexity int) int
+		Value    func(childComplexity int) int
+	}
+
 	SearchResult struct {
 		Collection   func(childComplexity int) int
 		CollectionID func(childComplexity int) int
@@ -641,11 +990,18 @@ type ComplexityRoot struct {
 	}
 
 	SearchResults struct {
+		Facets  func(childComplexity int) int
 		Limit   func(childComplexity int) int
 		Offset  func(childComplexity int) int
 		Results func(childComplexity int) int
 		TookMs  func(childComplexity int) int
 		Total   func(childComplexity int) int
+	}
+
+	SearchSuggestion struct {
+		CollectionID func(childComplexity int) int
+		DocumentID   func(childComplexity int) int
+		Text         func(childComplexity int) int
 	}
 
 	Session struct {
@@ -663,6 +1019,11 @@ type ComplexityRoot struct {
 		AccessToken  func(childComplexity int) int
 		ExpiresAt    func(childComplexity int) int
 		RefreshToken func(childComplexity int) int
+	}
+
+	SignInMethods struct {
+		Oidc     func(childComplexity int) int
+		Password func(childComplexity int) int
 	}
 
 	SourceFile struct {
@@ -694,8 +1055,13 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		Chat         func(childComplexity int, input model.ChatInput) int
-		SyncProgress func(childComplexity int, jobID uuid.UUID) int
+		AgentRun       func(childComplexity int, runID uuid.UUID, after *int) int
+		Chat           func(childComplexity int, input model.ChatInput) int
+		ChatResume     func(childComplexity int, answerID uuid.UUID, after int) int
+		ConnectorSync  func(childComplexity int, connectorID uuid.UUID, after *uuid.UUID) int
+		DocumentStatus func(childComplexity int, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) int
+		RunAgent       func(childComplexity int, input model.RunAgentInput) int
+		SyncProgress   func(childComplexity int, jobID uuid.UUID) int
 	}
 
 	SyncItem struct {
@@ -761,14 +1127,18 @@ type ComplexityRoot struct {
 	}
 
 	SyncProgressEvent struct {
-		Error      func(childComplexity int) int
-		FinishedAt func(childComplexity int) int
-		JobID      func(childComplexity int) int
-		Progress   func(childComplexity int) int
-		StartedAt  func(childComplexity int) int
-		Stats      func(childComplexity int) int
-		Status     func(childComplexity int) int
-		Warnings   func(childComplexity int) int
+		Attempt     func(childComplexity int) int
+		ConnectorID func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Error       func(childComplexity int) int
+		FinishedAt  func(childComplexity int) int
+		JobID       func(childComplexity int) int
+		Progress    func(childComplexity int) int
+		Revision    func(childComplexity int) int
+		StartedAt   func(childComplexity int) int
+		Stats       func(childComplexity int) int
+		Status      func(childComplexity int) int
+		Warnings    func(childComplexity int) int
 	}
 
 	SyncStats struct {
@@ -812,12 +1182,30 @@ type ComplexityRoot struct {
 type APIKeyResolver interface {
 	Status(ctx context.Context, obj *ent.APIKey) (model.APIKeyStatus, error)
 }
+type AgentResolver interface {
+	Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error)
+}
+type AgentMemoryResolver interface {
+	Shared(ctx context.Context, obj *ent.AgentMemory) (bool, error)
+}
+type AgentRunResolver interface {
+	Events(ctx context.Context, obj *ent.AgentRun, after *int, limit *int) ([]*model.AgentRunEvent, error)
+}
+type AuditEntryResolver interface {
+	Changes(ctx context.Context, obj *ent.AuditEntry) ([]*audit.Change, error)
+}
 type CollectionResolver interface {
 	Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error)
 	ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error)
 }
 type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
+	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
+	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
+}
+type ConversationResolver interface {
+	Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error)
+	MessageCount(ctx context.Context, obj *ent.Conversation) (int, error)
 }
 type DocumentResolver interface {
 	Content(ctx context.Context, obj *ent.Document) (string, error)
@@ -828,6 +1216,9 @@ type DocumentResolver interface {
 }
 type InvitationResolver interface {
 	Status(ctx context.Context, obj *ent.Invitation) (model.InvitationStatus, error)
+}
+type MessageResolver interface {
+	Feedback(ctx context.Context, obj *ent.Message) (*model.MessageFeedback, error)
 }
 type MutationResolver interface {
 	SignUp(ctx context.Context, input model.SignUpInput) (*model.SessionToken, error)
@@ -841,11 +1232,26 @@ type MutationResolver interface {
 	UpdateProfile(ctx context.Context, input model.UpdateProfileInput) (*ent.User, error)
 	SwitchWorkspace(ctx context.Context, id uuid.UUID) (*model.SessionToken, error)
 	CreateWorkspace(ctx context.Context, input model.WorkspaceInput) (*ent.Workspace, error)
+	CreateAgent(ctx context.Context, input model.CreateAgentInput) (*ent.Agent, error)
+	UpdateAgent(ctx context.Context, id uuid.UUID, input model.UpdateAgentInput) (*ent.Agent, error)
+	DeleteAgent(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	CreateAgentFromTemplate(ctx context.Context, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) (*ent.Agent, error)
+	CreateAgentTemplate(ctx context.Context, input model.CreateAgentTemplateInput) (*template.Template, error)
+	UpdateAgentTemplate(ctx context.Context, id uuid.UUID, input model.UpdateAgentTemplateInput) (*template.Template, error)
+	DeleteAgentTemplate(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	CreateAgentMemory(ctx context.Context, agentID uuid.UUID, input model.CreateAgentMemoryInput) (*ent.AgentMemory, error)
+	UpdateAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) (*ent.AgentMemory, error)
+	DeleteAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (uuid.UUID, error)
 	RecordEvents(ctx context.Context, input model.RecordEventsInput) (*analytics.Recorded, error)
 	CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error)
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
 	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
 	RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
+	RenameConversation(ctx context.Context, id uuid.UUID, title string) (*ent.Conversation, error)
+	DeleteConversation(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	DeleteConversations(ctx context.Context, agentID *uuid.UUID, kind *model.ConversationKind) (int, error)
+	SetFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) (*model.MessageFeedback, error)
+	RemoveFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID) (uuid.UUID, error)
 	CreateCollection(ctx context.Context, input model.CreateCollectionInput) (*ent.Collection, error)
 	UpdateCollection(ctx context.Context, id uuid.UUID, input model.UpdateCollectionInput) (*ent.Collection, error)
 	DeleteCollection(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
@@ -858,6 +1264,9 @@ type MutationResolver interface {
 	UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error)
 	DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error)
 	DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error)
+	RetryItems(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error)
+	AllowItem(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncItem, error)
+	RefreshPermissions(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error)
 	InviteMember(ctx context.Context, input model.InviteMemberInput) (*model.CreatedInvitation, error)
 	ResendInvitation(ctx context.Context, id uuid.UUID) (*model.CreatedInvitation, error)
 	RevokeInvitation(ctx context.Context, id uuid.UUID) (*ent.Invitation, error)
@@ -868,8 +1277,15 @@ type MutationResolver interface {
 	LeaveWorkspace(ctx context.Context) (bool, error)
 	UpdateWorkspace(ctx context.Context, input model.WorkspaceInput) (*ent.Workspace, error)
 	DeleteWorkspace(ctx context.Context, input model.WorkspaceInput) (bool, error)
+	StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error)
+	FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error)
+	RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	CancelRun(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error)
+	StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error)
+	AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error)
+	FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error)
 	StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
-	CancelSync(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error)
+	CancelSync(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id uuid.UUID) (ent.Noder, error)
@@ -878,17 +1294,28 @@ type QueryResolver interface {
 	SignUpAllowed(ctx context.Context) (bool, error)
 	MySessions(ctx context.Context) ([]*ent.Session, error)
 	MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error)
+	Agents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) (*ent.AgentConnection, error)
+	Agent(ctx context.Context, id uuid.UUID) (*ent.Agent, error)
+	AgentTools(ctx context.Context) ([]*catalog.Tool, error)
+	AgentTemplates(ctx context.Context, category *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.AgentTemplateConnection, error)
+	AgentTemplate(ctx context.Context, id uuid.UUID) (*template.Template, error)
+	AgentMemories(ctx context.Context, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) (*ent.AgentMemoryConnection, error)
+	AgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentMemory, error)
+	SearchAgentMemories(ctx context.Context, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error)
 	QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
-	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error)
+	AuditLog(ctx context.Context, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) (*ent.AuditEntryConnection, error)
+	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) (*ent.ConversationConnection, error)
 	Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error)
+	ExportConversation(ctx context.Context, id uuid.UUID, format model.ExportFormat) (*model.ConversationExport, error)
 	ChatModels(ctx context.Context) ([]*model.ChatModel, error)
-	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error)
+	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) (*ent.CollectionConnection, error)
 	Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error)
-	Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) (*ent.ConnectorConnection, error)
+	Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error)
 	Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error)
+	SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
 	Members(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) (*ent.MemberConnection, error)
@@ -896,10 +1323,17 @@ type QueryResolver interface {
 	Invitations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) (*ent.InvitationConnection, error)
 	Invitation(ctx context.Context, id uuid.UUID) (*ent.Invitation, error)
 	InvitationOfToken(ctx context.Context, token string) (*model.InvitationOffer, error)
+	OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error)
+	OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error)
+	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
+	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
+	SearchFacets(ctx context.Context, input model.SearchFacetsInput) ([]*model.SearchFacet, error)
+	SearchSuggestions(ctx context.Context, prefix string, limit *int, collection *uuid.UUID) ([]*model.SearchSuggestion, error)
+	SignInMethods(ctx context.Context) (*model.SignInMethods, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
-	SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
-	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
+	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
+	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
 	Usage(ctx context.Context) (*model.Usage, error)
 }
 type SessionResolver interface {
@@ -907,6 +1341,11 @@ type SessionResolver interface {
 }
 type SubscriptionResolver interface {
 	Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error)
+	ConnectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error)
+	DocumentStatus(ctx context.Context, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) (<-chan *model.DocumentStatusEvent, error)
+	ChatResume(ctx context.Context, answerID uuid.UUID, after int) (<-chan model.ChatEvent, error)
+	RunAgent(ctx context.Context, input model.RunAgentInput) (<-chan model.AgentEvent, error)
+	AgentRun(ctx context.Context, runID uuid.UUID, after *int) (<-chan model.AgentEvent, error)
 	SyncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error)
 }
 type SyncJobResolver interface {
@@ -1104,6 +1543,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.APIKeyEdge.Node(childComplexity), true
 
+	case "Agent.allCollections":
+		if e.ComplexityRoot.Agent.AllCollections == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.AllCollections(childComplexity), true
 	case "Agent.collections":
 		if e.ComplexityRoot.Agent.Collections == nil {
 			break
@@ -1184,6 +1629,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentConnection.TotalCount(childComplexity), true
 
+	case "AgentContent.content":
+		if e.ComplexityRoot.AgentContent.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentContent.Content(childComplexity), true
+	case "AgentContent.seq":
+		if e.ComplexityRoot.AgentContent.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentContent.Seq(childComplexity), true
+
 	case "AgentEdge.cursor":
 		if e.ComplexityRoot.AgentEdge.Cursor == nil {
 			break
@@ -1196,6 +1654,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentEdge.Node(childComplexity), true
+
+	case "AgentError.code":
+		if e.ComplexityRoot.AgentError.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentError.Code(childComplexity), true
+	case "AgentError.message":
+		if e.ComplexityRoot.AgentError.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentError.Message(childComplexity), true
+	case "AgentError.seq":
+		if e.ComplexityRoot.AgentError.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentError.Seq(childComplexity), true
+
+	case "AgentIteration.number":
+		if e.ComplexityRoot.AgentIteration.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentIteration.Number(childComplexity), true
+	case "AgentIteration.seq":
+		if e.ComplexityRoot.AgentIteration.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentIteration.Seq(childComplexity), true
+	case "AgentIteration.status":
+		if e.ComplexityRoot.AgentIteration.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentIteration.Status(childComplexity), true
 
 	case "AgentMemory.agent":
 		if e.ComplexityRoot.AgentMemory.Agent == nil {
@@ -1257,6 +1753,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentMemory.RunID(childComplexity), true
+	case "AgentMemory.shared":
+		if e.ComplexityRoot.AgentMemory.Shared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentMemory.Shared(childComplexity), true
 	case "AgentMemory.updatedAt":
 		if e.ComplexityRoot.AgentMemory.UpdatedAt == nil {
 			break
@@ -1338,6 +1840,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentRun.Error(childComplexity), true
+	case "AgentRun.events":
+		if e.ComplexityRoot.AgentRun.Events == nil {
+			break
+		}
+
+		args, err := ec.field_AgentRun_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.AgentRun.Events(childComplexity, args["after"].(*int), args["limit"].(*int)), true
 	case "AgentRun.finishedAt":
 		if e.ComplexityRoot.AgentRun.FinishedAt == nil {
 			break
@@ -1393,6 +1906,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentRun.UpdatedAt(childComplexity), true
 
+	case "AgentRunComplete.seq":
+		if e.ComplexityRoot.AgentRunComplete.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunComplete.Seq(childComplexity), true
+	case "AgentRunComplete.sources":
+		if e.ComplexityRoot.AgentRunComplete.Sources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunComplete.Sources(childComplexity), true
+	case "AgentRunComplete.usage":
+		if e.ComplexityRoot.AgentRunComplete.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunComplete.Usage(childComplexity), true
+
 	case "AgentRunConnection.edges":
 		if e.ComplexityRoot.AgentRunConnection.Edges == nil {
 			break
@@ -1425,12 +1957,391 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentRunEdge.Node(childComplexity), true
 
+	case "AgentRunEvent.createdAt":
+		if e.ComplexityRoot.AgentRunEvent.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunEvent.CreatedAt(childComplexity), true
+	case "AgentRunEvent.data":
+		if e.ComplexityRoot.AgentRunEvent.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunEvent.Data(childComplexity), true
+	case "AgentRunEvent.seq":
+		if e.ComplexityRoot.AgentRunEvent.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunEvent.Seq(childComplexity), true
+	case "AgentRunEvent.type":
+		if e.ComplexityRoot.AgentRunEvent.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunEvent.Type(childComplexity), true
+
+	case "AgentRunStart.conversationId":
+		if e.ComplexityRoot.AgentRunStart.ConversationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunStart.ConversationID(childComplexity), true
+	case "AgentRunStart.runId":
+		if e.ComplexityRoot.AgentRunStart.RunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunStart.RunID(childComplexity), true
+	case "AgentRunStart.seq":
+		if e.ComplexityRoot.AgentRunStart.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunStart.Seq(childComplexity), true
+
+	case "AgentTemplate.builtIn":
+		if e.ComplexityRoot.AgentTemplate.BuiltIn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.BuiltIn(childComplexity), true
+	case "AgentTemplate.category":
+		if e.ComplexityRoot.AgentTemplate.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Category(childComplexity), true
+	case "AgentTemplate.createdAt":
+		if e.ComplexityRoot.AgentTemplate.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.CreatedAt(childComplexity), true
+	case "AgentTemplate.description":
+		if e.ComplexityRoot.AgentTemplate.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Description(childComplexity), true
+	case "AgentTemplate.id":
+		if e.ComplexityRoot.AgentTemplate.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.ID(childComplexity), true
+	case "AgentTemplate.name":
+		if e.ComplexityRoot.AgentTemplate.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Name(childComplexity), true
+	case "AgentTemplate.startMessage":
+		if e.ComplexityRoot.AgentTemplate.StartMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.StartMessage(childComplexity), true
+	case "AgentTemplate.systemPrompt":
+		if e.ComplexityRoot.AgentTemplate.SystemPrompt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.SystemPrompt(childComplexity), true
+	case "AgentTemplate.tools":
+		if e.ComplexityRoot.AgentTemplate.Tools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.Tools(childComplexity), true
+	case "AgentTemplate.updatedAt":
+		if e.ComplexityRoot.AgentTemplate.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplate.UpdatedAt(childComplexity), true
+
+	case "AgentTemplateConnection.edges":
+		if e.ComplexityRoot.AgentTemplateConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateConnection.Edges(childComplexity), true
+	case "AgentTemplateConnection.pageInfo":
+		if e.ComplexityRoot.AgentTemplateConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateConnection.PageInfo(childComplexity), true
+	case "AgentTemplateConnection.totalCount":
+		if e.ComplexityRoot.AgentTemplateConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateConnection.TotalCount(childComplexity), true
+
+	case "AgentTemplateEdge.cursor":
+		if e.ComplexityRoot.AgentTemplateEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateEdge.Cursor(childComplexity), true
+	case "AgentTemplateEdge.node":
+		if e.ComplexityRoot.AgentTemplateEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTemplateEdge.Node(childComplexity), true
+
+	case "AgentTool.description":
+		if e.ComplexityRoot.AgentTool.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Description(childComplexity), true
+	case "AgentTool.name":
+		if e.ComplexityRoot.AgentTool.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Name(childComplexity), true
+	case "AgentTool.parameters":
+		if e.ComplexityRoot.AgentTool.Parameters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Parameters(childComplexity), true
+	case "AgentTool.title":
+		if e.ComplexityRoot.AgentTool.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Title(childComplexity), true
+
+	case "AgentToolCall.callId":
+		if e.ComplexityRoot.AgentToolCall.CallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolCall.CallID(childComplexity), true
+	case "AgentToolCall.params":
+		if e.ComplexityRoot.AgentToolCall.Params == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolCall.Params(childComplexity), true
+	case "AgentToolCall.seq":
+		if e.ComplexityRoot.AgentToolCall.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolCall.Seq(childComplexity), true
+	case "AgentToolCall.tool":
+		if e.ComplexityRoot.AgentToolCall.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolCall.Tool(childComplexity), true
+
+	case "AgentToolResult.callId":
+		if e.ComplexityRoot.AgentToolResult.CallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolResult.CallID(childComplexity), true
+	case "AgentToolResult.message":
+		if e.ComplexityRoot.AgentToolResult.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolResult.Message(childComplexity), true
+	case "AgentToolResult.seq":
+		if e.ComplexityRoot.AgentToolResult.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolResult.Seq(childComplexity), true
+	case "AgentToolResult.success":
+		if e.ComplexityRoot.AgentToolResult.Success == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolResult.Success(childComplexity), true
+	case "AgentToolResult.tool":
+		if e.ComplexityRoot.AgentToolResult.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentToolResult.Tool(childComplexity), true
+
+	case "AgentUsage.completionTokens":
+		if e.ComplexityRoot.AgentUsage.CompletionTokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentUsage.CompletionTokens(childComplexity), true
+	case "AgentUsage.promptTokens":
+		if e.ComplexityRoot.AgentUsage.PromptTokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentUsage.PromptTokens(childComplexity), true
+	case "AgentUsage.totalTokens":
+		if e.ComplexityRoot.AgentUsage.TotalTokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentUsage.TotalTokens(childComplexity), true
+
+	case "AuditChange.field":
+		if e.ComplexityRoot.AuditChange.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditChange.Field(childComplexity), true
+	case "AuditChange.hidden":
+		if e.ComplexityRoot.AuditChange.Hidden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditChange.Hidden(childComplexity), true
+	case "AuditChange.new":
+		if e.ComplexityRoot.AuditChange.New == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditChange.New(childComplexity), true
+	case "AuditChange.old":
+		if e.ComplexityRoot.AuditChange.Old == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditChange.Old(childComplexity), true
+
+	case "AuditEntry.action":
+		if e.ComplexityRoot.AuditEntry.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Action(childComplexity), true
+	case "AuditEntry.actorID":
+		if e.ComplexityRoot.AuditEntry.ActorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ActorID(childComplexity), true
+	case "AuditEntry.actorKind":
+		if e.ComplexityRoot.AuditEntry.ActorKind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ActorKind(childComplexity), true
+	case "AuditEntry.actorName":
+		if e.ComplexityRoot.AuditEntry.ActorName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ActorName(childComplexity), true
+	case "AuditEntry.changes":
+		if e.ComplexityRoot.AuditEntry.Changes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Changes(childComplexity), true
+	case "AuditEntry.createdAt":
+		if e.ComplexityRoot.AuditEntry.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.CreatedAt(childComplexity), true
+	case "AuditEntry.id":
+		if e.ComplexityRoot.AuditEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ID(childComplexity), true
+	case "AuditEntry.ip":
+		if e.ComplexityRoot.AuditEntry.IP == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.IP(childComplexity), true
+	case "AuditEntry.requestID":
+		if e.ComplexityRoot.AuditEntry.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.RequestID(childComplexity), true
+	case "AuditEntry.sessionID":
+		if e.ComplexityRoot.AuditEntry.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.SessionID(childComplexity), true
+	case "AuditEntry.targetID":
+		if e.ComplexityRoot.AuditEntry.TargetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.TargetID(childComplexity), true
+	case "AuditEntry.targetKind":
+		if e.ComplexityRoot.AuditEntry.TargetKind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.TargetKind(childComplexity), true
+	case "AuditEntry.targetName":
+		if e.ComplexityRoot.AuditEntry.TargetName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.TargetName(childComplexity), true
+
+	case "AuditEntryConnection.edges":
+		if e.ComplexityRoot.AuditEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntryConnection.Edges(childComplexity), true
+	case "AuditEntryConnection.pageInfo":
+		if e.ComplexityRoot.AuditEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntryConnection.PageInfo(childComplexity), true
+	case "AuditEntryConnection.totalCount":
+		if e.ComplexityRoot.AuditEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntryConnection.TotalCount(childComplexity), true
+
+	case "AuditEntryEdge.cursor":
+		if e.ComplexityRoot.AuditEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntryEdge.Cursor(childComplexity), true
+	case "AuditEntryEdge.node":
+		if e.ComplexityRoot.AuditEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntryEdge.Node(childComplexity), true
+
 	case "ChatContent.delta":
 		if e.ComplexityRoot.ChatContent.Delta == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ChatContent.Delta(childComplexity), true
+	case "ChatContent.seq":
+		if e.ComplexityRoot.ChatContent.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatContent.Seq(childComplexity), true
 
 	case "ChatDone.conversationId":
 		if e.ComplexityRoot.ChatDone.ConversationID == nil {
@@ -1438,6 +2349,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatDone.ConversationID(childComplexity), true
+	case "ChatDone.seq":
+		if e.ComplexityRoot.ChatDone.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatDone.Seq(childComplexity), true
 	case "ChatDone.usage":
 		if e.ComplexityRoot.ChatDone.Usage == nil {
 			break
@@ -1451,6 +2368,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatFollowUp.Questions(childComplexity), true
+	case "ChatFollowUp.seq":
+		if e.ComplexityRoot.ChatFollowUp.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatFollowUp.Seq(childComplexity), true
 
 	case "ChatModel.isDefault":
 		if e.ComplexityRoot.ChatModel.IsDefault == nil {
@@ -1484,6 +2407,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChatSource.URL(childComplexity), true
 
+	case "ChatSources.seq":
+		if e.ComplexityRoot.ChatSources.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatSources.Seq(childComplexity), true
 	case "ChatSources.sources":
 		if e.ComplexityRoot.ChatSources.Sources == nil {
 			break
@@ -1491,12 +2420,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChatSources.Sources(childComplexity), true
 
+	case "ChatStart.answerId":
+		if e.ComplexityRoot.ChatStart.AnswerID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatStart.AnswerID(childComplexity), true
 	case "ChatStart.conversationId":
 		if e.ComplexityRoot.ChatStart.ConversationID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ChatStart.ConversationID(childComplexity), true
+	case "ChatStart.seq":
+		if e.ComplexityRoot.ChatStart.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatStart.Seq(childComplexity), true
 
 	case "ChatUsage.completionTokens":
 		if e.ComplexityRoot.ChatUsage.CompletionTokens == nil {
@@ -1700,6 +2641,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.DocSync(childComplexity), true
+	case "Connector.documentCounts":
+		if e.ComplexityRoot.Connector.DocumentCounts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.DocumentCounts(childComplexity), true
 	case "Connector.documents":
 		if e.ComplexityRoot.Connector.Documents == nil {
 			break
@@ -1728,6 +2675,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.Files(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SourceFileOrder)), true
+	case "Connector.grantID":
+		if e.ComplexityRoot.Connector.GrantID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.GrantID(childComplexity), true
 	case "Connector.id":
 		if e.ComplexityRoot.Connector.ID == nil {
 			break
@@ -1762,6 +2715,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.LastError(childComplexity), true
+	case "Connector.lastJob":
+		if e.ComplexityRoot.Connector.LastJob == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.LastJob(childComplexity), true
 	case "Connector.lastSync":
 		if e.ComplexityRoot.Connector.LastSync == nil {
 			break
@@ -1855,49 +2814,151 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Aliases(childComplexity), true
+	case "ConnectorKind.category":
+		if e.ComplexityRoot.ConnectorKind.Category == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Category(childComplexity), true
 	case "ConnectorKind.credentials":
 		if e.ComplexityRoot.ConnectorKind.Credentials == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Credentials(childComplexity), true
+	case "ConnectorKind.database":
+		if e.ComplexityRoot.ConnectorKind.Database == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Database(childComplexity), true
 	case "ConnectorKind.description":
 		if e.ComplexityRoot.ConnectorKind.Description == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Description(childComplexity), true
+	case "ConnectorKind.documentation":
+		if e.ComplexityRoot.ConnectorKind.Documentation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Documentation(childComplexity), true
+	case "ConnectorKind.enumerates":
+		if e.ComplexityRoot.ConnectorKind.Enumerates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Enumerates(childComplexity), true
 	case "ConnectorKind.name":
 		if e.ComplexityRoot.ConnectorKind.Name == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Name(childComplexity), true
+	case "ConnectorKind.oauthProvider":
+		if e.ComplexityRoot.ConnectorKind.OauthProvider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.OauthProvider(childComplexity), true
 	case "ConnectorKind.options":
 		if e.ComplexityRoot.ConnectorKind.Options == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Options(childComplexity), true
+	case "ConnectorKind.permissions":
+		if e.ComplexityRoot.ConnectorKind.Permissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Permissions(childComplexity), true
 	case "ConnectorKind.title":
 		if e.ComplexityRoot.ConnectorKind.Title == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Title(childComplexity), true
+	case "ConnectorKind.webhooks":
+		if e.ComplexityRoot.ConnectorKind.Webhooks == nil {
+			break
+		}
 
+		return e.ComplexityRoot.ConnectorKind.Webhooks(childComplexity), true
+
+	case "ConnectorOption.advanced":
+		if e.ComplexityRoot.ConnectorOption.Advanced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Advanced(childComplexity), true
+	case "ConnectorOption.choices":
+		if e.ComplexityRoot.ConnectorOption.Choices == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Choices(childComplexity), true
+	case "ConnectorOption.default":
+		if e.ComplexityRoot.ConnectorOption.Default == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Default(childComplexity), true
+	case "ConnectorOption.dependsOn":
+		if e.ComplexityRoot.ConnectorOption.DependsOn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.DependsOn(childComplexity), true
 	case "ConnectorOption.example":
 		if e.ComplexityRoot.ConnectorOption.Example == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorOption.Example(childComplexity), true
+	case "ConnectorOption.fields":
+		if e.ComplexityRoot.ConnectorOption.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Fields(childComplexity), true
+	case "ConnectorOption.format":
+		if e.ComplexityRoot.ConnectorOption.Format == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Format(childComplexity), true
+	case "ConnectorOption.group":
+		if e.ComplexityRoot.ConnectorOption.Group == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Group(childComplexity), true
 	case "ConnectorOption.help":
 		if e.ComplexityRoot.ConnectorOption.Help == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ConnectorOption.Help(childComplexity), true
+	case "ConnectorOption.max":
+		if e.ComplexityRoot.ConnectorOption.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Max(childComplexity), true
+	case "ConnectorOption.min":
+		if e.ComplexityRoot.ConnectorOption.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Min(childComplexity), true
+	case "ConnectorOption.multiline":
+		if e.ComplexityRoot.ConnectorOption.Multiline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorOption.Multiline(childComplexity), true
 	case "ConnectorOption.name":
 		if e.ComplexityRoot.ConnectorOption.Name == nil {
 			break
@@ -1929,6 +2990,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConnectorOption.Type(childComplexity), true
 
+	case "ConnectorSyncEvent.connectorId":
+		if e.ComplexityRoot.ConnectorSyncEvent.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorSyncEvent.ConnectorID(childComplexity), true
+	case "ConnectorSyncEvent.job":
+		if e.ComplexityRoot.ConnectorSyncEvent.Job == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorSyncEvent.Job(childComplexity), true
+
 	case "Conversation.agentID":
 		if e.ComplexityRoot.Conversation.AgentID == nil {
 			break
@@ -1953,6 +3027,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Conversation.ID(childComplexity), true
+	case "Conversation.kind":
+		if e.ComplexityRoot.Conversation.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Conversation.Kind(childComplexity), true
+	case "Conversation.messageCount":
+		if e.ComplexityRoot.Conversation.MessageCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Conversation.MessageCount(childComplexity), true
 	case "Conversation.messages":
 		if e.ComplexityRoot.Conversation.Messages == nil {
 			break
@@ -2008,6 +3094,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConversationEdge.Node(childComplexity), true
+
+	case "ConversationExport.content":
+		if e.ComplexityRoot.ConversationExport.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationExport.Content(childComplexity), true
+	case "ConversationExport.fileName":
+		if e.ComplexityRoot.ConversationExport.FileName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationExport.FileName(childComplexity), true
+	case "ConversationExport.mediaType":
+		if e.ComplexityRoot.ConversationExport.MediaType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationExport.MediaType(childComplexity), true
 
 	case "CreatedAPIKey.apiKey":
 		if e.ComplexityRoot.CreatedAPIKey.APIKey == nil {
@@ -2285,6 +3390,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DocumentConnection.TotalCount(childComplexity), true
 
+	case "DocumentCounts.deleted":
+		if e.ComplexityRoot.DocumentCounts.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Deleted(childComplexity), true
+	case "DocumentCounts.failed":
+		if e.ComplexityRoot.DocumentCounts.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Failed(childComplexity), true
+	case "DocumentCounts.indexed":
+		if e.ComplexityRoot.DocumentCounts.Indexed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Indexed(childComplexity), true
+	case "DocumentCounts.pending":
+		if e.ComplexityRoot.DocumentCounts.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Pending(childComplexity), true
+	case "DocumentCounts.processing":
+		if e.ComplexityRoot.DocumentCounts.Processing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentCounts.Processing(childComplexity), true
+
 	case "DocumentEdge.cursor":
 		if e.ComplexityRoot.DocumentEdge.Cursor == nil {
 			break
@@ -2297,6 +3433,112 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DocumentEdge.Node(childComplexity), true
+
+	case "DocumentStatusChange.connectorId":
+		if e.ComplexityRoot.DocumentStatusChange.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.ConnectorID(childComplexity), true
+	case "DocumentStatusChange.failure":
+		if e.ComplexityRoot.DocumentStatusChange.Failure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Failure(childComplexity), true
+	case "DocumentStatusChange.id":
+		if e.ComplexityRoot.DocumentStatusChange.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.ID(childComplexity), true
+	case "DocumentStatusChange.path":
+		if e.ComplexityRoot.DocumentStatusChange.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Path(childComplexity), true
+	case "DocumentStatusChange.status":
+		if e.ComplexityRoot.DocumentStatusChange.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Status(childComplexity), true
+	case "DocumentStatusChange.title":
+		if e.ComplexityRoot.DocumentStatusChange.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusChange.Title(childComplexity), true
+
+	case "DocumentStatusCounts.deleted":
+		if e.ComplexityRoot.DocumentStatusCounts.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Deleted(childComplexity), true
+	case "DocumentStatusCounts.failed":
+		if e.ComplexityRoot.DocumentStatusCounts.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Failed(childComplexity), true
+	case "DocumentStatusCounts.indexed":
+		if e.ComplexityRoot.DocumentStatusCounts.Indexed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Indexed(childComplexity), true
+	case "DocumentStatusCounts.pending":
+		if e.ComplexityRoot.DocumentStatusCounts.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Pending(childComplexity), true
+	case "DocumentStatusCounts.processing":
+		if e.ComplexityRoot.DocumentStatusCounts.Processing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.Processing(childComplexity), true
+	case "DocumentStatusCounts.withFailure":
+		if e.ComplexityRoot.DocumentStatusCounts.WithFailure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusCounts.WithFailure(childComplexity), true
+
+	case "DocumentStatusEvent.counts":
+		if e.ComplexityRoot.DocumentStatusEvent.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusEvent.Counts(childComplexity), true
+	case "DocumentStatusEvent.cursor":
+		if e.ComplexityRoot.DocumentStatusEvent.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusEvent.Cursor(childComplexity), true
+	case "DocumentStatusEvent.documents":
+		if e.ComplexityRoot.DocumentStatusEvent.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentStatusEvent.Documents(childComplexity), true
+
+	case "FoundAgentMemory.memory":
+		if e.ComplexityRoot.FoundAgentMemory.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FoundAgentMemory.Memory(childComplexity), true
+	case "FoundAgentMemory.score":
+		if e.ComplexityRoot.FoundAgentMemory.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FoundAgentMemory.Score(childComplexity), true
 
 	case "Invitation.acceptedAt":
 		if e.ComplexityRoot.Invitation.AcceptedAt == nil {
@@ -2552,6 +3794,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Message.CreatedAt(childComplexity), true
+	case "Message.feedback":
+		if e.ComplexityRoot.Message.Feedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Feedback(childComplexity), true
 	case "Message.id":
 		if e.ComplexityRoot.Message.ID == nil {
 			break
@@ -2621,6 +3869,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MessageEdge.Node(childComplexity), true
 
+	case "MessageFeedback.comment":
+		if e.ComplexityRoot.MessageFeedback.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.Comment(childComplexity), true
+	case "MessageFeedback.createdAt":
+		if e.ComplexityRoot.MessageFeedback.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.CreatedAt(childComplexity), true
+	case "MessageFeedback.rating":
+		if e.ComplexityRoot.MessageFeedback.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.Rating(childComplexity), true
+	case "MessageFeedback.reason":
+		if e.ComplexityRoot.MessageFeedback.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.Reason(childComplexity), true
+	case "MessageFeedback.updatedAt":
+		if e.ComplexityRoot.MessageFeedback.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageFeedback.UpdatedAt(childComplexity), true
+
 	case "Mutation.acceptInvitation":
 		if e.ComplexityRoot.Mutation.AcceptInvitation == nil {
 			break
@@ -2632,6 +3911,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AcceptInvitation(childComplexity, args["input"].(model.AcceptInvitationInput)), true
+	case "Mutation.allowItem":
+		if e.ComplexityRoot.Mutation.AllowItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_allowItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AllowItem(childComplexity, args["id"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
+	case "Mutation.answerOIDCSignIn":
+		if e.ComplexityRoot.Mutation.AnswerOIDCSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_answerOIDCSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AnswerOIDCSignIn(childComplexity, args["input"].(model.OIDCAnswerInput)), true
+	case "Mutation.cancelRun":
+		if e.ComplexityRoot.Mutation.CancelRun == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelRun(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.cancelSync":
 		if e.ComplexityRoot.Mutation.CancelSync == nil {
 			break
@@ -2642,7 +3954,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CancelSync(childComplexity, args["jobId"].(uuid.UUID)), true
+		return e.ComplexityRoot.Mutation.CancelSync(childComplexity, args["jobId"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
 	case "Mutation.changePassword":
 		if e.ComplexityRoot.Mutation.ChangePassword == nil {
 			break
@@ -2665,6 +3977,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAPIKey(childComplexity, args["input"].(model.CreateAPIKeyInput)), true
+	case "Mutation.createAgent":
+		if e.ComplexityRoot.Mutation.CreateAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgent(childComplexity, args["input"].(model.CreateAgentInput)), true
+	case "Mutation.createAgentFromTemplate":
+		if e.ComplexityRoot.Mutation.CreateAgentFromTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentFromTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentFromTemplate(childComplexity, args["templateId"].(uuid.UUID), args["input"].(*model.CreateAgentFromTemplateInput)), true
+	case "Mutation.createAgentMemory":
+		if e.ComplexityRoot.Mutation.CreateAgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentMemory(childComplexity, args["agentId"].(uuid.UUID), args["input"].(model.CreateAgentMemoryInput)), true
+	case "Mutation.createAgentTemplate":
+		if e.ComplexityRoot.Mutation.CreateAgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentTemplate(childComplexity, args["input"].(model.CreateAgentTemplateInput)), true
 	case "Mutation.createCollection":
 		if e.ComplexityRoot.Mutation.CreateCollection == nil {
 			break
@@ -2709,6 +4065,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateWorkspace(childComplexity, args["input"].(model.WorkspaceInput)), true
+	case "Mutation.deleteAgent":
+		if e.ComplexityRoot.Mutation.DeleteAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgent(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteAgentMemory":
+		if e.ComplexityRoot.Mutation.DeleteAgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgentMemory(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID)), true
+	case "Mutation.deleteAgentTemplate":
+		if e.ComplexityRoot.Mutation.DeleteAgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgentTemplate(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.deleteCollection":
 		if e.ComplexityRoot.Mutation.DeleteCollection == nil {
 			break
@@ -2731,6 +4120,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteConnector(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteConversation":
+		if e.ComplexityRoot.Mutation.DeleteConversation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteConversation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteConversation(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteConversations":
+		if e.ComplexityRoot.Mutation.DeleteConversations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteConversations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteConversations(childComplexity, args["agentId"].(*uuid.UUID), args["kind"].(*model.ConversationKind)), true
 	case "Mutation.deleteDocument":
 		if e.ComplexityRoot.Mutation.DeleteDocument == nil {
 			break
@@ -2775,6 +4186,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EndSession(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.finishOAuth":
+		if e.ComplexityRoot.Mutation.FinishOAuth == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishOAuth_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishOAuth(childComplexity, args["input"].(model.FinishOAuthInput)), true
+	case "Mutation.finishOIDCSignIn":
+		if e.ComplexityRoot.Mutation.FinishOIDCSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishOIDCSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishOIDCSignIn(childComplexity, args["code"].(string), args["binding"].(string)), true
 	case "Mutation.inviteMember":
 		if e.ComplexityRoot.Mutation.InviteMember == nil {
 			break
@@ -2814,6 +4247,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshCollectionStats(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.refreshPermissions":
+		if e.ComplexityRoot.Mutation.RefreshPermissions == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_refreshPermissions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RefreshPermissions(childComplexity, args["connectorId"].(uuid.UUID)), true
 	case "Mutation.refreshSession":
 		if e.ComplexityRoot.Mutation.RefreshSession == nil {
 			break
@@ -2825,6 +4269,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshSession(childComplexity, args["refreshToken"].(string)), true
+	case "Mutation.removeFeedback":
+		if e.ComplexityRoot.Mutation.RemoveFeedback == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeFeedback_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveFeedback(childComplexity, args["messageId"].(uuid.UUID), args["conversationId"].(*uuid.UUID)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -2836,6 +4291,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveMember(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.renameConversation":
+		if e.ComplexityRoot.Mutation.RenameConversation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renameConversation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenameConversation(childComplexity, args["id"].(uuid.UUID), args["title"].(string)), true
 	case "Mutation.resendInvitation":
 		if e.ComplexityRoot.Mutation.ResendInvitation == nil {
 			break
@@ -2858,6 +4324,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResetPassword(childComplexity, args["input"].(model.ResetPasswordInput)), true
+	case "Mutation.retryItems":
+		if e.ComplexityRoot.Mutation.RetryItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryItems(childComplexity, args["connectorId"].(uuid.UUID), args["ids"].([]uuid.UUID)), true
 	case "Mutation.revokeAPIKey":
 		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
 			break
@@ -2880,6 +4357,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeInvitation(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.revokeOAuthGrant":
+		if e.ComplexityRoot.Mutation.RevokeOAuthGrant == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeOAuthGrant_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeOAuthGrant(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.rotateAPIKey":
 		if e.ComplexityRoot.Mutation.RotateAPIKey == nil {
 			break
@@ -2891,6 +4379,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateAPIKey(childComplexity, args["id"].(uuid.UUID), args["overlapMinutes"].(*int), args["expiresAt"].(*time.Time)), true
+	case "Mutation.setFeedback":
+		if e.ComplexityRoot.Mutation.SetFeedback == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setFeedback_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetFeedback(childComplexity, args["messageId"].(uuid.UUID), args["conversationId"].(*uuid.UUID), args["input"].(model.FeedbackInput)), true
 	case "Mutation.signIn":
 		if e.ComplexityRoot.Mutation.SignIn == nil {
 			break
@@ -2925,6 +4424,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SignUp(childComplexity, args["input"].(model.SignUpInput)), true
+	case "Mutation.startOAuth":
+		if e.ComplexityRoot.Mutation.StartOAuth == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startOAuth_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartOAuth(childComplexity, args["input"].(model.StartOAuthInput)), true
+	case "Mutation.startOIDCSignIn":
+		if e.ComplexityRoot.Mutation.StartOIDCSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startOIDCSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartOIDCSignIn(childComplexity, args["redirectUrl"].(*string)), true
 	case "Mutation.startSync":
 		if e.ComplexityRoot.Mutation.StartSync == nil {
 			break
@@ -2980,6 +4501,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAPIKey(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAPIKeyInput)), true
+	case "Mutation.updateAgent":
+		if e.ComplexityRoot.Mutation.UpdateAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgent(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAgentInput)), true
+	case "Mutation.updateAgentMemory":
+		if e.ComplexityRoot.Mutation.UpdateAgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgentMemory(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID), args["input"].(model.UpdateAgentMemoryInput)), true
+	case "Mutation.updateAgentTemplate":
+		if e.ComplexityRoot.Mutation.UpdateAgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgentTemplate(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAgentTemplateInput)), true
 	case "Mutation.updateCollection":
 		if e.ComplexityRoot.Mutation.UpdateCollection == nil {
 			break
@@ -3078,6 +4632,238 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MyWorkspace.Role(childComplexity), true
 
+	case "OAuthGrant.account":
+		if e.ComplexityRoot.OAuthGrant.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Account(childComplexity), true
+	case "OAuthGrant.createdAt":
+		if e.ComplexityRoot.OAuthGrant.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.CreatedAt(childComplexity), true
+	case "OAuthGrant.expiresAt":
+		if e.ComplexityRoot.OAuthGrant.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.ExpiresAt(childComplexity), true
+	case "OAuthGrant.id":
+		if e.ComplexityRoot.OAuthGrant.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.ID(childComplexity), true
+	case "OAuthGrant.lastError":
+		if e.ComplexityRoot.OAuthGrant.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.LastError(childComplexity), true
+	case "OAuthGrant.personID":
+		if e.ComplexityRoot.OAuthGrant.PersonID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.PersonID(childComplexity), true
+	case "OAuthGrant.provider":
+		if e.ComplexityRoot.OAuthGrant.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Provider(childComplexity), true
+	case "OAuthGrant.refreshedAt":
+		if e.ComplexityRoot.OAuthGrant.RefreshedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.RefreshedAt(childComplexity), true
+	case "OAuthGrant.scopes":
+		if e.ComplexityRoot.OAuthGrant.Scopes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Scopes(childComplexity), true
+	case "OAuthGrant.status":
+		if e.ComplexityRoot.OAuthGrant.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.Status(childComplexity), true
+	case "OAuthGrant.updatedAt":
+		if e.ComplexityRoot.OAuthGrant.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.UpdatedAt(childComplexity), true
+
+	case "OAuthGrantConnection.edges":
+		if e.ComplexityRoot.OAuthGrantConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantConnection.Edges(childComplexity), true
+	case "OAuthGrantConnection.pageInfo":
+		if e.ComplexityRoot.OAuthGrantConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantConnection.PageInfo(childComplexity), true
+	case "OAuthGrantConnection.totalCount":
+		if e.ComplexityRoot.OAuthGrantConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantConnection.TotalCount(childComplexity), true
+
+	case "OAuthGrantEdge.cursor":
+		if e.ComplexityRoot.OAuthGrantEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantEdge.Cursor(childComplexity), true
+	case "OAuthGrantEdge.node":
+		if e.ComplexityRoot.OAuthGrantEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrantEdge.Node(childComplexity), true
+
+	case "OAuthOutcome.account":
+		if e.ComplexityRoot.OAuthOutcome.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.Account(childComplexity), true
+	case "OAuthOutcome.connectorId":
+		if e.ComplexityRoot.OAuthOutcome.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.ConnectorID(childComplexity), true
+	case "OAuthOutcome.grantId":
+		if e.ComplexityRoot.OAuthOutcome.GrantID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.GrantID(childComplexity), true
+	case "OAuthOutcome.provider":
+		if e.ComplexityRoot.OAuthOutcome.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.Provider(childComplexity), true
+	case "OAuthOutcome.redirectUrl":
+		if e.ComplexityRoot.OAuthOutcome.RedirectURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthOutcome.RedirectURL(childComplexity), true
+
+	case "OAuthProvider.configured":
+		if e.ComplexityRoot.OAuthProvider.Configured == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Configured(childComplexity), true
+	case "OAuthProvider.connectorTypes":
+		if e.ComplexityRoot.OAuthProvider.ConnectorTypes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.ConnectorTypes(childComplexity), true
+	case "OAuthProvider.name":
+		if e.ComplexityRoot.OAuthProvider.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Name(childComplexity), true
+	case "OAuthProvider.scopes":
+		if e.ComplexityRoot.OAuthProvider.Scopes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Scopes(childComplexity), true
+	case "OAuthProvider.title":
+		if e.ComplexityRoot.OAuthProvider.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthProvider.Title(childComplexity), true
+
+	case "OAuthStart.authorizationUrl":
+		if e.ComplexityRoot.OAuthStart.AuthorizationURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthStart.AuthorizationURL(childComplexity), true
+	case "OAuthStart.expiresAt":
+		if e.ComplexityRoot.OAuthStart.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthStart.ExpiresAt(childComplexity), true
+
+	case "OIDCAnswer.code":
+		if e.ComplexityRoot.OIDCAnswer.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCAnswer.Code(childComplexity), true
+	case "OIDCAnswer.redirectUrl":
+		if e.ComplexityRoot.OIDCAnswer.RedirectURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCAnswer.RedirectURL(childComplexity), true
+
+	case "OIDCMethod.issuer":
+		if e.ComplexityRoot.OIDCMethod.Issuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCMethod.Issuer(childComplexity), true
+	case "OIDCMethod.name":
+		if e.ComplexityRoot.OIDCMethod.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCMethod.Name(childComplexity), true
+
+	case "OIDCStart.authorizationUrl":
+		if e.ComplexityRoot.OIDCStart.AuthorizationURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCStart.AuthorizationURL(childComplexity), true
+	case "OIDCStart.binding":
+		if e.ComplexityRoot.OIDCStart.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCStart.Binding(childComplexity), true
+	case "OIDCStart.expiresAt":
+		if e.ComplexityRoot.OIDCStart.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OIDCStart.ExpiresAt(childComplexity), true
+
+	case "OptionDependency.option":
+		if e.ComplexityRoot.OptionDependency.Option == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OptionDependency.Option(childComplexity), true
+	case "OptionDependency.values":
+		if e.ComplexityRoot.OptionDependency.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OptionDependency.Values(childComplexity), true
+
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
 			break
@@ -3125,6 +4911,89 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.APIKeys(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.APIKeyOrder)), true
+	case "Query.agent":
+		if e.ComplexityRoot.Query.Agent == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Agent(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.agentMemories":
+		if e.ComplexityRoot.Query.AgentMemories == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentMemories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentMemories(childComplexity, args["agentId"].(uuid.UUID), args["kind"].(*agentmemory.Kind), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AgentMemoryOrder)), true
+	case "Query.agentMemory":
+		if e.ComplexityRoot.Query.AgentMemory == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentMemory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentMemory(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID)), true
+	case "Query.agentTemplate":
+		if e.ComplexityRoot.Query.AgentTemplate == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTemplate_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTemplate(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.agentTemplates":
+		if e.ComplexityRoot.Query.AgentTemplates == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTemplates_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTemplates(childComplexity, args["category"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
+	case "Query.agentTools":
+		if e.ComplexityRoot.Query.AgentTools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.AgentTools(childComplexity), true
+	case "Query.agents":
+		if e.ComplexityRoot.Query.Agents == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Agents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AgentOrder)), true
+	case "Query.auditLog":
+		if e.ComplexityRoot.Query.AuditLog == nil {
+			break
+		}
+
+		args, err := ec.field_Query_auditLog_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AuditLog(childComplexity, args["filter"].(*model.AuditFilter), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int)), true
 	case "Query.chatModels":
 		if e.ComplexityRoot.Query.ChatModels == nil {
 			break
@@ -3152,7 +5021,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Collections(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.CollectionOrder)), true
+		return e.ComplexityRoot.Query.Collections(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.CollectionOrder), args["matching"].(*string)), true
 	case "Query.connector":
 		if e.ComplexityRoot.Query.Connector == nil {
 			break
@@ -3180,7 +5049,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Connectors(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConnectorOrder), args["collectionId"].(*uuid.UUID)), true
+		return e.ComplexityRoot.Query.Connectors(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConnectorOrder), args["collectionId"].(*uuid.UUID), args["status"].([]connector.Status), args["type"].(*string), args["matching"].(*string)), true
 	case "Query.conversation":
 		if e.ComplexityRoot.Query.Conversation == nil {
 			break
@@ -3202,7 +5071,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Conversations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConversationOrder)), true
+		return e.ComplexityRoot.Query.Conversations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConversationOrder), args["matching"].(*string), args["agentId"].(*uuid.UUID), args["kind"].(*model.ConversationKind)), true
 	case "Query.document":
 		if e.ComplexityRoot.Query.Document == nil {
 			break
@@ -3225,6 +5094,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Documents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.DocumentOrder), args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["status"].([]document.Status), args["matching"].(*string)), true
+	case "Query.exportConversation":
+		if e.ComplexityRoot.Query.ExportConversation == nil {
+			break
+		}
+
+		args, err := ec.field_Query_exportConversation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ExportConversation(childComplexity, args["id"].(uuid.UUID), args["format"].(model.ExportFormat)), true
 
 	case "Query.invitation":
 		if e.ComplexityRoot.Query.Invitation == nil {
@@ -3321,6 +5201,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Nodes(childComplexity, args["ids"].([]uuid.UUID)), true
+	case "Query.oauthGrants":
+		if e.ComplexityRoot.Query.OauthGrants == nil {
+			break
+		}
+
+		args, err := ec.field_Query_oauthGrants_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.OauthGrants(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.OAuthGrantOrder), args["provider"].(*string)), true
+	case "Query.oauthProviders":
+		if e.ComplexityRoot.Query.OauthProviders == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.OauthProviders(childComplexity), true
 	case "Query.queryAnalytics":
 		if e.ComplexityRoot.Query.QueryAnalytics == nil {
 			break
@@ -3332,6 +5229,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.QueryAnalytics(childComplexity, args["from"].(*time.Time), args["to"].(*time.Time), args["collectionId"].(*uuid.UUID), args["apiKeyId"].(*uuid.UUID), args["kind"].(*model.QueryKind)), true
+	case "Query.run":
+		if e.ComplexityRoot.Query.Run == nil {
+			break
+		}
+
+		args, err := ec.field_Query_run_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Run(childComplexity, args["id"].(uuid.UUID), args["agentId"].(*uuid.UUID)), true
+	case "Query.runs":
+		if e.ComplexityRoot.Query.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_Query_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Runs(childComplexity, args["agentId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AgentRunOrder)), true
 	case "Query.search":
 		if e.ComplexityRoot.Query.Search == nil {
 			break
@@ -3343,12 +5262,62 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Search(childComplexity, args["input"].(model.SearchInput)), true
+	case "Query.searchAgentMemories":
+		if e.ComplexityRoot.Query.SearchAgentMemories == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchAgentMemories_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchAgentMemories(childComplexity, args["agentId"].(uuid.UUID), args["query"].(string), args["kind"].(*agentmemory.Kind), args["limit"].(*int)), true
+	case "Query.searchFacets":
+		if e.ComplexityRoot.Query.SearchFacets == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchFacets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchFacets(childComplexity, args["input"].(model.SearchFacetsInput)), true
+	case "Query.searchSuggestions":
+		if e.ComplexityRoot.Query.SearchSuggestions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchSuggestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchSuggestions(childComplexity, args["prefix"].(string), args["limit"].(*int), args["collection"].(*uuid.UUID)), true
+	case "Query.signInMethods":
+		if e.ComplexityRoot.Query.SignInMethods == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SignInMethods(childComplexity), true
 	case "Query.signUpAllowed":
 		if e.ComplexityRoot.Query.SignUpAllowed == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Query.SignUpAllowed(childComplexity), true
+	case "Query.sourceFiles":
+		if e.ComplexityRoot.Query.SourceFiles == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sourceFiles_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SourceFiles(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SourceFileOrder), args["matching"].(*string)), true
 	case "Query.syncItems":
 		if e.ComplexityRoot.Query.SyncItems == nil {
 			break
@@ -3359,7 +5328,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SyncItems(childComplexity, args["connectorId"].(uuid.UUID), args["jobId"].(*uuid.UUID), args["status"].([]syncitem.Status), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncItemOrder)), true
+		return e.ComplexityRoot.Query.SyncItems(childComplexity, args["connectorId"].(uuid.UUID), args["jobId"].(*uuid.UUID), args["status"].([]syncitem.Status), args["suppressed"].(*bool), args["matching"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncItemOrder)), true
 	case "Query.syncJob":
 		if e.ComplexityRoot.Query.SyncJob == nil {
 			break
@@ -3381,7 +5350,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SyncJobs(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncJobOrder)), true
+		return e.ComplexityRoot.Query.SyncJobs(childComplexity, args["connectorId"].(uuid.UUID), args["status"].([]syncjob.Status), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncJobOrder)), true
 	case "Query.usage":
 		if e.ComplexityRoot.Query.Usage == nil {
 			break
@@ -3624,6 +5593,80 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
+	case "SearchFacet.distinct":
+		if e.ComplexityRoot.SearchFacet.Distinct == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Distinct(childComplexity), true
+	case "SearchFacet.documents":
+		if e.ComplexityRoot.SearchFacet.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Documents(childComplexity), true
+	case "SearchFacet.missing":
+		if e.ComplexityRoot.SearchFacet.Missing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Missing(childComplexity), true
+	case "SearchFacet.name":
+		if e.ComplexityRoot.SearchFacet.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Name(childComplexity), true
+	case "SearchFacet.otherCount":
+		if e.ComplexityRoot.SearchFacet.OtherCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.OtherCount(childComplexity), true
+	case "SearchFacet.values":
+		if e.ComplexityRoot.SearchFacet.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacet.Values(childComplexity), true
+
+	case "SearchFacetValue.count":
+		if e.ComplexityRoot.SearchFacetValue.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Count(childComplexity), true
+	case "SearchFacetValue.from":
+		if e.ComplexityRoot.SearchFacetValue.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.From(childComplexity), true
+	case "SearchFacetValue.label":
+		if e.ComplexityRoot.SearchFacetValue.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Label(childComplexity), true
+	case "SearchFacetValue.selected":
+		if e.ComplexityRoot.SearchFacetValue.Selected == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Selected(childComplexity), true
+	case "SearchFacetValue.until":
+		if e.ComplexityRoot.SearchFacetValue.Until == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Until(childComplexity), true
+	case "SearchFacetValue.value":
+		if e.ComplexityRoot.SearchFacetValue.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchFacetValue.Value(childComplexity), true
+
 	case "SearchResult.collection":
 		if e.ComplexityRoot.SearchResult.Collection == nil {
 			break
@@ -3727,6 +5770,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SearchResult.Version(childComplexity), true
 
+	case "SearchResults.facets":
+		if e.ComplexityRoot.SearchResults.Facets == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResults.Facets(childComplexity), true
 	case "SearchResults.limit":
 		if e.ComplexityRoot.SearchResults.Limit == nil {
 			break
@@ -3757,6 +5806,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchResults.Total(childComplexity), true
+
+	case "SearchSuggestion.collectionId":
+		if e.ComplexityRoot.SearchSuggestion.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchSuggestion.CollectionID(childComplexity), true
+	case "SearchSuggestion.documentId":
+		if e.ComplexityRoot.SearchSuggestion.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchSuggestion.DocumentID(childComplexity), true
+	case "SearchSuggestion.text":
+		if e.ComplexityRoot.SearchSuggestion.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchSuggestion.Text(childComplexity), true
 
 	case "Session.address":
 		if e.ComplexityRoot.Session.Address == nil {
@@ -3825,6 +5893,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionToken.RefreshToken(childComplexity), true
+
+	case "SignInMethods.oidc":
+		if e.ComplexityRoot.SignInMethods.Oidc == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignInMethods.Oidc(childComplexity), true
+	case "SignInMethods.password":
+		if e.ComplexityRoot.SignInMethods.Password == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignInMethods.Password(childComplexity), true
 
 	case "SourceFile.bytes":
 		if e.ComplexityRoot.SourceFile.Bytes == nil {
@@ -3926,6 +6007,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.StreamError.Message(childComplexity), true
 
+	case "Subscription.agentRun":
+		if e.ComplexityRoot.Subscription.AgentRun == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_agentRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.AgentRun(childComplexity, args["runId"].(uuid.UUID), args["after"].(*int)), true
 	case "Subscription.chat":
 		if e.ComplexityRoot.Subscription.Chat == nil {
 			break
@@ -3937,6 +6029,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.Chat(childComplexity, args["input"].(model.ChatInput)), true
+	case "Subscription.chatResume":
+		if e.ComplexityRoot.Subscription.ChatResume == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_chatResume_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ChatResume(childComplexity, args["answerId"].(uuid.UUID), args["after"].(int)), true
+	case "Subscription.connectorSync":
+		if e.ComplexityRoot.Subscription.ConnectorSync == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_connectorSync_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ConnectorSync(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*uuid.UUID)), true
+	case "Subscription.documentStatus":
+		if e.ComplexityRoot.Subscription.DocumentStatus == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_documentStatus_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.DocumentStatus(childComplexity, args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["documentId"].(*uuid.UUID), args["after"].(*string)), true
+	case "Subscription.runAgent":
+		if e.ComplexityRoot.Subscription.RunAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_runAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.RunAgent(childComplexity, args["input"].(model.RunAgentInput)), true
 	case "Subscription.syncProgress":
 		if e.ComplexityRoot.Subscription.SyncProgress == nil {
 			break
@@ -4202,6 +6338,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SyncProgress.Parsed(childComplexity), true
 
+	case "SyncProgressEvent.attempt":
+		if e.ComplexityRoot.SyncProgressEvent.Attempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.Attempt(childComplexity), true
+	case "SyncProgressEvent.connectorId":
+		if e.ComplexityRoot.SyncProgressEvent.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.ConnectorID(childComplexity), true
+	case "SyncProgressEvent.createdAt":
+		if e.ComplexityRoot.SyncProgressEvent.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.CreatedAt(childComplexity), true
 	case "SyncProgressEvent.error":
 		if e.ComplexityRoot.SyncProgressEvent.Error == nil {
 			break
@@ -4226,6 +6380,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncProgressEvent.Progress(childComplexity), true
+	case "SyncProgressEvent.revision":
+		if e.ComplexityRoot.SyncProgressEvent.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.Revision(childComplexity), true
 	case "SyncProgressEvent.startedAt":
 		if e.ComplexityRoot.SyncProgressEvent.StartedAt == nil {
 			break
@@ -4394,33 +6554,50 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentMemoryOrder,
 		ec.unmarshalInputAgentOrder,
 		ec.unmarshalInputAgentRunOrder,
+		ec.unmarshalInputAuditEntryOrder,
+		ec.unmarshalInputAuditFilter,
 		ec.unmarshalInputChangePasswordInput,
 		ec.unmarshalInputChatInput,
 		ec.unmarshalInputCollectionOrder,
 		ec.unmarshalInputConnectorOrder,
 		ec.unmarshalInputConversationOrder,
 		ec.unmarshalInputCreateAPIKeyInput,
+		ec.unmarshalInputCreateAgentFromTemplateInput,
+		ec.unmarshalInputCreateAgentInput,
+		ec.unmarshalInputCreateAgentMemoryInput,
+		ec.unmarshalInputCreateAgentTemplateInput,
 		ec.unmarshalInputCreateCollectionInput,
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
 		ec.unmarshalInputEventInput,
+		ec.unmarshalInputFacetsInput,
+		ec.unmarshalInputFeedbackInput,
+		ec.unmarshalInputFinishOAuthInput,
 		ec.unmarshalInputInvitationOrder,
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputMemberOrder,
 		ec.unmarshalInputMessageOrder,
+		ec.unmarshalInputOAuthGrantOrder,
+		ec.unmarshalInputOIDCAnswerInput,
 		ec.unmarshalInputRecordEventsInput,
 		ec.unmarshalInputResetPasswordInput,
+		ec.unmarshalInputRunAgentInput,
+		ec.unmarshalInputSearchFacetsInput,
 		ec.unmarshalInputSearchFilters,
 		ec.unmarshalInputSearchInput,
 		ec.unmarshalInputSignInInput,
 		ec.unmarshalInputSignUpInput,
 		ec.unmarshalInputSourceFileOrder,
+		ec.unmarshalInputStartOAuthInput,
 		ec.unmarshalInputStartSyncInput,
 		ec.unmarshalInputSyncItemOrder,
 		ec.unmarshalInputSyncJobOrder,
 		ec.unmarshalInputTestConnectionInput,
 		ec.unmarshalInputUpdateAPIKeyInput,
+		ec.unmarshalInputUpdateAgentInput,
+		ec.unmarshalInputUpdateAgentMemoryInput,
+		ec.unmarshalInputUpdateAgentTemplateInput,
 		ec.unmarshalInputUpdateCollectionInput,
 		ec.unmarshalInputUpdateConnectorInput,
 		ec.unmarshalInputUpdateMemberInput,
@@ -4551,6 +6728,9 @@ directive @role(atLeast: Role!) on FIELD_DEFINITION
 "A file sent as multipart/form-data (GraphQL multipart request specification)."
 scalar Upload
 
+"Any value of JSON."
+scalar Any
+
 "Something that can be streamed ended badly; the message is safe to show."
 type StreamError {
   code: String!
@@ -4672,6 +6852,215 @@ type MyWorkspace {
   joinedAt: Time!
   "Whether the present session is in it."
   current: Boolean!
+}
+`, BuiltIn: false},
+	{Name: "../schema/agent.graphql", Input: `extend type Query {
+  "The workspace's agents."
+  agents(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentOrder!]): AgentConnection!
+    @surface(on: [DASHBOARD, INTERNAL])
+  "One agent."
+  agent(id: ID!): Agent! @surface(on: [DASHBOARD, INTERNAL])
+  "The tools that an agent may be given."
+  agentTools: [AgentTool!]! @surface(on: [DASHBOARD, INTERNAL])
+
+  "Blueprints of agents: the built-in ones, then the workspace's own; of one category where one is named."
+  agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One template."
+  agentTemplate(id: ID!): AgentTemplate! @surface(on: [DASHBOARD, INTERNAL])
+
+  "What an agent keeps: everybody's memories and the caller's own."
+  agentMemories(
+    agentId: ID!
+    kind: AgentMemoryKind
+    after: Cursor
+    first: Int
+    before: Cursor
+    last: Int
+    orderBy: [AgentMemoryOrder!]
+  ): AgentMemoryConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One memory; of this agent, where one is named."
+  agentMemory(id: ID!, agentId: ID): AgentMemory! @surface(on: [DASHBOARD, INTERNAL])
+  "The memories that are nearest to a text in meaning and words, the best first."
+  searchAgentMemories(agentId: ID!, query: String!, kind: AgentMemoryKind, limit: Int = 10): [FoundAgentMemory!]!
+    @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  "Makes an agent."
+  createAgent(input: CreateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Changes what is given and keeps the rest."
+  updateAgent(id: ID!, input: UpdateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes an agent with its memories, runs and conversations. Answers the id."
+  deleteAgent(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Makes an agent from a template; what is given stands in place of the template's."
+  createAgentFromTemplate(templateId: ID!, input: CreateAgentFromTemplateInput): Agent!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+
+  "Makes a template of the workspace's own, from scratch or from an agent."
+  createAgentTemplate(input: CreateAgentTemplateInput!): AgentTemplate!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Changes what is given of a template of the workspace's own; a built-in one is a conflict."
+  updateAgentTemplate(id: ID!, input: UpdateAgentTemplateInput!): AgentTemplate!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes a template of the workspace's own; agents made from it stay. A built-in one is a conflict. Answers the id."
+  deleteAgentTemplate(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+
+  "Gives an agent something to keep."
+  createAgentMemory(agentId: ID!, input: CreateAgentMemoryInput!): AgentMemory!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Changes what is given of a memory. Everybody's memories need the role editor; one's own do not."
+  updateAgentMemory(id: ID!, agentId: ID, input: UpdateAgentMemoryInput!): AgentMemory!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes a memory. Everybody's memories need the role editor; one's own do not. Answers the id."
+  deleteAgentMemory(id: ID!, agentId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+}
+
+input CreateAgentInput {
+  "1 to 200 characters."
+  name: String!
+  "At most 4000 characters."
+  description: String
+  "What the agent is and how it works, 1 to 32000 characters."
+  systemPrompt: String!
+  "Names of the tools that it may call, each once: agentTools lists them."
+  tools: [String!]
+  "The collections that it may search. An empty list is none of them; all when neither this nor allCollections is given."
+  collections: [ID!]
+  "Whether it may search all collections that the person reaches who runs it; not together with collections."
+  allCollections: Boolean
+  "How it greets, at most 4000 characters."
+  startMessage: String
+  "One of the configured chat models; the default one when omitted."
+  model: String
+}
+
+"What is omitted stays as it is."
+input UpdateAgentInput {
+  name: String
+  "Null removes it."
+  description: String @goField(omittable: true)
+  systemPrompt: String
+  "Null is none."
+  tools: [String!] @goField(omittable: true)
+  "These and no others; null is all."
+  collections: [ID!] @goField(omittable: true)
+  "True: all, and the list is emptied. False: those listed."
+  allCollections: Boolean
+  "Null removes it."
+  startMessage: String @goField(omittable: true)
+  "Null: the default chat model."
+  model: String @goField(omittable: true)
+}
+
+"What stands in place of the template's."
+input CreateAgentFromTemplateInput {
+  name: String
+  description: String
+  systemPrompt: String
+  tools: [String!]
+  collections: [ID!]
+  allCollections: Boolean
+  startMessage: String
+  model: String
+}
+
+"A tool that an agent may be given."
+type AgentTool {
+  "As it stands among an agent's tools."
+  name: String!
+  title: String!
+  description: String!
+  "JSON Schema of what it is called with; null when it is not known."
+  parameters: Map
+}
+
+"A blueprint of agents."
+type AgentTemplate {
+  id: ID!
+  name: String!
+  description: String!
+  category: String!
+  systemPrompt: String!
+  tools: [String!]!
+  startMessage: String
+  "Whether it came with Magpie; then it cannot be changed."
+  builtIn: Boolean!
+  "Null for a built-in one."
+  createdAt: Time
+  "Null for a built-in one."
+  updatedAt: Time
+}
+
+type AgentTemplateConnection {
+  edges: [AgentTemplateEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type AgentTemplateEdge {
+  node: AgentTemplate!
+  cursor: Cursor!
+}
+
+input CreateAgentTemplateInput {
+  "1 to 200 characters; the agent's when fromAgent is given and this is not."
+  name: String
+  "At most 4000 characters."
+  description: String
+  "1 to 100 characters; custom when omitted."
+  category: String
+  "1 to 32000 characters; needed unless fromAgent is given."
+  systemPrompt: String
+  tools: [String!]
+  "At most 4000 characters."
+  startMessage: String
+  "An agent, of which everything is taken that is not given here."
+  fromAgent: ID
+}
+
+"What is omitted stays as it is."
+input UpdateAgentTemplateInput {
+  name: String
+  "Null removes it."
+  description: String @goField(omittable: true)
+  category: String
+  systemPrompt: String
+  "Null is none."
+  tools: [String!] @goField(omittable: true)
+  "Null removes it."
+  startMessage: String @goField(omittable: true)
+}
+
+extend type AgentMemory {
+  "Whether it is everybody's, and not the caller's alone."
+  shared: Boolean!
+}
+
+"A memory that a search found."
+type FoundAgentMemory {
+  memory: AgentMemory!
+  "How near it is to what was asked, 0 to 1."
+  score: Float!
+}
+
+input CreateAgentMemoryInput {
+  kind: AgentMemoryKind = FACT
+  "1 to 4000 characters."
+  content: String!
+  "0 to 1."
+  importance: Float = 0.5
+  """
+  Whether it is everybody's, which needs the role editor, or the caller's alone. Omitted, it is everybody's where the
+  caller's role allows that, and the caller's alone where it does not.
+  """
+  shared: Boolean
+}
+
+"What is omitted stays as it is. Whose a memory is cannot be changed."
+input UpdateAgentMemoryInput {
+  kind: AgentMemoryKind
+  content: String
+  importance: Float
 }
 `, BuiltIn: false},
 	{Name: "../schema/analytics.graphql", Input: `extend type Query {
@@ -4890,14 +7279,118 @@ type CreatedAPIKey {
   apiKey: APIKey!
 }
 `, BuiltIn: false},
+	{Name: "../schema/audit.graphql", Input: `extend type Query {
+  "Who changed what in the workspace, and when; the newest first."
+  auditLog(filter: AuditFilter, after: Cursor, first: Int, before: Cursor, last: Int): AuditEntryConnection!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+"All that is given has to hold."
+input AuditFilter {
+  "Id of a person or a key, or an email address or name as it was then."
+  actor: String
+  "An action such as connector.update, or all of a kind: connector.*"
+  action: String
+  "Such as connector."
+  targetKind: String
+  targetId: ID
+  "Not before this time."
+  from: Time
+  "Before this time."
+  to: Time
+  "Only entries of whose action or names this is a part."
+  matching: String
+}
+
+extend type AuditEntry {
+  changes: [AuditChange!]!
+}
+
+"""
+One field that was changed. Of what is secret or personal the entry says that it was changed, and no values.
+"""
+type AuditChange {
+  field: String!
+  "Null where there was none, and of what is hidden."
+  old: AuditValue
+  new: AuditValue
+  hidden: Boolean!
+}
+
+"Any JSON value. Long texts are cut."
+scalar AuditValue
+`, BuiltIn: false},
 	{Name: "../schema/chat.graphql", Input: `extend type Query {
-  "One's own conversations."
-  conversations(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConversationOrder!]): ConversationConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+  "One's own conversations, the one with the newest question first."
+  conversations(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConversationOrder!]
+    "Only those whose title or messages contain this."
+    matching: String
+    "Only those with this agent."
+    agentId: ID
+    kind: ConversationKind
+  ): ConversationConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One of one's own conversations."
   conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL])
+  "One of one's own conversations as a file."
+  exportConversation(id: ID!, format: ExportFormat! = MARKDOWN): ConversationExport! @surface(on: [DASHBOARD, INTERNAL])
   "The configured chat models, the default first; none when answers are made without a model."
   chatModels: [ChatModel!]! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  "Gives one of one's own conversations another title, 1 to 300 characters. Its place in the list stays."
+  renameConversation(id: ID!, title: String!): Conversation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes one of one's own conversations with its messages. Answers the id."
+  deleteConversation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes all of one's own conversations, or those with one agent or of one kind. Answers how many there were."
+  deleteConversations(agentId: ID, kind: ConversationKind): Int! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Says what one thinks of an answer in one of one's own conversations, in place of what one said before."
+  setFeedback(messageId: ID!, conversationId: ID, input: FeedbackInput!): MessageFeedback!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Takes back what one said of an answer. Answers the message's id."
+  removeFeedback(messageId: ID!, conversationId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+}
+
+enum ConversationKind {
+  CHAT
+  AGENT
+}
+
+extend type Conversation {
+  kind: ConversationKind!
+  messageCount: Int!
+}
+
+extend type Message {
+  "What one said of this answer; null for nothing."
+  feedback: MessageFeedback
+}
+
+type MessageFeedback {
+  rating: Rating!
+  reason: FeedbackReason
+  comment: String
+  createdAt: Time!
+  updatedAt: Time!
+}
+
+input FeedbackInput {
+  rating: Rating!
+  reason: FeedbackReason
+  "At most 500 characters."
+  comment: String
+}
+
+enum ExportFormat {
+  MARKDOWN
+  JSON
+}
+
+type ConversationExport {
+  fileName: String!
+  mediaType: String!
+  content: String!
 }
 
 extend type Subscription {
@@ -4960,8 +7453,11 @@ type ChatUsage {
 `, BuiltIn: false},
 	{Name: "../schema/collection.graphql", Input: `extend type Query {
   "The collections that the caller may reach."
-  collections(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]): CollectionConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+  collections(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]
+    "Only collections whose name or description contains this."
+    matching: String
+  ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One collection."
   collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -5011,12 +7507,24 @@ type CollectionStats {
 `, BuiltIn: false},
 	{Name: "../schema/connector.graphql", Input: `extend type Query {
   "The connectors, of one collection or of all."
-  connectors(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConnectorOrder!], collectionId: ID): ConnectorConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+  connectors(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConnectorOrder!]
+    collectionId: ID, status: [ConnectorStatus!]
+    "Name or alias of a kind."
+    type: String
+    "Only connectors whose name contains this."
+    matching: String
+  ): ConnectorConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One connector."
   connector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL])
   "The kinds of connectors with their options, as forms need them."
   connectorKinds: [ConnectorKind!]! @surface(on: [DASHBOARD, INTERNAL])
+  "The files that were uploaded to a connector."
+  sourceFiles(
+    connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SourceFileOrder!]
+    "Only files whose path contains this."
+    matching: String
+  ): SourceFileConnection! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
@@ -5078,6 +7586,18 @@ type ConnectionTest {
 
 extend type Connector {
   docSync: DocSync!
+  "The newest sync or refresh of permissions, whatever its state; null before the first."
+  lastJob: SyncJob
+  documentCounts: DocumentCounts!
+}
+
+"How many documents of a connector have which status."
+type DocumentCounts {
+  pending: Int!
+  processing: Int!
+  indexed: Int!
+  failed: Int!
+  deleted: Int!
 }
 
 type DocSync {
@@ -5088,24 +7608,69 @@ type DocSync {
 }
 
 type ConnectorKind {
+  "What type takes."
   name: String!
   title: String!
   description: String!
+  "storage, collaboration, development, crm, itsm, web, database or files"
+  category: String!
+  "Further names that type accepts."
   aliases: [String!]!
+  "The fields of config, those of every kind last."
   options: [ConnectorOption!]!
+  "The fields of credentials."
   credentials: [ConnectorOption!]!
+  "People upload its files here; there is nothing to connect to."
   acceptsFiles: Boolean!
+  "A complete sync names every item, so that what is missing from it is deleted."
+  enumerates: Boolean!
+  "It can import who may see what."
+  permissions: Boolean!
+  "The platform can tell of changes."
+  webhooks: Boolean!
+  "Whose consent is asked in a browser, in the place of credentials that are typed in; null for none."
+  oauthProvider: String
+  "It attaches a database to agents and brings no documents."
+  database: Boolean!
+  "Address of its documentation."
+  documentation: String
 }
 
 type ConnectorOption {
   name: String!
   title: String!
   help: String!
-  "string, integer, boolean or string_list"
+  "string, integer, boolean, string_list or object"
   type: String!
+  "What a string looks like: url, hostname, date, duration, pattern, email; null for any text."
+  format: String
   required: Boolean!
+  "Never shown again once it was given."
   sensitive: Boolean!
+  "Takes several lines, as a private key does."
+  multiline: Boolean!
+  "What an absent value means; null for nothing."
+  default: Any
   example: String
+  "The only values allowed; empty for all."
+  choices: [String!]!
+  min: Int64
+  max: Int64
+  "Heading under which a form shows the field; null for none."
+  group: String
+  "A form may hide it at first."
+  advanced: Boolean!
+  "The field matters only where all of these hold."
+  dependsOn: [OptionDependency!]!
+  "The fields of an object."
+  fields: [ConnectorOption!]!
+}
+
+"Another option of the same table that must have one of some values."
+type OptionDependency {
+  option: String!
+  "Empty: any value at all."
+  values: [Any!]!
 }
 `, BuiltIn: false},
 	{Name: "../schema/document.graphql", Input: `extend type Query {
@@ -5135,6 +7700,119 @@ extend type Document {
   source: String!
   "author, url and pages beside what the source and the front matter gave."
   allMetadata: Map!
+}
+`, BuiltIn: false},
+	{Name: "../schema/ledger.graphql", Input: `extend type Mutation {
+  """
+  Starts a sync that looks at these items of the ledger again, or, without ids, at all that failed (the first 10,000).
+  An open job is a conflict.
+  """
+  retryItems(connectorId: ID!, ids: [ID!]): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Lets an item that was deleted by hand be synced again; the next sync brings it back."
+  allowItem(id: ID!, connectorId: ID): SyncItem! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Reads anew who may see what at the source, as a job; an open one is answered. An open sync is a conflict."
+  refreshPermissions(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+`, BuiltIn: false},
+	{Name: "../schema/live.graphql", Input: `extend type Subscription {
+  """
+  The jobs of a connector, one after the other: the newest job's present state first, then every state and the counters
+  of that job and of those that follow. It does not end with a job.
+  """
+  connectorSync(
+    connectorId: ID!
+    "The job of the last event that was seen, after a reconnect: its state and those of all jobs since come first."
+    after: ID
+  ): ConnectorSyncEvent! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  The documents of a collection or a connector, or one document, whenever their state changes. The first event has the
+  present numbers. Who reads slowly gets the newest state of each document.
+  """
+  documentStatus(
+    "Give one of the three."
+    collectionId: ID
+    connectorId: ID
+    documentId: ID
+    "The cursor of the last event that was seen, after a reconnect: what changed since comes first."
+    after: String
+  ): DocumentStatusEvent! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  Goes on with an answer of chat after the connection was lost: the events after the one with the number given, then
+  those to come. One's own answers only, while they are made and for a minute afterwards.
+  """
+  chatResume(
+    answerId: ID!
+    "The seq of the last event that was seen."
+    after: Int! = 0
+  ): ChatEvent! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type SyncProgressEvent {
+  connectorId: ID!
+  "When it was queued."
+  createdAt: Time!
+  "With revision the order of a job's events: a later attempt is newer, within one the higher revision."
+  attempt: Int!
+  revision: Int!
+}
+
+type ConnectorSyncEvent {
+  connectorId: ID!
+  "Null, in the first event only, for a connector that was never synced."
+  job: SyncProgressEvent
+}
+
+type DocumentStatusEvent {
+  "To go on from here: give it as after."
+  cursor: String!
+  "How many documents are in each state, in the first event only."
+  counts: DocumentStatusCounts
+  "Those that changed, each once, in the order of their changes; at most 100."
+  documents: [DocumentStatusChange!]!
+}
+
+type DocumentStatusCounts {
+  pending: Int!
+  processing: Int!
+  indexed: Int!
+  failed: Int!
+  deleted: Int!
+  "Documents, whatever their state, whose newest version could not be indexed."
+  withFailure: Int!
+}
+
+type DocumentStatusChange {
+  id: ID!
+  "Null, as are title and path, for a document whose row is gone with its connector."
+  connectorId: ID
+  title: String
+  path: String
+  status: DocumentStatus!
+  "Why the newest version could not be indexed."
+  failure: String
+}
+
+extend type ChatStart {
+  "Counts the events of an answer from 1; chatResume takes it."
+  seq: Int!
+  "Names the answer to chatResume; null where an answer ends with its reader, as on the public API."
+  answerId: ID
+}
+
+extend type ChatContent {
+  seq: Int!
+}
+
+extend type ChatSources {
+  seq: Int!
+}
+
+extend type ChatFollowUp {
+  seq: Int!
+}
+
+extend type ChatDone {
+  seq: Int!
 }
 `, BuiltIn: false},
 	{Name: "../schema/member.graphql", Input: `extend type Query {
@@ -5236,9 +7914,191 @@ type InvitationOffer {
   hasAccount: Boolean!
 }
 `, BuiltIn: false},
+	{Name: "../schema/oauth.graphql", Input: `extend type Query {
+  "The services that connectors can be connected to by OAuth."
+  oauthProviders: [OAuthProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  "The grants of the workspace, those of one provider or all."
+  oauthGrants(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [OAuthGrantOrder!], provider: String): OAuthGrantConnection!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type Mutation {
+  "Begins a connection by OAuth: send the browser to the address that it answers. It works once, for ten minutes."
+  startOAuth(input: StartOAuthInput!): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Ends a connection by OAuth with what the provider sent the browser back with. The state stands for the person who began."
+  finishOAuth(input: FinishOAuthInput!): OAuthOutcome! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  "Forgets a grant and withdraws it at the provider. Its connectors need new access then. Answers the id."
+  revokeOAuthGrant(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+input StartOAuthInput {
+  "Name of a provider, as oauthProviders has it."
+  provider: String!
+  "The connector that gets the grant. Without one, the grant is there to be named when a connector is made."
+  connectorId: ID
+  "Where the browser goes in the end: an address of this service or of a dashboard that is allowed to call it."
+  redirectUrl: String
+}
+
+type OAuthStart {
+  "Where the browser has to go."
+  authorizationUrl: String!
+  "Until when it works."
+  expiresAt: Time!
+}
+
+input FinishOAuthInput {
+  provider: String!
+  state: String!
+  code: String
+  error: String
+  errorDescription: String
+}
+
+type OAuthOutcome {
+  provider: String!
+  "The grant that was made or renewed; null when the provider refused."
+  grantId: ID
+  "The account at the provider, where it tells."
+  account: String
+  "The connector that works with the grant."
+  connectorId: ID
+  "Where the browser goes, with the outcome in its query; null when the beginning named no place."
+  redirectUrl: String
+}
+
+type OAuthProvider {
+  name: String!
+  title: String!
+  "Whether the operator has set it up."
+  configured: Boolean!
+  "The connector types that it serves."
+  connectorTypes: [String!]!
+  "What is asked for."
+  scopes: [String!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/run.graphql", Input: `extend type Query {
+  "One's own runs of an agent."
+  runs(agentId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentRunOrder!]): AgentRunConnection!
+    @surface(on: [DASHBOARD, INTERNAL])
+  "One of one's own runs; with agentId only if it is one of that agent."
+  run(id: ID!, agentId: ID): AgentRun! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  "Ends one of one's own runs, wherever it runs; one that has ended stays as it is."
+  cancelRun(id: ID!): AgentRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+}
+
+extend type Subscription {
+  """
+  Runs an agent and follows it. A run that nobody follows any more is canceled after ten seconds, so that whoever lost the
+  connection can go on with agentRun.
+  """
+  runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
+  "Follows one of one's own runs from the event behind the given number on; without one from the beginning."
+  agentRun(runId: ID!, after: Int): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+input RunAgentInput {
+  agentId: ID!
+  "At most 16,000 characters."
+  message: String!
+  "Goes on with an earlier conversation with this agent."
+  conversationId: ID
+}
+
+"""
+Events in their order: one run start, then iterations, tool calls, their results and pieces of the answer, at last run
+complete or an error. seq counts them from 1 without gaps.
+"""
+union AgentEvent = AgentRunStart | AgentIteration | AgentToolCall | AgentToolResult | AgentContent | AgentRunComplete | AgentError
+
+type AgentRunStart {
+  seq: Int!
+  runId: ID!
+  conversationId: ID!
+}
+
+"A round of the run: one request to the model and the tool calls that it asks for."
+type AgentIteration {
+  seq: Int!
+  number: Int!
+  "planning, acting or answering"
+  status: String!
+}
+
+type AgentToolCall {
+  seq: Int!
+  tool: String!
+  params: Map!
+  callId: String!
+}
+
+type AgentToolResult {
+  seq: Int!
+  tool: String!
+  success: Boolean!
+  callId: String!
+  "What came of it in a few words, or what went wrong."
+  message: String!
+}
+
+type AgentContent {
+  seq: Int!
+  "More of the answer's text, which is Markdown."
+  content: String!
+}
+
+type AgentRunComplete {
+  seq: Int!
+  usage: AgentUsage!
+  "The documents that the answer cites: [n] in it is the n-th."
+  sources: [ChatSource!]!
+}
+
+type AgentUsage {
+  totalTokens: Int!
+  promptTokens: Int!
+  completionTokens: Int!
+}
+
+"The run failed or was canceled; the message is safe to show."
+type AgentError {
+  seq: Int!
+  code: String!
+  message: String!
+}
+
+extend type AgentRun {
+  "What it told, in order; pieces of the answer that follow each other are joined."
+  events(after: Int, limit: Int): [AgentRunEvent!]! @goField(forceResolver: true)
+}
+
+"An event of a run as it is kept."
+type AgentRunEvent {
+  seq: Int!
+  "run_start, iteration, tool_call, tool_result, content, run_complete or error"
+  type: String!
+  data: Map!
+  createdAt: Time!
+}
+`, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
   "Hybrid search over the collections that the caller may reach."
   search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
+  "How documents spread over the values of their fields: those that a search would find, or without a query all that the filters leave."
+  searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL])
+  "Titles of documents for what has been typed so far, the best first."
+  searchSuggestions(
+    "The last word may be the beginning of one."
+    prefix: String!
+    "1 to 20."
+    limit: Int = 8
+    "One collection; all that a session reaches, when omitted."
+    collection: ID
+  ): [SearchSuggestion!]! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 input SearchInput {
@@ -5255,6 +8115,93 @@ input SearchInput {
   "Wrap the query's terms in snippets in mark tags."
   highlight: Boolean = false
   filters: SearchFilters
+  "Take the last word for the beginning of one, too: search as you type. Dashboard only."
+  prefix: Boolean = false
+  "Count the documents of the results by their fields; they are not counted when omitted. Dashboard only."
+  facets: FacetsInput
+}
+
+input SearchFacetsInput {
+  "What is looked for; all documents are counted when omitted."
+  query: String
+  "One collection; all that a session reaches, when omitted."
+  collection: ID
+  "0 to 1; documents without a passage at or over it are not counted. Only with a query."
+  minScore: Float
+  "Take the last word for the beginning of one, too."
+  prefix: Boolean = false
+  filters: SearchFilters
+  "All fields when omitted."
+  facets: FacetsInput
+}
+
+input FacetsInput {
+  "All when omitted."
+  fields: [SearchField!]
+  "Values of each field, 1 to 100."
+  first: Int = 20
+  """
+  Spans of time to count in place of the usual ones, at most 20: a beginning and an end with a slash between them, each a
+  day (its beginning in UTC) or a moment, or two dots for none; the end is exclusive: 2026-01-01/2026-02-01, ../2025-01-01.
+  """
+  ranges: [String!]
+}
+
+"What documents are counted by."
+enum SearchField {
+  SECTION
+  VERSION
+  TAGS
+  DOC_TYPE
+  LANGUAGE
+  "By its id."
+  COLLECTION
+  "Type of the connector."
+  SOURCE
+  "By its id."
+  CONNECTOR
+  "When they were changed last, else made."
+  DATE
+}
+
+"""
+How documents spread over one field. The selection that the filters make in this field is left aside, all others hold: the
+counts say what would be found were another value selected.
+"""
+type SearchFacet {
+  name: SearchField!
+  "Documents that were counted."
+  documents: Int!
+  "Documents without a value."
+  missing: Int!
+  "Values that a document has."
+  distinct: Int!
+  "Sum of the counts of the values that are not listed."
+  otherCount: Int!
+  "By count, then by value; spans of time in their order. Selected values are listed in any case."
+  values: [SearchFacetValue!]!
+}
+
+type SearchFacetValue {
+  "As filters take it. Of dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or a span as it was asked for."
+  value: String!
+  "What to show: the name of a collection or connector, else the value."
+  label: String!
+  "Documents."
+  count: Int!
+  "The filters name it."
+  selected: Boolean!
+  "Of a span of time: its beginning, for changedFrom."
+  from: Time
+  "Of a span of time: its end, for changedUntil."
+  until: Time
+}
+
+type SearchSuggestion {
+  "Title of a document."
+  text: String!
+  documentId: ID!
+  collectionId: ID!
 }
 
 input SearchFilters {
@@ -5272,6 +8219,21 @@ input SearchFilters {
   dateAfter: String
   "Written or changed on this day or earlier, YYYY-MM-DD."
   dateBefore: String
+  "Any of these sections, or the one of section. This and all further filters: dashboard only."
+  sections: [String!]
+  "Any of these versions, or the one of version."
+  versions: [String!]
+  "Any of these languages, or the one of language."
+  languages: [String!]
+  "Any of these types of connectors."
+  sources: [String!]
+  connectors: [ID!]
+  "Any of these collections. They are a selection, which facets may leave aside, while collection bounds everything."
+  collections: [ID!]
+  "Written or changed at this moment or later."
+  changedFrom: Time
+  "Written or changed before this moment."
+  changedUntil: Time
 }
 
 type SearchResults {
@@ -5281,6 +8243,8 @@ type SearchResults {
   limit: Int!
   offset: Int!
   tookMs: Float!
+  "In the order asked for; null where none were."
+  facets: [SearchFacet!]
 }
 
 type SearchResult {
@@ -5307,14 +8271,74 @@ type SearchResult {
   metadata: Map!
 }
 `, BuiltIn: false},
+	{Name: "../schema/signon.graphql", Input: `extend type Query {
+  "How people can sign in."
+  signInMethods: SignInMethods! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+}
+
+extend type Mutation {
+  "Begins a sign-in with the OpenID provider: keep the binding, and send the browser to the address. It works once, for ten minutes."
+  startOIDCSignIn(redirectUrl: String): OIDCStart! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  "Takes what the OpenID provider sent the browser back with, and checks who it says that is."
+  answerOIDCSignIn(input: OIDCAnswerInput!): OIDCAnswer! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  "Opens the session: the one-time code of the answer together with the binding of the beginning."
+  finishOIDCSignIn(code: String!, binding: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+}
+
+type SignInMethods {
+  "By email and password."
+  password: Boolean!
+  "By an OpenID provider; null when none is set up."
+  oidc: OIDCMethod
+}
+
+type OIDCMethod {
+  "What to call it on a button."
+  name: String!
+  issuer: String!
+}
+
+type OIDCStart {
+  "Where the browser has to go."
+  authorizationUrl: String!
+  "A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use."
+  binding: String!
+  "Until when it works."
+  expiresAt: Time!
+}
+
+input OIDCAnswerInput {
+  state: String!
+  code: String
+  error: String
+  errorDescription: String
+  "The parameter iss, from providers that send it."
+  issuer: String
+}
+
+type OIDCAnswer {
+  "The one-time code for finishOIDCSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused."
+  code: String
+  "Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place."
+  redirectUrl: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/sync.graphql", Input: `extend type Query {
   "One sync, with its state, progress and statistics."
   syncJob(id: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL])
-  syncJobs(connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]): SyncJobConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
-  "What a sync did with each item, and why."
+  "The history of a connector's syncs."
+  syncJobs(
+    connectorId: ID!, status: [SyncJobStatus!]
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]
+  ): SyncJobConnection! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  The ledger: what the last sync that met an item did with it, and why. With jobId the items whose last sync that was;
+  with suppressed those that were deleted by hand, or all others.
+  """
   syncItems(
-    connectorId: ID!, jobId: ID, status: [SyncItemStatus!]
+    connectorId: ID!, jobId: ID, status: [SyncItemStatus!], suppressed: Boolean
+    "Only items whose path contains this."
+    matching: String
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncItemOrder!]
   ): SyncItemConnection! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -5323,7 +8347,7 @@ extend type Mutation {
   "Starts a sync; while one is running that job is answered."
   startSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Asks a job to stop; what it has stored stays."
-  cancelSync(jobId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  cancelSync(jobId: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
 extend type Subscription {
@@ -5500,9 +8524,13 @@ type Agent implements Node {
   """
   tools: [String!]!
   """
-  the collections that it may search; none for all that the person reaches who runs it
+  the collections that it may search; those among them that were deleted are not shown
   """
   collections: [ID!]!
+  """
+  whether it may search all collections that the person reaches who runs it, instead of those listed
+  """
+  allCollections: Boolean!
   """
   how it greets
   """
@@ -5727,6 +8755,106 @@ enum AgentRunStatus @goModel(model: "magpie/ent/agentrun.Status") {
   FAILED
   CANCELED
 }
+type AuditEntry implements Node {
+  id: ID!
+  createdAt: Time!
+  """
+  a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself
+  """
+  actorKind: AuditEntryActorKind!
+  """
+  of the person or the key
+  """
+  actorID: ID
+  """
+  the person's email address, the key's name or the login at the command line, as it was then
+  """
+  actorName: String!
+  """
+  the sign-in that a person came with
+  """
+  sessionID: ID
+  """
+  address that the request came from
+  """
+  ip: String
+  """
+  X-Request-Id of the request
+  """
+  requestID: String
+  """
+  what was done, such as collection.create
+  """
+  action: String!
+  """
+  what it was done to, such as collection
+  """
+  targetKind: String!
+  targetID: ID
+  """
+  as it was then
+  """
+  targetName: String!
+}
+"""
+AuditEntryActorKind is enum for the field actor_kind
+"""
+enum AuditEntryActorKind @goModel(model: "magpie/ent/auditentry.ActorKind") {
+  PERSON
+  KEY
+  COMMAND
+  NOBODY
+  SYSTEM
+}
+"""
+A connection to a list of items.
+"""
+type AuditEntryConnection {
+  """
+  A list of edges.
+  """
+  edges: [AuditEntryEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type AuditEntryEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: AuditEntry
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for AuditEntry connections
+"""
+input AuditEntryOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order AuditEntries.
+  """
+  field: AuditEntryOrderField!
+}
+"""
+Properties by which AuditEntry connections can be ordered.
+"""
+enum AuditEntryOrderField {
+  CREATED_AT
+}
 type Collection implements Node {
   id: ID!
   createdAt: Time!
@@ -5858,6 +8986,10 @@ type Connector implements Node {
   enabled: Boolean!
   collectionID: ID!
   config: Map!
+  """
+  the OAuth grant that it works with; null for one with credentials of its own
+  """
+  grantID: ID
   syncStrategy: ConnectorSyncStrategy!
   scheduleInterval: String!
   """
@@ -6217,6 +9349,7 @@ enum DocumentOrderField {
   PATH
   TITLE
   STATUS
+  BYTES
 }
 """
 DocumentStatus is enum for the field status
@@ -6449,6 +9582,97 @@ interface Node @goModel(model: "magpie/ent.Noder") {
   """
   id: ID!
 }
+type OAuthGrant implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  """
+  name of the service: google, github, …
+  """
+  provider: String!
+  """
+  who gave it; null once that person has left the workspace
+  """
+  personID: ID
+  """
+  the account at the service, as the service calls it
+  """
+  account: String
+  """
+  what was granted
+  """
+  scopes: [String!]!
+  status: OAuthGrantStatus!
+  """
+  when the access token ends, which is renewed before; null when it does not end
+  """
+  expiresAt: Time
+  """
+  when the access token was last renewed
+  """
+  refreshedAt: Time
+  """
+  why the last renewal failed
+  """
+  lastError: String
+}
+"""
+A connection to a list of items.
+"""
+type OAuthGrantConnection {
+  """
+  A list of edges.
+  """
+  edges: [OAuthGrantEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type OAuthGrantEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: OAuthGrant
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for OAuthGrant connections
+"""
+input OAuthGrantOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order OAuthGrants.
+  """
+  field: OAuthGrantOrderField!
+}
+"""
+Properties by which OAuthGrant connections can be ordered.
+"""
+enum OAuthGrantOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+OAuthGrantStatus is enum for the field status
+"""
+enum OAuthGrantStatus @goModel(model: "magpie/ent/oauthgrant.Status") {
+  ACTIVE
+  NEEDS_AUTH
+}
 """
 Possible directions in which to order a list of items when provided an ` + "`" + `orderBy` + "`" + ` argument.
 """
@@ -6565,6 +9789,7 @@ enum SourceFileOrderField {
   CREATED_AT
   UPDATED_AT
   PATH
+  BYTES
 }
 type SyncItem implements Node {
   id: ID!
@@ -6677,6 +9902,7 @@ enum SyncJobCause @goModel(model: "magpie/ent/syncjob.Cause") {
   MANUAL
   SCHEDULE
   WEBHOOK
+  RETRY
 }
 """
 A connection to a list of items.
@@ -6715,6 +9941,7 @@ enum SyncJobMode @goModel(model: "magpie/ent/syncjob.Mode") {
   AUTO
   FULL
   INCREMENTAL
+  PERMISSIONS
 }
 """
 Ordering options for SyncJob connections
@@ -6912,12 +10139,26 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_tools(ctx, field)
 	case "collections":
 		return ec.fieldContext_Agent_collections(ctx, field)
+	case "allCollections":
+		return ec.fieldContext_Agent_allCollections(ctx, field)
 	case "startMessage":
 		return ec.fieldContext_Agent_startMessage(ctx, field)
 	case "model":
 		return ec.fieldContext_Agent_model(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Agent", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6954,8 +10195,22 @@ func (ec *executionContext) childFields_AgentMemory(ctx context.Context, field g
 		return ec.fieldContext_AgentMemory_recalledAt(ctx, field)
 	case "agent":
 		return ec.fieldContext_AgentMemory_agent(ctx, field)
+	case "shared":
+		return ec.fieldContext_AgentMemory_shared(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentMemory", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentMemoryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentMemoryConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentMemoryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentMemoryConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentMemoryConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentMemoryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7002,8 +10257,22 @@ func (ec *executionContext) childFields_AgentRun(ctx context.Context, field grap
 		return ec.fieldContext_AgentRun_finishedAt(ctx, field)
 	case "agent":
 		return ec.fieldContext_AgentRun_agent(ctx, field)
+	case "events":
+		return ec.fieldContext_AgentRun_events(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentRun", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentRunConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentRunConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentRunConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentRunConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentRunConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentRunEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7014,6 +10283,162 @@ func (ec *executionContext) childFields_AgentRunEdge(ctx context.Context, field 
 		return ec.fieldContext_AgentRunEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentRunEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentRunEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "seq":
+		return ec.fieldContext_AgentRunEvent_seq(ctx, field)
+	case "type":
+		return ec.fieldContext_AgentRunEvent_type(ctx, field)
+	case "data":
+		return ec.fieldContext_AgentRunEvent_data(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentRunEvent_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentRunEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTemplate_id(ctx, field)
+	case "name":
+		return ec.fieldContext_AgentTemplate_name(ctx, field)
+	case "description":
+		return ec.fieldContext_AgentTemplate_description(ctx, field)
+	case "category":
+		return ec.fieldContext_AgentTemplate_category(ctx, field)
+	case "systemPrompt":
+		return ec.fieldContext_AgentTemplate_systemPrompt(ctx, field)
+	case "tools":
+		return ec.fieldContext_AgentTemplate_tools(ctx, field)
+	case "startMessage":
+		return ec.fieldContext_AgentTemplate_startMessage(ctx, field)
+	case "builtIn":
+		return ec.fieldContext_AgentTemplate_builtIn(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTemplate_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_AgentTemplate_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTemplate", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTemplateConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTemplateConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTemplateConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTemplateConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTemplateConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTemplateEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_AgentTemplateEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_AgentTemplateEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTemplateEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_AgentTool_name(ctx, field)
+	case "title":
+		return ec.fieldContext_AgentTool_title(ctx, field)
+	case "description":
+		return ec.fieldContext_AgentTool_description(ctx, field)
+	case "parameters":
+		return ec.fieldContext_AgentTool_parameters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTool", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "totalTokens":
+		return ec.fieldContext_AgentUsage_totalTokens(ctx, field)
+	case "promptTokens":
+		return ec.fieldContext_AgentUsage_promptTokens(ctx, field)
+	case "completionTokens":
+		return ec.fieldContext_AgentUsage_completionTokens(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentUsage", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_AuditChange_field(ctx, field)
+	case "old":
+		return ec.fieldContext_AuditChange_old(ctx, field)
+	case "new":
+		return ec.fieldContext_AuditChange_new(ctx, field)
+	case "hidden":
+		return ec.fieldContext_AuditChange_hidden(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditChange", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEntry_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AuditEntry_createdAt(ctx, field)
+	case "actorKind":
+		return ec.fieldContext_AuditEntry_actorKind(ctx, field)
+	case "actorID":
+		return ec.fieldContext_AuditEntry_actorID(ctx, field)
+	case "actorName":
+		return ec.fieldContext_AuditEntry_actorName(ctx, field)
+	case "sessionID":
+		return ec.fieldContext_AuditEntry_sessionID(ctx, field)
+	case "ip":
+		return ec.fieldContext_AuditEntry_ip(ctx, field)
+	case "requestID":
+		return ec.fieldContext_AuditEntry_requestID(ctx, field)
+	case "action":
+		return ec.fieldContext_AuditEntry_action(ctx, field)
+	case "targetKind":
+		return ec.fieldContext_AuditEntry_targetKind(ctx, field)
+	case "targetID":
+		return ec.fieldContext_AuditEntry_targetID(ctx, field)
+	case "targetName":
+		return ec.fieldContext_AuditEntry_targetName(ctx, field)
+	case "changes":
+		return ec.fieldContext_AuditEntry_changes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditEntryConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AuditEntryConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_AuditEntryEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_AuditEntryEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntryEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_ChatModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7146,6 +10571,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_collectionID(ctx, field)
 	case "config":
 		return ec.fieldContext_Connector_config(ctx, field)
+	case "grantID":
+		return ec.fieldContext_Connector_grantID(ctx, field)
 	case "syncStrategy":
 		return ec.fieldContext_Connector_syncStrategy(ctx, field)
 	case "scheduleInterval":
@@ -7168,6 +10595,10 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_items(ctx, field)
 	case "docSync":
 		return ec.fieldContext_Connector_docSync(ctx, field)
+	case "lastJob":
+		return ec.fieldContext_Connector_lastJob(ctx, field)
+	case "documentCounts":
+		return ec.fieldContext_Connector_documentCounts(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Connector", field.Name)
 }
@@ -7202,6 +10633,8 @@ func (ec *executionContext) childFields_ConnectorKind(ctx context.Context, field
 		return ec.fieldContext_ConnectorKind_title(ctx, field)
 	case "description":
 		return ec.fieldContext_ConnectorKind_description(ctx, field)
+	case "category":
+		return ec.fieldContext_ConnectorKind_category(ctx, field)
 	case "aliases":
 		return ec.fieldContext_ConnectorKind_aliases(ctx, field)
 	case "options":
@@ -7210,6 +10643,18 @@ func (ec *executionContext) childFields_ConnectorKind(ctx context.Context, field
 		return ec.fieldContext_ConnectorKind_credentials(ctx, field)
 	case "acceptsFiles":
 		return ec.fieldContext_ConnectorKind_acceptsFiles(ctx, field)
+	case "enumerates":
+		return ec.fieldContext_ConnectorKind_enumerates(ctx, field)
+	case "permissions":
+		return ec.fieldContext_ConnectorKind_permissions(ctx, field)
+	case "webhooks":
+		return ec.fieldContext_ConnectorKind_webhooks(ctx, field)
+	case "oauthProvider":
+		return ec.fieldContext_ConnectorKind_oauthProvider(ctx, field)
+	case "database":
+		return ec.fieldContext_ConnectorKind_database(ctx, field)
+	case "documentation":
+		return ec.fieldContext_ConnectorKind_documentation(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorKind", field.Name)
 }
@@ -7224,14 +10669,44 @@ func (ec *executionContext) childFields_ConnectorOption(ctx context.Context, fie
 		return ec.fieldContext_ConnectorOption_help(ctx, field)
 	case "type":
 		return ec.fieldContext_ConnectorOption_type(ctx, field)
+	case "format":
+		return ec.fieldContext_ConnectorOption_format(ctx, field)
 	case "required":
 		return ec.fieldContext_ConnectorOption_required(ctx, field)
 	case "sensitive":
 		return ec.fieldContext_ConnectorOption_sensitive(ctx, field)
+	case "multiline":
+		return ec.fieldContext_ConnectorOption_multiline(ctx, field)
+	case "default":
+		return ec.fieldContext_ConnectorOption_default(ctx, field)
 	case "example":
 		return ec.fieldContext_ConnectorOption_example(ctx, field)
+	case "choices":
+		return ec.fieldContext_ConnectorOption_choices(ctx, field)
+	case "min":
+		return ec.fieldContext_ConnectorOption_min(ctx, field)
+	case "max":
+		return ec.fieldContext_ConnectorOption_max(ctx, field)
+	case "group":
+		return ec.fieldContext_ConnectorOption_group(ctx, field)
+	case "advanced":
+		return ec.fieldContext_ConnectorOption_advanced(ctx, field)
+	case "dependsOn":
+		return ec.fieldContext_ConnectorOption_dependsOn(ctx, field)
+	case "fields":
+		return ec.fieldContext_ConnectorOption_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorOption", field.Name)
+}
+
+func (ec *executionContext) childFields_ConnectorSyncEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "connectorId":
+		return ec.fieldContext_ConnectorSyncEvent_connectorId(ctx, field)
+	case "job":
+		return ec.fieldContext_ConnectorSyncEvent_job(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectorSyncEvent", field.Name)
 }
 
 func (ec *executionContext) childFields_Conversation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7250,6 +10725,10 @@ func (ec *executionContext) childFields_Conversation(ctx context.Context, field 
 		return ec.fieldContext_Conversation_title(ctx, field)
 	case "messages":
 		return ec.fieldContext_Conversation_messages(ctx, field)
+	case "kind":
+		return ec.fieldContext_Conversation_kind(ctx, field)
+	case "messageCount":
+		return ec.fieldContext_Conversation_messageCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Conversation", field.Name)
 }
@@ -7274,6 +10753,18 @@ func (ec *executionContext) childFields_ConversationEdge(ctx context.Context, fi
 		return ec.fieldContext_ConversationEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConversationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ConversationExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fileName":
+		return ec.fieldContext_ConversationExport_fileName(ctx, field)
+	case "mediaType":
+		return ec.fieldContext_ConversationExport_mediaType(ctx, field)
+	case "content":
+		return ec.fieldContext_ConversationExport_content(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConversationExport", field.Name)
 }
 
 func (ec *executionContext) childFields_CreatedAPIKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7402,6 +10893,22 @@ func (ec *executionContext) childFields_DocumentConnection(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DocumentConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_DocumentCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "pending":
+		return ec.fieldContext_DocumentCounts_pending(ctx, field)
+	case "processing":
+		return ec.fieldContext_DocumentCounts_processing(ctx, field)
+	case "indexed":
+		return ec.fieldContext_DocumentCounts_indexed(ctx, field)
+	case "failed":
+		return ec.fieldContext_DocumentCounts_failed(ctx, field)
+	case "deleted":
+		return ec.fieldContext_DocumentCounts_deleted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentCounts", field.Name)
+}
+
 func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "node":
@@ -7410,6 +10917,64 @@ func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field 
 		return ec.fieldContext_DocumentEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DocumentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentStatusChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_DocumentStatusChange_id(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_DocumentStatusChange_connectorId(ctx, field)
+	case "title":
+		return ec.fieldContext_DocumentStatusChange_title(ctx, field)
+	case "path":
+		return ec.fieldContext_DocumentStatusChange_path(ctx, field)
+	case "status":
+		return ec.fieldContext_DocumentStatusChange_status(ctx, field)
+	case "failure":
+		return ec.fieldContext_DocumentStatusChange_failure(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusChange", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentStatusCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "pending":
+		return ec.fieldContext_DocumentStatusCounts_pending(ctx, field)
+	case "processing":
+		return ec.fieldContext_DocumentStatusCounts_processing(ctx, field)
+	case "indexed":
+		return ec.fieldContext_DocumentStatusCounts_indexed(ctx, field)
+	case "failed":
+		return ec.fieldContext_DocumentStatusCounts_failed(ctx, field)
+	case "deleted":
+		return ec.fieldContext_DocumentStatusCounts_deleted(ctx, field)
+	case "withFailure":
+		return ec.fieldContext_DocumentStatusCounts_withFailure(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentStatusEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DocumentStatusEvent_cursor(ctx, field)
+	case "counts":
+		return ec.fieldContext_DocumentStatusEvent_counts(ctx, field)
+	case "documents":
+		return ec.fieldContext_DocumentStatusEvent_documents(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_FoundAgentMemory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "memory":
+		return ec.fieldContext_FoundAgentMemory_memory(ctx, field)
+	case "score":
+		return ec.fieldContext_FoundAgentMemory_score(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FoundAgentMemory", field.Name)
 }
 
 func (ec *executionContext) childFields_Invitation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7556,6 +11121,8 @@ func (ec *executionContext) childFields_Message(ctx context.Context, field graph
 		return ec.fieldContext_Message_completionTokens(ctx, field)
 	case "conversation":
 		return ec.fieldContext_Message_conversation(ctx, field)
+	case "feedback":
+		return ec.fieldContext_Message_feedback(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Message", field.Name)
 }
@@ -7582,6 +11149,22 @@ func (ec *executionContext) childFields_MessageEdge(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type MessageEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_MessageFeedback(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rating":
+		return ec.fieldContext_MessageFeedback_rating(ctx, field)
+	case "reason":
+		return ec.fieldContext_MessageFeedback_reason(ctx, field)
+	case "comment":
+		return ec.fieldContext_MessageFeedback_comment(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_MessageFeedback_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_MessageFeedback_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MessageFeedback", field.Name)
+}
+
 func (ec *executionContext) childFields_MyWorkspace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -7596,6 +11179,140 @@ func (ec *executionContext) childFields_MyWorkspace(ctx context.Context, field g
 		return ec.fieldContext_MyWorkspace_current(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MyWorkspace", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthGrant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_OAuthGrant_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_OAuthGrant_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_OAuthGrant_updatedAt(ctx, field)
+	case "provider":
+		return ec.fieldContext_OAuthGrant_provider(ctx, field)
+	case "personID":
+		return ec.fieldContext_OAuthGrant_personID(ctx, field)
+	case "account":
+		return ec.fieldContext_OAuthGrant_account(ctx, field)
+	case "scopes":
+		return ec.fieldContext_OAuthGrant_scopes(ctx, field)
+	case "status":
+		return ec.fieldContext_OAuthGrant_status(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OAuthGrant_expiresAt(ctx, field)
+	case "refreshedAt":
+		return ec.fieldContext_OAuthGrant_refreshedAt(ctx, field)
+	case "lastError":
+		return ec.fieldContext_OAuthGrant_lastError(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthGrant", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthGrantConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_OAuthGrantConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_OAuthGrantConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_OAuthGrantConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthGrantConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthGrantEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_OAuthGrantEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_OAuthGrantEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthGrantEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthOutcome(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "provider":
+		return ec.fieldContext_OAuthOutcome_provider(ctx, field)
+	case "grantId":
+		return ec.fieldContext_OAuthOutcome_grantId(ctx, field)
+	case "account":
+		return ec.fieldContext_OAuthOutcome_account(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_OAuthOutcome_connectorId(ctx, field)
+	case "redirectUrl":
+		return ec.fieldContext_OAuthOutcome_redirectUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthOutcome", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthProvider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_OAuthProvider_name(ctx, field)
+	case "title":
+		return ec.fieldContext_OAuthProvider_title(ctx, field)
+	case "configured":
+		return ec.fieldContext_OAuthProvider_configured(ctx, field)
+	case "connectorTypes":
+		return ec.fieldContext_OAuthProvider_connectorTypes(ctx, field)
+	case "scopes":
+		return ec.fieldContext_OAuthProvider_scopes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthProvider", field.Name)
+}
+
+func (ec *executionContext) childFields_OAuthStart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "authorizationUrl":
+		return ec.fieldContext_OAuthStart_authorizationUrl(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OAuthStart_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OAuthStart", field.Name)
+}
+
+func (ec *executionContext) childFields_OIDCAnswer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_OIDCAnswer_code(ctx, field)
+	case "redirectUrl":
+		return ec.fieldContext_OIDCAnswer_redirectUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OIDCAnswer", field.Name)
+}
+
+func (ec *executionContext) childFields_OIDCMethod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_OIDCMethod_name(ctx, field)
+	case "issuer":
+		return ec.fieldContext_OIDCMethod_issuer(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OIDCMethod", field.Name)
+}
+
+func (ec *executionContext) childFields_OIDCStart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "authorizationUrl":
+		return ec.fieldContext_OIDCStart_authorizationUrl(ctx, field)
+	case "binding":
+		return ec.fieldContext_OIDCStart_binding(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_OIDCStart_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OIDCStart", field.Name)
+}
+
+func (ec *executionContext) childFields_OptionDependency(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "option":
+		return ec.fieldContext_OptionDependency_option(ctx, field)
+	case "values":
+		return ec.fieldContext_OptionDependency_values(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OptionDependency", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7712,6 +11429,42 @@ func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_SearchFacet_name(ctx, field)
+	case "documents":
+		return ec.fieldContext_SearchFacet_documents(ctx, field)
+	case "missing":
+		return ec.fieldContext_SearchFacet_missing(ctx, field)
+	case "distinct":
+		return ec.fieldContext_SearchFacet_distinct(ctx, field)
+	case "otherCount":
+		return ec.fieldContext_SearchFacet_otherCount(ctx, field)
+	case "values":
+		return ec.fieldContext_SearchFacet_values(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchFacet", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchFacetValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_SearchFacetValue_value(ctx, field)
+	case "label":
+		return ec.fieldContext_SearchFacetValue_label(ctx, field)
+	case "count":
+		return ec.fieldContext_SearchFacetValue_count(ctx, field)
+	case "selected":
+		return ec.fieldContext_SearchFacetValue_selected(ctx, field)
+	case "from":
+		return ec.fieldContext_SearchFacetValue_from(ctx, field)
+	case "until":
+		return ec.fieldContext_SearchFacetValue_until(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchFacetValue", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -7764,8 +11517,22 @@ func (ec *executionContext) childFields_SearchResults(ctx context.Context, field
 		return ec.fieldContext_SearchResults_offset(ctx, field)
 	case "tookMs":
 		return ec.fieldContext_SearchResults_tookMs(ctx, field)
+	case "facets":
+		return ec.fieldContext_SearchResults_facets(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SearchResults", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchSuggestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_SearchSuggestion_text(ctx, field)
+	case "documentId":
+		return ec.fieldContext_SearchSuggestion_documentId(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_SearchSuggestion_collectionId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchSuggestion", field.Name)
 }
 
 func (ec *executionContext) childFields_Session(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7800,6 +11567,16 @@ func (ec *executionContext) childFields_SessionToken(ctx context.Context, field 
 		return ec.fieldContext_SessionToken_expiresAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SessionToken", field.Name)
+}
+
+func (ec *executionContext) childFields_SignInMethods(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "password":
+		return ec.fieldContext_SignInMethods_password(ctx, field)
+	case "oidc":
+		return ec.fieldContext_SignInMethods_oidc(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignInMethods", field.Name)
 }
 
 func (ec *executionContext) childFields_SourceFile(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7990,6 +11767,14 @@ func (ec *executionContext) childFields_SyncProgressEvent(ctx context.Context, f
 		return ec.fieldContext_SyncProgressEvent_startedAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_SyncProgressEvent_finishedAt(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_SyncProgressEvent_connectorId(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SyncProgressEvent_createdAt(ctx, field)
+	case "attempt":
+		return ec.fieldContext_SyncProgressEvent_attempt(ctx, field)
+	case "revision":
+		return ec.fieldContext_SyncProgressEvent_revision(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncProgressEvent", field.Name)
 }
@@ -8209,6 +11994,28 @@ func (ec *executionContext) dir_surface_args(ctx context.Context, rawArgs map[st
 		return nil, err
 	}
 	args["anonymous"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_AgentRun_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg1
 	return args, nil
 }
 
@@ -8548,6 +12355,56 @@ func (ec *executionContext) field_Mutation_acceptInvitation_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_allowItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_answerOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
+			return ec.unmarshalNOIDCAnswerInput2magpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_cancelRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelSync_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8559,6 +12416,14 @@ func (ec *executionContext) field_Mutation_cancelSync_args(ctx context.Context, 
 		return nil, err
 	}
 	args["jobId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
 	return args, nil
 }
 
@@ -8582,6 +12447,78 @@ func (ec *executionContext) field_Mutation_createAPIKey_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateAPIKeyInput, error) {
 			return ec.unmarshalNCreateAPIKeyInput2magpieᚋgraphᚋmodelᚐCreateAPIKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgentFromTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "templateId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["templateId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
+			return ec.unmarshalOCreateAgentFromTemplateInput2ᚖmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
+			return ec.unmarshalNCreateAgentMemoryInput2magpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
+			return ec.unmarshalNCreateAgentTemplateInput2magpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAgentInput, error) {
+			return ec.unmarshalNCreateAgentInput2magpieᚋgraphᚋmodelᚐCreateAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -8646,6 +12583,56 @@ func (ec *executionContext) field_Mutation_createWorkspace_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAgentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteCollection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8671,6 +12658,42 @@ func (ec *executionContext) field_Mutation_deleteConnector_args(ctx context.Cont
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteConversation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteConversations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*model.ConversationKind, error) {
+			return ec.unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg1
 	return args, nil
 }
 
@@ -8746,6 +12769,42 @@ func (ec *executionContext) field_Mutation_endSession_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_finishOAuth_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.FinishOAuthInput, error) {
+			return ec.unmarshalNFinishOAuthInput2magpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_finishOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "code",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["code"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "binding",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["binding"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8788,6 +12847,20 @@ func (ec *executionContext) field_Mutation_refreshCollectionStats_args(ctx conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_refreshPermissions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_refreshSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8802,6 +12875,28 @@ func (ec *executionContext) field_Mutation_refreshSession_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeFeedback_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "messageId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["messageId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "conversationId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["conversationId"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_removeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8813,6 +12908,28 @@ func (ec *executionContext) field_Mutation_removeMember_args(ctx context.Context
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_renameConversation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "title",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["title"] = arg1
 	return args, nil
 }
 
@@ -8844,6 +12961,28 @@ func (ec *executionContext) field_Mutation_resetPassword_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_retryItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+		func(ctx context.Context, v any) ([]uuid.UUID, error) {
+			return ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ids"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_revokeAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8859,6 +12998,20 @@ func (ec *executionContext) field_Mutation_revokeAPIKey_args(ctx context.Context
 }
 
 func (ec *executionContext) field_Mutation_revokeInvitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_revokeOAuthGrant_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -8902,6 +13055,36 @@ func (ec *executionContext) field_Mutation_rotateAPIKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setFeedback_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "messageId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["messageId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "conversationId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["conversationId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.FeedbackInput, error) {
+			return ec.unmarshalNFeedbackInput2magpieᚋgraphᚋmodelᚐFeedbackInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_signIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8927,6 +13110,34 @@ func (ec *executionContext) field_Mutation_signUp_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startOAuth_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.StartOAuthInput, error) {
+			return ec.unmarshalNStartOAuthInput2magpieᚋgraphᚋmodelᚐStartOAuthInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "redirectUrl",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["redirectUrl"] = arg0
 	return args, nil
 }
 
@@ -9008,6 +13219,80 @@ func (ec *executionContext) field_Mutation_updateAPIKey_args(ctx context.Context
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
 			return ec.unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
+			return ec.unmarshalNUpdateAgentMemoryInput2magpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAgentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
+			return ec.unmarshalNUpdateAgentTemplateInput2magpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAgentInput, error) {
+			return ec.unmarshalNUpdateAgentInput2magpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -9210,6 +13495,194 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_agentMemories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*agentmemory.Kind, error) {
+			return ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
+			return ec.unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgentMemoryOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentTemplate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agentTemplates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "category",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["category"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_agents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
+			return ec.unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_apiKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9270,6 +13743,52 @@ func (ec *executionContext) field_Query_apiKeys_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_auditLog_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*model.AuditFilter, error) {
+			return ec.unmarshalOAuditFilter2ᚖmagpieᚋgraphᚋmodelᚐAuditFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_collection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9327,6 +13846,14 @@ func (ec *executionContext) field_Query_collections_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg5
 	return args, nil
 }
 
@@ -9395,6 +13922,30 @@ func (ec *executionContext) field_Query_connectors_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["collectionId"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]connector.Status, error) {
+			return ec.unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "type",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["type"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg8
 	return args, nil
 }
 
@@ -9455,6 +14006,30 @@ func (ec *executionContext) field_Query_conversations_args(ctx context.Context, 
 		return nil, err
 	}
 	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*model.ConversationKind, error) {
+			return ec.unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg7
 	return args, nil
 }
 
@@ -9555,6 +14130,28 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["matching"] = arg8
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_exportConversation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "format",
+		func(ctx context.Context, v any) (model.ExportFormat, error) {
+			return ec.unmarshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["format"] = arg1
 	return args, nil
 }
 
@@ -9744,6 +14341,60 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_oauthGrants_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
+			return ec.unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuthGrantOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "provider",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["provider"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9790,6 +14441,164 @@ func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_run_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_runs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AgentRunOrder, error) {
+			return ec.unmarshalOAgentRunOrder2ᚕᚖmagpieᚋentᚐAgentRunOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchAgentMemories_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*agentmemory.Kind, error) {
+			return ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchFacets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SearchFacetsInput, error) {
+			return ec.unmarshalNSearchFacetsInput2magpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchSuggestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "prefix",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["prefix"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_search_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9804,99 +14613,7 @@ func (ec *executionContext) field_Query_search_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
-func (ec *executionContext) field_Query_syncItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
-		func(ctx context.Context, v any) (uuid.UUID, error) {
-			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["connectorId"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "jobId",
-		func(ctx context.Context, v any) (*uuid.UUID, error) {
-			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["jobId"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) ([]syncitem.Status, error) {
-			return ec.unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["status"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
-		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
-			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["after"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (*int, error) {
-			return ec.unmarshalOInt2ᚖint(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["first"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "before",
-		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
-			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["before"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "last",
-		func(ctx context.Context, v any) (*int, error) {
-			return ec.unmarshalOInt2ᚖint(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["last"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
-		func(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
-			return ec.unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["orderBy"] = arg7
-	return args, nil
-}
-
-func (ec *executionContext) field_Query_syncJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (uuid.UUID, error) {
-			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
-		func(ctx context.Context, v any) (*uuid.UUID, error) {
-			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["connectorId"] = arg1
-	return args, nil
-}
-
-func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+func (ec *executionContext) field_Query_sourceFiles_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
@@ -9940,13 +14657,235 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 	}
 	args["last"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.SourceFileOrder, error) {
+			return ec.unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourceFileOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncItems_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "jobId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["jobId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]syncitem.Status, error) {
+			return ec.unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "suppressed",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["suppressed"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
+			return ec.unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg9
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]syncjob.Status, error) {
+			return ec.unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SyncJobOrder, error) {
 			return ec.unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["orderBy"] = arg5
+	args["orderBy"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_agentRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "runId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["runId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_chatResume_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "answerId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["answerId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -9956,6 +14895,80 @@ func (ec *executionContext) field_Subscription_chat_args(ctx context.Context, ra
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ChatInput, error) {
 			return ec.unmarshalNChatInput2magpieᚋgraphᚋmodelᚐChatInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_connectorSync_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_documentStatus_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collectionId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "documentId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["documentId"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_runAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RunAgentInput, error) {
+			return ec.unmarshalNRunAgentInput2magpieᚋgraphᚋmodelᚐRunAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10879,7 +15892,7 @@ func (ec *executionContext) _Agent_collections(ctx context.Context, field graphq
 			return ec.fieldContext_Agent_collections(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Collections, nil
+			return ec.Resolvers.Agent().Collections(ctx, obj)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []uuid.UUID) graphql.Marshaler {
@@ -10890,7 +15903,30 @@ func (ec *executionContext) _Agent_collections(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Agent_collections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Agent", field, true, true, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Agent_allCollections(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_allCollections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllCollections, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_allCollections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _Agent_startMessage(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
@@ -11026,6 +16062,52 @@ func (ec *executionContext) fieldContext_AgentConnection_totalCount(_ context.Co
 	return graphql.NewScalarFieldContext("AgentConnection", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _AgentContent_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentContent_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentContent_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentContent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentContent_content(ctx context.Context, field graphql.CollectedField, obj *model.AgentContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentContent_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentContent_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentContent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _AgentEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.AgentEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -11079,6 +16161,144 @@ func (ec *executionContext) _AgentEdge_cursor(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_AgentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _AgentError_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentError_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentError_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentError", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentError_code(ctx context.Context, field graphql.CollectedField, obj *model.AgentError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentError_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentError_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentError", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentError_message(ctx context.Context, field graphql.CollectedField, obj *model.AgentError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentError_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentError_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentError", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentIteration_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentIteration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentIteration_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentIteration_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentIteration", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentIteration_number(ctx context.Context, field graphql.CollectedField, obj *model.AgentIteration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentIteration_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentIteration_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentIteration", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentIteration_status(ctx context.Context, field graphql.CollectedField, obj *model.AgentIteration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentIteration_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentIteration_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentIteration", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AgentMemory_id(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
@@ -11341,6 +16561,29 @@ func (ec *executionContext) fieldContext_AgentMemory_agent(_ context.Context, fi
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _AgentMemory_shared(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentMemory_shared(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentMemory().Shared(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentMemory_shared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentMemory", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _AgentMemoryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemoryConnection) (ret graphql.Marshaler) {
@@ -11862,6 +17105,137 @@ func (ec *executionContext) fieldContext_AgentRun_agent(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _AgentRun_events(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRun_events(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.AgentRun().Events(ctx, obj, fc.Args["after"].(*int), fc.Args["limit"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentRunEvent) graphql.Marshaler {
+			return ec.marshalNAgentRunEvent2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentRunEventᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRun_events(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentRunEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_AgentRun_events_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentRunComplete_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunComplete) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunComplete_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunComplete_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunComplete", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunComplete_usage(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunComplete) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunComplete_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Usage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentUsage) graphql.Marshaler {
+			return ec.marshalNAgentUsage2ᚖmagpieᚋgraphᚋmodelᚐAgentUsage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunComplete_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentRunComplete",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentUsage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentRunComplete_sources(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunComplete) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunComplete_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChatSource) graphql.Marshaler {
+			return ec.marshalNChatSource2ᚕᚖmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunComplete_sources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentRunComplete",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChatSource(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentRunConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRunConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12004,6 +17378,1449 @@ func (ec *executionContext) fieldContext_AgentRunEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("AgentRunEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _AgentRunEvent_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunEvent_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunEvent_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunEvent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunEvent_type(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunEvent_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunEvent_data(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunEvent_data(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Data, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunEvent_data(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunEvent", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunEvent_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunEvent_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunEvent_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunStart_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunStart_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunStart_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunStart", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunStart_runId(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunStart_runId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RunID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunStart_runId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunStart", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunStart_conversationId(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunStart_conversationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConversationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunStart_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunStart", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_id(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_name(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_description(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_category(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Category, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_systemPrompt(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_systemPrompt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SystemPrompt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_systemPrompt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_tools(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_tools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tools, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_tools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_startMessage(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_startMessage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartMessage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_startMessage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_builtIn(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_builtIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BuiltIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_builtIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_createdAt(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplate_updatedAt(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplate_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplate_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplate", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplateConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
+			return ec.marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTemplateConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplateEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTemplateConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTemplateConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTemplateConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplateConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTemplateEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTemplateEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTemplateEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.AgentTemplateEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTemplateEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTemplateEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTemplateEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_name(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_title(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_description(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_parameters(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_parameters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Parameters, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalOMap2map(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_parameters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolCall_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolCall_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolCall_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolCall", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolCall_tool(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolCall_tool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tool, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolCall_tool(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolCall", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolCall_params(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolCall_params(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Params, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolCall_params(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolCall", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolCall_callId(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolCall_callId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolCall_callId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolCall", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolResult_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolResult_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolResult_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolResult", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolResult_tool(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolResult_tool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tool, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolResult_tool(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolResult_success(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolResult_success(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Success, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolResult_success(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolResult", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolResult_callId(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolResult_callId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolResult_callId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentToolResult_message(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentToolResult_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentToolResult_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentToolResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentUsage_totalTokens(ctx context.Context, field graphql.CollectedField, obj *model.AgentUsage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentUsage_totalTokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalTokens, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentUsage_totalTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentUsage_promptTokens(ctx context.Context, field graphql.CollectedField, obj *model.AgentUsage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentUsage_promptTokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PromptTokens, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentUsage_promptTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentUsage_completionTokens(ctx context.Context, field graphql.CollectedField, obj *model.AgentUsage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentUsage_completionTokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CompletionTokens, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentUsage_completionTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AuditChange_field(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditChange_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditChange_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditChange_old(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditChange_old(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Old, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v any) graphql.Marshaler {
+			return ec.marshalOAuditValue2interface(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditChange_old(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditChange", field, false, false, errors.New("field of type AuditValue does not have child fields"))
+}
+
+func (ec *executionContext) _AuditChange_new(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditChange_new(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.New, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v any) graphql.Marshaler {
+			return ec.marshalOAuditValue2interface(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditChange_new(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditChange", field, false, false, errors.New("field of type AuditValue does not have child fields"))
+}
+
+func (ec *executionContext) _AuditChange_hidden(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditChange_hidden(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Hidden, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditChange_hidden(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditChange", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_id(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_actorKind(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_actorKind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ActorKind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v auditentry.ActorKind) graphql.Marshaler {
+			return ec.marshalNAuditEntryActorKind2magpieᚋentᚋauditentryᚐActorKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_actorKind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type AuditEntryActorKind does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_actorID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_actorID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ActorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_actorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_actorName(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_actorName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ActorName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_actorName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_sessionID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_sessionID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SessionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_sessionID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_ip(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_ip(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IP, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_ip(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_requestID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_requestID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_requestID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_action(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_action(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Action, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_targetKind(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_targetKind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TargetKind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_targetKind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_targetID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_targetID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TargetID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_targetID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_targetName(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_targetName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TargetName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_targetName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_changes(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_changes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AuditEntry().Changes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
+			return ec.marshalNAuditChange2ᚕᚖmagpieᚋinternalᚋauditᚐChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_changes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AuditEntryEdge) graphql.Marshaler {
+			return ec.marshalOAuditEntryEdge2ᚕᚖmagpieᚋentᚐAuditEntryEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntryConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntryEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
+			return ec.marshalOAuditEntry2ᚖmagpieᚋentᚐAuditEntry(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntryEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _ChatContent_delta(ctx context.Context, field graphql.CollectedField, obj *model.ChatContent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12025,6 +18842,29 @@ func (ec *executionContext) _ChatContent_delta(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_ChatContent_delta(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatContent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChatContent_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatContent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatContent_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatContent_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatContent", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ChatDone_usage(ctx context.Context, field graphql.CollectedField, obj *model.ChatDone) (ret graphql.Marshaler) {
@@ -12082,6 +18922,29 @@ func (ec *executionContext) fieldContext_ChatDone_conversationId(_ context.Conte
 	return graphql.NewScalarFieldContext("ChatDone", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _ChatDone_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatDone) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatDone_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatDone_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatDone", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ChatFollowUp_questions(ctx context.Context, field graphql.CollectedField, obj *model.ChatFollowUp) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12103,6 +18966,29 @@ func (ec *executionContext) _ChatFollowUp_questions(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_ChatFollowUp_questions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatFollowUp", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ChatFollowUp_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatFollowUp) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatFollowUp_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatFollowUp_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatFollowUp", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ChatModel_name(ctx context.Context, field graphql.CollectedField, obj *model.ChatModel) (ret graphql.Marshaler) {
@@ -12252,6 +19138,29 @@ func (ec *executionContext) fieldContext_ChatSources_sources(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _ChatSources_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatSources) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatSources_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatSources_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatSources", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ChatStart_conversationId(ctx context.Context, field graphql.CollectedField, obj *model.ChatStart) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12272,6 +19181,52 @@ func (ec *executionContext) _ChatStart_conversationId(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ChatStart_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatStart", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ChatStart_seq(ctx context.Context, field graphql.CollectedField, obj *model.ChatStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatStart_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatStart_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChatStart", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ChatStart_answerId(ctx context.Context, field graphql.CollectedField, obj *model.ChatStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatStart_answerId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnswerID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChatStart_answerId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatStart", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -13158,6 +20113,29 @@ func (ec *executionContext) fieldContext_Connector_config(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
+func (ec *executionContext) _Connector_grantID(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_grantID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GrantID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_grantID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _Connector_syncStrategy(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13513,6 +20491,70 @@ func (ec *executionContext) fieldContext_Connector_docSync(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _Connector_lastJob(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_lastJob(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().LastJob(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalOSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_lastJob(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_documentCounts(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_documentCounts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().DocumentCounts(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
+			return ec.marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_documentCounts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ConnectorConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConnectorConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13724,6 +20766,29 @@ func (ec *executionContext) fieldContext_ConnectorKind_description(_ context.Con
 	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorKind_category(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_category(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Category, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorKind_aliases(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13834,6 +20899,144 @@ func (ec *executionContext) fieldContext_ConnectorKind_acceptsFiles(_ context.Co
 	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorKind_enumerates(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_enumerates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enumerates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_enumerates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_permissions(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_permissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Permissions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_permissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_webhooks(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_webhooks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Webhooks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_webhooks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_oauthProvider(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_oauthProvider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OauthProvider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_oauthProvider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_database(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_database(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Database, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_database(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_documentation(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_documentation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documentation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_documentation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorOption_name(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13926,6 +21129,29 @@ func (ec *executionContext) fieldContext_ConnectorOption_type(_ context.Context,
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorOption_format(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_format(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Format, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_format(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorOption_required(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13972,6 +21198,52 @@ func (ec *executionContext) fieldContext_ConnectorOption_sensitive(_ context.Con
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectorOption_multiline(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_multiline(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Multiline, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_multiline(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_default(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_default(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Default, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v any) graphql.Marshaler {
+			return ec.marshalOAny2interface(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_default(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Any does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorOption_example(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13993,6 +21265,240 @@ func (ec *executionContext) _ConnectorOption_example(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_ConnectorOption_example(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_choices(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_choices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Choices, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_choices(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_min(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_min(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Min, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_min(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_max(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_max(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Max, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_group(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_group(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Group, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_advanced(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_advanced(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Advanced, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_advanced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorOption", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorOption_dependsOn(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_dependsOn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DependsOn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
+			return ec.marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_dependsOn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorOption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OptionDependency(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConnectorOption_fields(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorOption_fields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+			return ec.marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorOption_fields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorOption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorOption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConnectorSyncEvent_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorSyncEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorSyncEvent_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorSyncEvent_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorSyncEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorSyncEvent_job(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorSyncEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorSyncEvent_job(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Job, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
+			return ec.marshalOSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorSyncEvent_job(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorSyncEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncProgressEvent(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Conversation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
@@ -14177,6 +21683,52 @@ func (ec *executionContext) fieldContext_Conversation_messages(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Conversation_kind(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Conversation_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Conversation().Kind(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
+			return ec.marshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Conversation_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Conversation", field, true, true, errors.New("field of type ConversationKind does not have child fields"))
+}
+
+func (ec *executionContext) _Conversation_messageCount(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Conversation_messageCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Conversation().MessageCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Conversation_messageCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Conversation", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ConversationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConversationConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14317,6 +21869,75 @@ func (ec *executionContext) _ConversationEdge_cursor(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_ConversationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ConversationEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ConversationExport_fileName(ctx context.Context, field graphql.CollectedField, obj *model.ConversationExport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConversationExport_fileName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FileName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConversationExport_fileName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConversationExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConversationExport_mediaType(ctx context.Context, field graphql.CollectedField, obj *model.ConversationExport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConversationExport_mediaType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MediaType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConversationExport_mediaType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConversationExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConversationExport_content(ctx context.Context, field graphql.CollectedField, obj *model.ConversationExport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConversationExport_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConversationExport_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConversationExport", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _CreatedAPIKey_publishableKey(ctx context.Context, field graphql.CollectedField, obj *model.CreatedAPIKey) (ret graphql.Marshaler) {
@@ -15408,6 +23029,121 @@ func (ec *executionContext) fieldContext_DocumentConnection_totalCount(_ context
 	return graphql.NewScalarFieldContext("DocumentConnection", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _DocumentCounts_pending(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_pending(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pending, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_pending(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_processing(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_processing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Processing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_processing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_indexed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_indexed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Indexed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_indexed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_failed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentCounts_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DocumentCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentCounts_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentCounts_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _DocumentEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.DocumentEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15461,6 +23197,424 @@ func (ec *executionContext) _DocumentEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_DocumentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DocumentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_id(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_title(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_path(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_status(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v document.Status) graphql.Marshaler {
+			return ec.marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type DocumentStatus does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusChange_failure(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusChange_failure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusChange_failure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_pending(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_pending(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pending, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_pending(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_processing(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_processing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Processing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_processing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_indexed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_indexed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Indexed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_indexed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_failed(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_deleted(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusCounts_withFailure(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusCounts_withFailure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WithFailure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusCounts_withFailure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusEvent_cursor(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusEvent_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusEvent_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentStatusEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentStatusEvent_counts(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusEvent_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
+			return ec.marshalODocumentStatusCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusEvent_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentStatusEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentStatusCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentStatusEvent_documents(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentStatusEvent_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
+			return ec.marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentStatusEvent_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentStatusEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentStatusChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FoundAgentMemory_memory(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FoundAgentMemory_memory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Memory, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FoundAgentMemory_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FoundAgentMemory",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FoundAgentMemory_score(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FoundAgentMemory_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FoundAgentMemory_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FoundAgentMemory", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _Invitation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Invitation) (ret graphql.Marshaler) {
@@ -16634,6 +24788,38 @@ func (ec *executionContext) fieldContext_Message_conversation(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Message_feedback(ctx context.Context, field graphql.CollectedField, obj *ent.Message) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Message_feedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Message().Feedback(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+			return ec.marshalOMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Message_feedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Message",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MessageFeedback(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MessageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.MessageConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -16774,6 +24960,121 @@ func (ec *executionContext) _MessageEdge_cursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_MessageEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MessageEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_rating(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_rating(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rating, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Rating) graphql.Marshaler {
+			return ec.marshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_rating(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Rating does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_reason(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FeedbackReason) graphql.Marshaler {
+			return ec.marshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type FeedbackReason does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_comment(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_comment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Comment, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_comment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _MessageFeedback_updatedAt(ctx context.Context, field graphql.CollectedField, obj *model.MessageFeedback) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageFeedback_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageFeedback_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _Mutation_signUp(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -17555,6 +25856,796 @@ func (ec *executionContext) fieldContext_Mutation_createWorkspace(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgent(ctx, fc.Args["input"].(model.CreateAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAgent(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgent(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAgentFromTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgentFromTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgentFromTemplate(ctx, fc.Args["templateId"].(uuid.UUID), fc.Args["input"].(*model.CreateAgentFromTemplateInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgentFromTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgentFromTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAgentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgentTemplate(ctx, fc.Args["input"].(model.CreateAgentTemplateInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAgentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAgentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAgentTemplate(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateAgentTemplateInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAgentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAgentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAgentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgentTemplate(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createAgentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAgentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAgentMemory(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["input"].(model.CreateAgentMemoryInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAgentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAgentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAgentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAgentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAgentMemory(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID), fc.Args["input"].(model.UpdateAgentMemoryInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAgentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAgentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAgentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAgentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAgentMemory(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAgentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAgentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_recordEvents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17932,6 +27023,401 @@ func (ec *executionContext) fieldContext_Mutation_revokeAPIKey(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_revokeAPIKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_renameConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_renameConversation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RenameConversation(ctx, fc.Args["id"].(uuid.UUID), fc.Args["title"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Conversation
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
+			return ec.marshalNConversation2ᚖmagpieᚋentᚐConversation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_renameConversation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Conversation(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_renameConversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteConversation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteConversation(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteConversation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteConversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteConversations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteConversations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteConversations(ctx, fc.Args["agentId"].(*uuid.UUID), fc.Args["kind"].(*model.ConversationKind))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal int
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal int
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal int
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteConversations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteConversations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setFeedback(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetFeedback(ctx, fc.Args["messageId"].(uuid.UUID), fc.Args["conversationId"].(*uuid.UUID), fc.Args["input"].(model.FeedbackInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.MessageFeedback
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+			return ec.marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setFeedback(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MessageFeedback(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setFeedback_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeFeedback(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeFeedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveFeedback(ctx, fc.Args["messageId"].(uuid.UUID), fc.Args["conversationId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeFeedback(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeFeedback_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -18886,6 +28372,243 @@ func (ec *executionContext) fieldContext_Mutation_deleteDocument(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_retryItems(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryItems(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryItems(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["ids"].([]uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryItems(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_allowItem(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_allowItem(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AllowItem(ctx, fc.Args["id"].(uuid.UUID), fc.Args["connectorId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncItem
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
+			return ec.marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_allowItem(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncItem(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_allowItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_refreshPermissions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_refreshPermissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RefreshPermissions(ctx, fc.Args["connectorId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_refreshPermissions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_refreshPermissions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19643,6 +29366,511 @@ func (ec *executionContext) fieldContext_Mutation_deleteWorkspace(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_startOAuth(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startOAuth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartOAuth(ctx, fc.Args["input"].(model.StartOAuthInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
+			return ec.marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuthStart(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startOAuth(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthStart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startOAuth_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishOAuth(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishOAuth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishOAuth(ctx, fc.Args["input"].(model.FinishOAuthInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OAuthOutcome
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.OAuthOutcome
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OAuthOutcome
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
+			return ec.marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishOAuth(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthOutcome(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishOAuth_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeOAuthGrant(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeOAuthGrant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeOAuthGrant(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeOAuthGrant(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeOAuthGrant_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelRun(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
+			return ec.marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_startOIDCSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startOIDCSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartOIDCSignIn(ctx, fc.Args["redirectUrl"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OIDCStart
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.OIDCStart
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OIDCStart
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
+			return ec.marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCStart(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startOIDCSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OIDCStart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startOIDCSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_answerOIDCSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_answerOIDCSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AnswerOIDCSignIn(ctx, fc.Args["input"].(model.OIDCAnswerInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OIDCAnswer
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.OIDCAnswer
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OIDCAnswer
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
+			return ec.marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_answerOIDCSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OIDCAnswer(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_answerOIDCSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishOIDCSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishOIDCSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishOIDCSignIn(ctx, fc.Args["code"].(string), fc.Args["binding"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
+			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishOIDCSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SessionToken(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishOIDCSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19732,7 +29960,7 @@ func (ec *executionContext) _Mutation_cancelSync(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CancelSync(ctx, fc.Args["jobId"].(uuid.UUID))
+			return ec.Resolvers.Mutation().CancelSync(ctx, fc.Args["jobId"].(uuid.UUID), fc.Args["connectorId"].(*uuid.UUID))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -19914,6 +30142,884 @@ func (ec *executionContext) _MyWorkspace_current(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_MyWorkspace_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MyWorkspace", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_id(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_provider(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_personID(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_personID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PersonID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_account(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_account(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Account, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_account(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_scopes(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_scopes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scopes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_scopes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_status(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
+			return ec.marshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type OAuthGrantStatus does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_expiresAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_refreshedAt(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_refreshedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefreshedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_refreshedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_lastError(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrantConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
+			return ec.marshalOOAuthGrantEdge2ᚕᚖmagpieᚋentᚐOAuthGrantEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OAuthGrantConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthGrantEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrantConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OAuthGrantConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrantConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrantConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrantEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
+			return ec.marshalOOAuthGrant2ᚖmagpieᚋentᚐOAuthGrant(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OAuthGrantEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthGrant(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OAuthGrantEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrantEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrantEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrantEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrantEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_provider(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_grantId(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_grantId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GrantID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_grantId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_account(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_account(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Account, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_account(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthOutcome_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *model.OAuthOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthOutcome_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthOutcome_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthOutcome", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_name(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_title(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_configured(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_configured(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Configured, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_configured(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_connectorTypes(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_connectorTypes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorTypes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_connectorTypes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthProvider_scopes(ctx context.Context, field graphql.CollectedField, obj *model.OAuthProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthProvider_scopes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scopes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthProvider_scopes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthStart_authorizationUrl(ctx context.Context, field graphql.CollectedField, obj *model.OAuthStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthStart_authorizationUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorizationURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthStart_authorizationUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthStart_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.OAuthStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthStart_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthStart_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthStart", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCAnswer_code(ctx context.Context, field graphql.CollectedField, obj *model.OIDCAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCAnswer_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCAnswer_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCAnswer_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *model.OIDCAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCAnswer_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCAnswer_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCMethod_name(ctx context.Context, field graphql.CollectedField, obj *model.OIDCMethod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCMethod_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCMethod_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCMethod", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCMethod_issuer(ctx context.Context, field graphql.CollectedField, obj *model.OIDCMethod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCMethod_issuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Issuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCMethod_issuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCMethod", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCStart_authorizationUrl(ctx context.Context, field graphql.CollectedField, obj *model.OIDCStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCStart_authorizationUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorizationURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCStart_authorizationUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCStart_binding(ctx context.Context, field graphql.CollectedField, obj *model.OIDCStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCStart_binding(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Binding, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCStart_binding(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OIDCStart_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.OIDCStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OIDCStart_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OIDCStart_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OIDCStart", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OptionDependency_option(ctx context.Context, field graphql.CollectedField, obj *model.OptionDependency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OptionDependency_option(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Option, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OptionDependency_option(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OptionDependency", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OptionDependency_values(ctx context.Context, field graphql.CollectedField, obj *model.OptionDependency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OptionDependency_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []any) graphql.Marshaler {
+			return ec.marshalNAny2ᚕinterfaceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OptionDependency_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OptionDependency", field, false, false, errors.New("field of type Any does not have child fields"))
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *entgql.PageInfo[uuid.UUID]) (ret graphql.Marshaler) {
@@ -20377,6 +31483,530 @@ func (ec *executionContext) fieldContext_Query_myWorkspaces(_ context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Agents(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AgentOrder))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
+			return ec.marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Agent(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Agent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Agent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentTools(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().AgentTools(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*catalog.Tool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*catalog.Tool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*catalog.Tool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
+			return ec.marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentTools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTool(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentTemplates(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentTemplates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentTemplates(ctx, fc.Args["category"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.AgentTemplateConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTemplateConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.AgentTemplateConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
+			return ec.marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentTemplates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplateConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentTemplates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentTemplate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentTemplate(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *template.Template
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *template.Template
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
+			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentTemplate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTemplate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentTemplate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentMemories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentMemories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentMemories(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["kind"].(*agentmemory.Kind), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AgentMemoryOrder))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemoryConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemoryConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemoryConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
+			return ec.marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgentMemoryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentMemories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemoryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentMemories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_agentMemory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_agentMemory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AgentMemory(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_agentMemory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_agentMemory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchAgentMemories(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchAgentMemories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchAgentMemories(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["query"].(string), fc.Args["kind"].(*agentmemory.Kind), fc.Args["limit"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.FoundAgentMemory
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.FoundAgentMemory
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.FoundAgentMemory
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
+			return ec.marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchAgentMemories(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FoundAgentMemory(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchAgentMemories_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_queryAnalytics(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20614,6 +32244,85 @@ func (ec *executionContext) fieldContext_Query_apiKey(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_auditLog(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AuditLog(ctx, fc.Args["filter"].(*model.AuditFilter), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AuditEntryConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AuditEntryConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AuditEntryConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *ent.AuditEntryConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AuditEntryConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AuditEntryConnection) graphql.Marshaler {
+			return ec.marshalNAuditEntryConnection2ᚖmagpieᚋentᚐAuditEntryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_auditLog(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_auditLog_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_conversations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20624,7 +32333,7 @@ func (ec *executionContext) _Query_conversations(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Conversations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConversationOrder))
+			return ec.Resolvers.Query().Conversations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConversationOrder), fc.Args["matching"].(*string), fc.Args["agentId"].(*uuid.UUID), fc.Args["kind"].(*model.ConversationKind))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -20748,6 +32457,73 @@ func (ec *executionContext) fieldContext_Query_conversation(ctx context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_exportConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_exportConversation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ExportConversation(ctx, fc.Args["id"].(uuid.UUID), fc.Args["format"].(model.ExportFormat))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ConversationExport
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConversationExport
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ConversationExport
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
+			return ec.marshalNConversationExport2ᚖmagpieᚋgraphᚋmodelᚐConversationExport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_exportConversation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConversationExport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_exportConversation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_chatModels(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20813,7 +32589,7 @@ func (ec *executionContext) _Query_collections(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Collections(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.CollectionOrder))
+			return ec.Resolvers.Query().Collections(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.CollectionOrder), fc.Args["matching"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -20947,7 +32723,7 @@ func (ec *executionContext) _Query_connectors(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Connectors(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConnectorOrder), fc.Args["collectionId"].(*uuid.UUID))
+			return ec.Resolvers.Query().Connectors(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ConnectorOrder), fc.Args["collectionId"].(*uuid.UUID), fc.Args["status"].([]connector.Status), fc.Args["type"].(*string), fc.Args["matching"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -21122,6 +32898,73 @@ func (ec *executionContext) fieldContext_Query_connectorKinds(_ context.Context,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ConnectorKind(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_sourceFiles(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_sourceFiles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SourceFiles(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SourceFileOrder), fc.Args["matching"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SourceFileConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SourceFileConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SourceFileConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SourceFileConnection) graphql.Marshaler {
+			return ec.marshalNSourceFileConnection2ᚖmagpieᚋentᚐSourceFileConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_sourceFiles(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SourceFileConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_sourceFiles_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -21643,6 +33486,274 @@ func (ec *executionContext) fieldContext_Query_invitationOfToken(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_oauthProviders(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_oauthProviders(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().OauthProviders(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.OAuthProvider
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.OAuthProvider
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.OAuthProvider
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
+			return ec.marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_oauthProviders(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthProvider(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_oauthGrants(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_oauthGrants(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().OauthGrants(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.OAuthGrantOrder), fc.Args["provider"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.OAuthGrantConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
+			return ec.marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuthGrantConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_oauthGrants(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthGrantConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_oauthGrants_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_runs(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Runs(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AgentRunOrder))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentRunConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentRunConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentRunConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRunConnection) graphql.Marshaler {
+			return ec.marshalNAgentRunConnection2ᚖmagpieᚋentᚐAgentRunConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_runs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_runs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_run(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_run(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Run(ctx, fc.Args["id"].(uuid.UUID), fc.Args["agentId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AgentRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
+			return ec.marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_run(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_run_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_search(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21706,6 +33817,195 @@ func (ec *executionContext) fieldContext_Query_search(ctx context.Context, field
 	if fc.Args, err = ec.field_Query_search_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchFacets(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchFacets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchFacets(ctx, fc.Args["input"].(model.SearchFacetsInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.SearchFacet
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SearchFacet
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.SearchFacet
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+			return ec.marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchFacets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacet(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchFacets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchSuggestions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchSuggestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchSuggestions(ctx, fc.Args["prefix"].(string), fc.Args["limit"].(*int), fc.Args["collection"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.SearchSuggestion
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SearchSuggestion
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.SearchSuggestion
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
+			return ec.marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchSuggestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchSuggestion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchSuggestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_signInMethods(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_signInMethods(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().SignInMethods(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SignInMethods
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SignInMethods
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SignInMethods
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
+			return ec.marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSignInMethods(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_signInMethods(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SignInMethods(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -21787,7 +34087,7 @@ func (ec *executionContext) _Query_syncJobs(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SyncJobs(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncJobOrder))
+			return ec.Resolvers.Query().SyncJobs(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["status"].([]syncjob.Status), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncJobOrder))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -21854,7 +34154,7 @@ func (ec *executionContext) _Query_syncItems(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SyncItems(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["jobId"].(*uuid.UUID), fc.Args["status"].([]syncitem.Status), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncItemOrder))
+			return ec.Resolvers.Query().SyncItems(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["jobId"].(*uuid.UUID), fc.Args["status"].([]syncitem.Status), fc.Args["suppressed"].(*bool), fc.Args["matching"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.SyncItemOrder))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -22961,6 +35261,291 @@ func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Contex
 	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SearchFacet_name(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.SearchField) graphql.Marshaler {
+			return ec.marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type SearchField does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_documents(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_missing(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_missing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Missing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_missing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_distinct(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_distinct(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Distinct, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_distinct(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_otherCount(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_otherCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OtherCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_otherCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacet_values(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacet_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
+			return ec.marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacet_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchFacet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacetValue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchFacetValue_value(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_label(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_count(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_selected(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_selected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Selected, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_selected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_from(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SearchFacetValue_until(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchFacetValue_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchFacetValue_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _SearchResult_id(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23476,6 +36061,107 @@ func (ec *executionContext) fieldContext_SearchResults_tookMs(_ context.Context,
 	return graphql.NewScalarFieldContext("SearchResults", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _SearchResults_facets(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResults_facets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Facets, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+			return ec.marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResults_facets(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchResults",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacet(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchSuggestion_text(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchSuggestion_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchSuggestion_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchSuggestion_documentId(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchSuggestion_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchSuggestion_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchSuggestion_collectionId(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchSuggestion_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchSuggestion_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _Session_id(ctx context.Context, field graphql.CollectedField, obj *ent.Session) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23727,6 +36413,61 @@ func (ec *executionContext) _SessionToken_expiresAt(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_SessionToken_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SessionToken", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SignInMethods_password(ctx context.Context, field graphql.CollectedField, obj *model.SignInMethods) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignInMethods_password(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Password, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SignInMethods_password(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SignInMethods", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SignInMethods_oidc(ctx context.Context, field graphql.CollectedField, obj *model.SignInMethods) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignInMethods_oidc(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oidc, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
+			return ec.marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignInMethods_oidc(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignInMethods",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OIDCMethod(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SourceFile_id(ctx context.Context, field graphql.CollectedField, obj *ent.SourceFile) (ret graphql.Marshaler) {
@@ -24194,6 +36935,341 @@ func (ec *executionContext) fieldContext_Subscription_chat(ctx context.Context, 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Subscription_chat_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_connectorSync(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_connectorSync(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ConnectorSync(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ConnectorSyncEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConnectorSyncEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ConnectorSyncEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
+			return ec.marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_connectorSync(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorSyncEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_connectorSync_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_documentStatus(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_documentStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().DocumentStatus(ctx, fc.Args["collectionId"].(*uuid.UUID), fc.Args["connectorId"].(*uuid.UUID), fc.Args["documentId"].(*uuid.UUID), fc.Args["after"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentStatusEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentStatusEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentStatusEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
+			return ec.marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_documentStatus(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentStatusEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_documentStatus_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_chatResume(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_chatResume(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ChatResume(ctx, fc.Args["answerId"].(uuid.UUID), fc.Args["after"].(int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal model.ChatEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.ChatEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal model.ChatEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v model.ChatEvent) graphql.Marshaler {
+			return ec.marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_chatResume(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ChatEvent does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_chatResume_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_runAgent(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_runAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().RunAgent(ctx, fc.Args["input"].(model.RunAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal model.AgentEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.AgentEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal model.AgentEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
+			return ec.marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_runAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AgentEvent does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_runAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_agentRun(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_agentRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().AgentRun(ctx, fc.Args["runId"].(uuid.UUID), fc.Args["after"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal model.AgentEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.AgentEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal model.AgentEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
+			return ec.marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_agentRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AgentEvent does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_agentRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -25500,6 +38576,98 @@ func (ec *executionContext) _SyncProgressEvent_finishedAt(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_SyncProgressEvent_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_attempt(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_attempt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Attempt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_attempt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_revision(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revision, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _SyncStats_added(ctx context.Context, field graphql.CollectedField, obj *model.SyncStats) (ret graphql.Marshaler) {
@@ -27252,6 +40420,119 @@ func (ec *executionContext) unmarshalInputAgentRunOrder(ctx context.Context, obj
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputAuditEntryOrder(ctx context.Context, obj any) (ent.AuditEntryOrder, error) {
+	var it ent.AuditEntryOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNAuditEntryOrderField2ᚖmagpieᚋentᚐAuditEntryOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputAuditFilter(ctx context.Context, obj any) (model.AuditFilter, error) {
+	var it model.AuditFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"actor", "action", "targetKind", "targetId", "from", "to", "matching"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "actor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("actor"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Actor = data
+		case "action":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("action"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Action = data
+		case "targetKind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("targetKind"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TargetKind = data
+		case "targetId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("targetId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TargetID = data
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		case "matching":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("matching"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Matching = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputChangePasswordInput(ctx context.Context, obj any) (model.ChangePasswordInput, error) {
 	var it model.ChangePasswordInput
 	if obj == nil {
@@ -27563,6 +40844,294 @@ func (ec *executionContext) unmarshalInputCreateAPIKeyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateAgentFromTemplateInput(ctx context.Context, obj any) (model.CreateAgentFromTemplateInput, error) {
+	var it model.CreateAgentFromTemplateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = data
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = data
+		case "allCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllCollections = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, obj any) (model.CreateAgentInput, error) {
+	var it model.CreateAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = data
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = data
+		case "allCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllCollections = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAgentMemoryInput(ctx context.Context, obj any) (model.CreateAgentMemoryInput, error) {
+	var it model.CreateAgentMemoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["kind"]; !present {
+		asMap["kind"] = "FACT"
+	}
+	if _, present := asMap["importance"]; !present {
+		asMap["importance"] = 0.500000
+	}
+
+	fieldsInOrder := [...]string{"kind", "content", "importance", "shared"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		case "importance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importance"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Importance = data
+		case "shared":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shared"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Shared = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAgentTemplateInput(ctx context.Context, obj any) (model.CreateAgentTemplateInput, error) {
+	var it model.CreateAgentTemplateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "category", "systemPrompt", "tools", "startMessage", "fromAgent"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "category":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("category"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Category = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = data
+		case "fromAgent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fromAgent"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FromAgent = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateCollectionInput(ctx context.Context, obj any) (model.CreateCollectionInput, error) {
 	var it model.CreateCollectionInput
 	if obj == nil {
@@ -27850,6 +41419,156 @@ func (ec *executionContext) unmarshalInputEventInput(ctx context.Context, obj an
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputFacetsInput(ctx context.Context, obj any) (model.FacetsInput, error) {
+	var it model.FacetsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["first"]; !present {
+		asMap["first"] = 20
+	}
+
+	fieldsInOrder := [...]string{"fields", "first", "ranges"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "fields":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fields"))
+			data, err := ec.unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Fields = data
+		case "first":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("first"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.First = data
+		case "ranges":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ranges"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Ranges = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputFeedbackInput(ctx context.Context, obj any) (model.FeedbackInput, error) {
+	var it model.FeedbackInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"rating", "reason", "comment"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "rating":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rating"))
+			data, err := ec.unmarshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rating = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "comment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("comment"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Comment = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, obj any) (model.FinishOAuthInput, error) {
+	var it model.FinishOAuthInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "state", "code", "error", "errorDescription"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "error":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("error"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Error = data
+		case "errorDescription":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("errorDescription"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ErrorDescription = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputInvitationOrder(ctx context.Context, obj any) (ent.InvitationOrder, error) {
 	var it ent.InvitationOrder
 	if obj == nil {
@@ -28010,6 +41729,105 @@ func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputOAuthGrantOrder(ctx context.Context, obj any) (ent.OAuthGrantOrder, error) {
+	var it ent.OAuthGrantOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputOIDCAnswerInput(ctx context.Context, obj any) (model.OIDCAnswerInput, error) {
+	var it model.OIDCAnswerInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"state", "code", "error", "errorDescription", "issuer"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "error":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("error"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Error = data
+		case "errorDescription":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("errorDescription"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ErrorDescription = data
+		case "issuer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("issuer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Issuer = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRecordEventsInput(ctx context.Context, obj any) (model.RecordEventsInput, error) {
 	var it model.RecordEventsInput
 	if obj == nil {
@@ -28084,6 +41902,119 @@ func (ec *executionContext) unmarshalInputResetPasswordInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRunAgentInput(ctx context.Context, obj any) (model.RunAgentInput, error) {
+	var it model.RunAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"agentId", "message", "conversationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "agentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("agentId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AgentID = data
+		case "message":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("message"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Message = data
+		case "conversationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("conversationId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ConversationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSearchFacetsInput(ctx context.Context, obj any) (model.SearchFacetsInput, error) {
+	var it model.SearchFacetsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["prefix"]; !present {
+		asMap["prefix"] = false
+	}
+
+	fieldsInOrder := [...]string{"query", "collection", "minScore", "prefix", "filters", "facets"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "collection":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collection = data
+		case "minScore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minScore"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinScore = data
+		case "prefix":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prefix"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Prefix = data
+		case "filters":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filters"))
+			data, err := ec.unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Filters = data
+		case "facets":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
+			data, err := ec.unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Facets = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj any) (model.SearchFilters, error) {
 	var it model.SearchFilters
 	if obj == nil {
@@ -28095,7 +42026,7 @@ func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"section", "version", "tags", "docTypes", "language", "dateAfter", "dateBefore"}
+	fieldsInOrder := [...]string{"section", "version", "tags", "docTypes", "language", "dateAfter", "dateBefore", "sections", "versions", "languages", "sources", "connectors", "collections", "changedFrom", "changedUntil"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -28151,6 +42082,62 @@ func (ec *executionContext) unmarshalInputSearchFilters(ctx context.Context, obj
 				return it, err
 			}
 			it.DateBefore = data
+		case "sections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sections"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sections = data
+		case "versions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("versions"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Versions = data
+		case "languages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("languages"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Languages = data
+		case "sources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sources"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sources = data
+		case "connectors":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("connectors"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Connectors = data
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = data
+		case "changedFrom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("changedFrom"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChangedFrom = data
+		case "changedUntil":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("changedUntil"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChangedUntil = data
 		}
 	}
 	return it, nil
@@ -28176,8 +42163,11 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 	if _, present := asMap["highlight"]; !present {
 		asMap["highlight"] = false
 	}
+	if _, present := asMap["prefix"]; !present {
+		asMap["prefix"] = false
+	}
 
-	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters"}
+	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "facets"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -28233,6 +42223,20 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Filters = data
+		case "prefix":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prefix"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Prefix = data
+		case "facets":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
+			data, err := ec.unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Facets = data
 		}
 	}
 	return it, nil
@@ -28362,6 +42366,50 @@ func (ec *executionContext) unmarshalInputSourceFileOrder(ctx context.Context, o
 				return it, err
 			}
 			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputStartOAuthInput(ctx context.Context, obj any) (model.StartOAuthInput, error) {
+	var it model.StartOAuthInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "connectorId", "redirectUrl"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "connectorId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("connectorId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ConnectorID = data
+		case "redirectUrl":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("redirectUrl"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RedirectURL = data
 		}
 	}
 	return it, nil
@@ -28632,6 +42680,194 @@ func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context,
 				return it, err
 			}
 			it.ExpiresAt = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, obj any) (model.UpdateAgentInput, error) {
+	var it model.UpdateAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = graphql.OmittableOf(data)
+		case "collections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collections"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collections = graphql.OmittableOf(data)
+		case "allCollections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allCollections"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllCollections = data
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = graphql.OmittableOf(data)
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAgentMemoryInput(ctx context.Context, obj any) (model.UpdateAgentMemoryInput, error) {
+	var it model.UpdateAgentMemoryInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"kind", "content", "importance"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		case "importance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("importance"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Importance = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAgentTemplateInput(ctx context.Context, obj any) (model.UpdateAgentTemplateInput, error) {
+	var it model.UpdateAgentTemplateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "category", "systemPrompt", "tools", "startMessage"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = graphql.OmittableOf(data)
+		case "category":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("category"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Category = data
+		case "systemPrompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("systemPrompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SystemPrompt = data
+		case "tools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tools"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tools = graphql.OmittableOf(data)
+		case "startMessage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("startMessage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StartMessage = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -28915,6 +43151,68 @@ func (ec *executionContext) unmarshalInputWorkspaceOrder(ctx context.Context, ob
 
 // region    ************************** interface.gotpl ***************************
 
+func (ec *executionContext) _AgentEvent(ctx context.Context, sel ast.SelectionSet, obj model.AgentEvent) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case model.AgentToolResult:
+		return ec._AgentToolResult(ctx, sel, &obj)
+	case *model.AgentToolResult:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentToolResult(ctx, sel, obj)
+	case model.AgentToolCall:
+		return ec._AgentToolCall(ctx, sel, &obj)
+	case *model.AgentToolCall:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentToolCall(ctx, sel, obj)
+	case model.AgentRunStart:
+		return ec._AgentRunStart(ctx, sel, &obj)
+	case *model.AgentRunStart:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentRunStart(ctx, sel, obj)
+	case model.AgentRunComplete:
+		return ec._AgentRunComplete(ctx, sel, &obj)
+	case *model.AgentRunComplete:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentRunComplete(ctx, sel, obj)
+	case model.AgentIteration:
+		return ec._AgentIteration(ctx, sel, &obj)
+	case *model.AgentIteration:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentIteration(ctx, sel, obj)
+	case model.AgentError:
+		return ec._AgentError(ctx, sel, &obj)
+	case *model.AgentError:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentError(ctx, sel, obj)
+	case model.AgentContent:
+		return ec._AgentContent(ctx, sel, &obj)
+	case *model.AgentContent:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentContent(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of AgentEvent must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _ChatEvent(ctx context.Context, sel ast.SelectionSet, obj model.ChatEvent) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -28999,6 +43297,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SourceFile(ctx, sel, obj)
+	case *ent.OAuthGrant:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._OAuthGrant(ctx, sel, obj)
 	case *ent.Message:
 		if obj == nil {
 			return graphql.Null
@@ -29034,6 +43337,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Collection(ctx, sel, obj)
+	case *ent.AuditEntry:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AuditEntry(ctx, sel, obj)
 	case *ent.AgentRun:
 		if obj == nil {
 			return graphql.Null
@@ -29354,52 +43662,90 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 		case "id":
 			out.Values[i] = ec._Agent_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._Agent_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "updatedAt":
 			out.Values[i] = ec._Agent_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "name":
 			out.Values[i] = ec._Agent_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "description":
 			out.Values[i] = ec._Agent_description(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "systemPrompt":
 			out.Values[i] = ec._Agent_systemPrompt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "tools":
 			out.Values[i] = ec._Agent_tools(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "collections":
-			out.Values[i] = ec._Agent_collections(ctx, field, obj)
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Agent_collections(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "allCollections":
+			out.Values[i] = ec._Agent_allCollections(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "startMessage":
 			out.Values[i] = ec._Agent_startMessage(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "model":
 			out.Values[i] = ec._Agent_model(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -29470,6 +43816,49 @@ func (ec *executionContext) _AgentConnection(ctx context.Context, sel ast.Select
 	return out
 }
 
+var agentContentImplementors = []string{"AgentContent", "AgentEvent"}
+
+func (ec *executionContext) _AgentContent(ctx context.Context, sel ast.SelectionSet, obj *model.AgentContent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentContentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentContent")
+		case "seq":
+			out.Values[i] = ec._AgentContent_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "content":
+			out.Values[i] = ec._AgentContent_content(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var agentEdgeImplementors = []string{"AgentEdge"}
 
 func (ec *executionContext) _AgentEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.AgentEdge) graphql.Marshaler {
@@ -29489,6 +43878,102 @@ func (ec *executionContext) _AgentEdge(ctx context.Context, sel ast.SelectionSet
 			}
 		case "cursor":
 			out.Values[i] = ec._AgentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentErrorImplementors = []string{"AgentError", "AgentEvent"}
+
+func (ec *executionContext) _AgentError(ctx context.Context, sel ast.SelectionSet, obj *model.AgentError) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentErrorImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentError")
+		case "seq":
+			out.Values[i] = ec._AgentError_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._AgentError_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._AgentError_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentIterationImplementors = []string{"AgentIteration", "AgentEvent"}
+
+func (ec *executionContext) _AgentIteration(ctx context.Context, sel ast.SelectionSet, obj *model.AgentIteration) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentIterationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentIteration")
+		case "seq":
+			out.Values[i] = ec._AgentIteration_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "number":
+			out.Values[i] = ec._AgentIteration_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._AgentIteration_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -29585,6 +44070,44 @@ func (ec *executionContext) _AgentMemory(ctx context.Context, sel ast.SelectionS
 					}
 				}()
 				res = ec._AgentMemory_agent(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "shared":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentMemory_shared(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -29850,6 +44373,92 @@ func (ec *executionContext) _AgentRun(ctx context.Context, sel ast.SelectionSet,
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "events":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentRun_events(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentRunCompleteImplementors = []string{"AgentRunComplete", "AgentEvent"}
+
+func (ec *executionContext) _AgentRunComplete(ctx context.Context, sel ast.SelectionSet, obj *model.AgentRunComplete) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentRunCompleteImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentRunComplete")
+		case "seq":
+			out.Values[i] = ec._AgentRunComplete_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "usage":
+			out.Values[i] = ec._AgentRunComplete_usage(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sources":
+			out.Values[i] = ec._AgentRunComplete_sources(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -29962,6 +44571,768 @@ func (ec *executionContext) _AgentRunEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var agentRunEventImplementors = []string{"AgentRunEvent"}
+
+func (ec *executionContext) _AgentRunEvent(ctx context.Context, sel ast.SelectionSet, obj *model.AgentRunEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentRunEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentRunEvent")
+		case "seq":
+			out.Values[i] = ec._AgentRunEvent_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._AgentRunEvent_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "data":
+			out.Values[i] = ec._AgentRunEvent_data(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._AgentRunEvent_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentRunStartImplementors = []string{"AgentRunStart", "AgentEvent"}
+
+func (ec *executionContext) _AgentRunStart(ctx context.Context, sel ast.SelectionSet, obj *model.AgentRunStart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentRunStartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentRunStart")
+		case "seq":
+			out.Values[i] = ec._AgentRunStart_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "runId":
+			out.Values[i] = ec._AgentRunStart_runId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "conversationId":
+			out.Values[i] = ec._AgentRunStart_conversationId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTemplateImplementors = []string{"AgentTemplate"}
+
+func (ec *executionContext) _AgentTemplate(ctx context.Context, sel ast.SelectionSet, obj *template.Template) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTemplateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTemplate")
+		case "id":
+			out.Values[i] = ec._AgentTemplate_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._AgentTemplate_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._AgentTemplate_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "category":
+			out.Values[i] = ec._AgentTemplate_category(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "systemPrompt":
+			out.Values[i] = ec._AgentTemplate_systemPrompt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tools":
+			out.Values[i] = ec._AgentTemplate_tools(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startMessage":
+			out.Values[i] = ec._AgentTemplate_startMessage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "builtIn":
+			out.Values[i] = ec._AgentTemplate_builtIn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._AgentTemplate_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._AgentTemplate_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTemplateConnectionImplementors = []string{"AgentTemplateConnection"}
+
+func (ec *executionContext) _AgentTemplateConnection(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTemplateConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTemplateConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTemplateConnection")
+		case "edges":
+			out.Values[i] = ec._AgentTemplateConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AgentTemplateConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._AgentTemplateConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentTemplateEdgeImplementors = []string{"AgentTemplateEdge"}
+
+func (ec *executionContext) _AgentTemplateEdge(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTemplateEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTemplateEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTemplateEdge")
+		case "node":
+			out.Values[i] = ec._AgentTemplateEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._AgentTemplateEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentToolImplementors = []string{"AgentTool"}
+
+func (ec *executionContext) _AgentTool(ctx context.Context, sel ast.SelectionSet, obj *catalog.Tool) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentToolImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTool")
+		case "name":
+			out.Values[i] = ec._AgentTool_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._AgentTool_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._AgentTool_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "parameters":
+			out.Values[i] = ec._AgentTool_parameters(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentToolCallImplementors = []string{"AgentToolCall", "AgentEvent"}
+
+func (ec *executionContext) _AgentToolCall(ctx context.Context, sel ast.SelectionSet, obj *model.AgentToolCall) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentToolCallImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentToolCall")
+		case "seq":
+			out.Values[i] = ec._AgentToolCall_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tool":
+			out.Values[i] = ec._AgentToolCall_tool(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "params":
+			out.Values[i] = ec._AgentToolCall_params(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "callId":
+			out.Values[i] = ec._AgentToolCall_callId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentToolResultImplementors = []string{"AgentToolResult", "AgentEvent"}
+
+func (ec *executionContext) _AgentToolResult(ctx context.Context, sel ast.SelectionSet, obj *model.AgentToolResult) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentToolResultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentToolResult")
+		case "seq":
+			out.Values[i] = ec._AgentToolResult_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tool":
+			out.Values[i] = ec._AgentToolResult_tool(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "success":
+			out.Values[i] = ec._AgentToolResult_success(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "callId":
+			out.Values[i] = ec._AgentToolResult_callId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._AgentToolResult_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentUsageImplementors = []string{"AgentUsage"}
+
+func (ec *executionContext) _AgentUsage(ctx context.Context, sel ast.SelectionSet, obj *model.AgentUsage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentUsageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentUsage")
+		case "totalTokens":
+			out.Values[i] = ec._AgentUsage_totalTokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "promptTokens":
+			out.Values[i] = ec._AgentUsage_promptTokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "completionTokens":
+			out.Values[i] = ec._AgentUsage_completionTokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var auditChangeImplementors = []string{"AuditChange"}
+
+func (ec *executionContext) _AuditChange(ctx context.Context, sel ast.SelectionSet, obj *audit.Change) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditChange")
+		case "field":
+			out.Values[i] = ec._AuditChange_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "old":
+			out.Values[i] = ec._AuditChange_old(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "new":
+			out.Values[i] = ec._AuditChange_new(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "hidden":
+			out.Values[i] = ec._AuditChange_hidden(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var auditEntryImplementors = []string{"AuditEntry", "Node"}
+
+func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSet, obj *ent.AuditEntry) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditEntryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditEntry")
+		case "id":
+			out.Values[i] = ec._AuditEntry_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._AuditEntry_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "actorKind":
+			out.Values[i] = ec._AuditEntry_actorKind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "actorID":
+			out.Values[i] = ec._AuditEntry_actorID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "actorName":
+			out.Values[i] = ec._AuditEntry_actorName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sessionID":
+			out.Values[i] = ec._AuditEntry_sessionID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "ip":
+			out.Values[i] = ec._AuditEntry_ip(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "requestID":
+			out.Values[i] = ec._AuditEntry_requestID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "action":
+			out.Values[i] = ec._AuditEntry_action(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "targetKind":
+			out.Values[i] = ec._AuditEntry_targetKind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "targetID":
+			out.Values[i] = ec._AuditEntry_targetID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "targetName":
+			out.Values[i] = ec._AuditEntry_targetName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "changes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AuditEntry_changes(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var auditEntryConnectionImplementors = []string{"AuditEntryConnection"}
+
+func (ec *executionContext) _AuditEntryConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.AuditEntryConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditEntryConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditEntryConnection")
+		case "edges":
+			out.Values[i] = ec._AuditEntryConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AuditEntryConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._AuditEntryConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var auditEntryEdgeImplementors = []string{"AuditEntryEdge"}
+
+func (ec *executionContext) _AuditEntryEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.AuditEntryEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditEntryEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditEntryEdge")
+		case "node":
+			out.Values[i] = ec._AuditEntryEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._AuditEntryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var chatContentImplementors = []string{"ChatContent", "ChatEvent"}
 
 func (ec *executionContext) _ChatContent(ctx context.Context, sel ast.SelectionSet, obj *model.ChatContent) graphql.Marshaler {
@@ -29976,6 +45347,11 @@ func (ec *executionContext) _ChatContent(ctx context.Context, sel ast.SelectionS
 			out.Values[i] = graphql.MarshalString("ChatContent")
 		case "delta":
 			out.Values[i] = ec._ChatContent_delta(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seq":
+			out.Values[i] = ec._ChatContent_seq(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -30022,6 +45398,11 @@ func (ec *executionContext) _ChatDone(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "seq":
+			out.Values[i] = ec._ChatDone_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -30057,6 +45438,11 @@ func (ec *executionContext) _ChatFollowUp(ctx context.Context, sel ast.Selection
 			out.Values[i] = graphql.MarshalString("ChatFollowUp")
 		case "questions":
 			out.Values[i] = ec._ChatFollowUp_questions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seq":
+			out.Values[i] = ec._ChatFollowUp_seq(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -30189,6 +45575,11 @@ func (ec *executionContext) _ChatSources(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "seq":
+			out.Values[i] = ec._ChatSources_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -30225,6 +45616,16 @@ func (ec *executionContext) _ChatStart(ctx context.Context, sel ast.SelectionSet
 		case "conversationId":
 			out.Values[i] = ec._ChatStart_conversationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seq":
+			out.Values[i] = ec._ChatStart_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answerId":
+			out.Values[i] = ec._ChatStart_answerId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -30765,6 +46166,11 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "grantID":
+			out.Values[i] = ec._Connector_grantID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "syncStrategy":
 			out.Values[i] = ec._Connector_syncStrategy(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -31018,6 +46424,82 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "lastJob":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_lastJob(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "documentCounts":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_documentCounts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -31157,6 +46639,11 @@ func (ec *executionContext) _ConnectorKind(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "category":
+			out.Values[i] = ec._ConnectorKind_category(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "aliases":
 			out.Values[i] = ec._ConnectorKind_aliases(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -31175,6 +46662,36 @@ func (ec *executionContext) _ConnectorKind(ctx context.Context, sel ast.Selectio
 		case "acceptsFiles":
 			out.Values[i] = ec._ConnectorKind_acceptsFiles(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "enumerates":
+			out.Values[i] = ec._ConnectorKind_enumerates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "permissions":
+			out.Values[i] = ec._ConnectorKind_permissions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "webhooks":
+			out.Values[i] = ec._ConnectorKind_webhooks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oauthProvider":
+			out.Values[i] = ec._ConnectorKind_oauthProvider(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "database":
+			out.Values[i] = ec._ConnectorKind_database(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentation":
+			out.Values[i] = ec._ConnectorKind_documentation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -31230,6 +46747,11 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "format":
+			out.Values[i] = ec._ConnectorOption_format(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "required":
 			out.Values[i] = ec._ConnectorOption_required(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -31240,8 +46762,96 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "multiline":
+			out.Values[i] = ec._ConnectorOption_multiline(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "default":
+			out.Values[i] = ec._ConnectorOption_default(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "example":
 			out.Values[i] = ec._ConnectorOption_example(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "choices":
+			out.Values[i] = ec._ConnectorOption_choices(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "min":
+			out.Values[i] = ec._ConnectorOption_min(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "max":
+			out.Values[i] = ec._ConnectorOption_max(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "group":
+			out.Values[i] = ec._ConnectorOption_group(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "advanced":
+			out.Values[i] = ec._ConnectorOption_advanced(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dependsOn":
+			out.Values[i] = ec._ConnectorOption_dependsOn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fields":
+			out.Values[i] = ec._ConnectorOption_fields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var connectorSyncEventImplementors = []string{"ConnectorSyncEvent"}
+
+func (ec *executionContext) _ConnectorSyncEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ConnectorSyncEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectorSyncEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectorSyncEvent")
+		case "connectorId":
+			out.Values[i] = ec._ConnectorSyncEvent_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "job":
+			out.Values[i] = ec._ConnectorSyncEvent_job(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -31318,6 +46928,82 @@ func (ec *executionContext) _Conversation(ctx context.Context, sel ast.Selection
 					}
 				}()
 				res = ec._Conversation_messages(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "kind":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Conversation_kind(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "messageCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Conversation_messageCount(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -31434,6 +47120,54 @@ func (ec *executionContext) _ConversationEdge(ctx context.Context, sel ast.Selec
 			}
 		case "cursor":
 			out.Values[i] = ec._ConversationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var conversationExportImplementors = []string{"ConversationExport"}
+
+func (ec *executionContext) _ConversationExport(ctx context.Context, sel ast.SelectionSet, obj *model.ConversationExport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, conversationExportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConversationExport")
+		case "fileName":
+			out.Values[i] = ec._ConversationExport_fileName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "mediaType":
+			out.Values[i] = ec._ConversationExport_mediaType(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "content":
+			out.Values[i] = ec._ConversationExport_content(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -32112,6 +47846,64 @@ func (ec *executionContext) _DocumentConnection(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var documentCountsImplementors = []string{"DocumentCounts"}
+
+func (ec *executionContext) _DocumentCounts(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentCounts")
+		case "pending":
+			out.Values[i] = ec._DocumentCounts_pending(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "processing":
+			out.Values[i] = ec._DocumentCounts_processing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "indexed":
+			out.Values[i] = ec._DocumentCounts_indexed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failed":
+			out.Values[i] = ec._DocumentCounts_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleted":
+			out.Values[i] = ec._DocumentCounts_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var documentEdgeImplementors = []string{"DocumentEdge"}
 
 func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.DocumentEdge) graphql.Marshaler {
@@ -32131,6 +47923,223 @@ func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.Selection
 			}
 		case "cursor":
 			out.Values[i] = ec._DocumentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentStatusChangeImplementors = []string{"DocumentStatusChange"}
+
+func (ec *executionContext) _DocumentStatusChange(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentStatusChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentStatusChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentStatusChange")
+		case "id":
+			out.Values[i] = ec._DocumentStatusChange_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._DocumentStatusChange_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._DocumentStatusChange_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "path":
+			out.Values[i] = ec._DocumentStatusChange_path(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._DocumentStatusChange_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failure":
+			out.Values[i] = ec._DocumentStatusChange_failure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentStatusCountsImplementors = []string{"DocumentStatusCounts"}
+
+func (ec *executionContext) _DocumentStatusCounts(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentStatusCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentStatusCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentStatusCounts")
+		case "pending":
+			out.Values[i] = ec._DocumentStatusCounts_pending(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "processing":
+			out.Values[i] = ec._DocumentStatusCounts_processing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "indexed":
+			out.Values[i] = ec._DocumentStatusCounts_indexed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failed":
+			out.Values[i] = ec._DocumentStatusCounts_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleted":
+			out.Values[i] = ec._DocumentStatusCounts_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "withFailure":
+			out.Values[i] = ec._DocumentStatusCounts_withFailure(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentStatusEventImplementors = []string{"DocumentStatusEvent"}
+
+func (ec *executionContext) _DocumentStatusEvent(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentStatusEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentStatusEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentStatusEvent")
+		case "cursor":
+			out.Values[i] = ec._DocumentStatusEvent_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "counts":
+			out.Values[i] = ec._DocumentStatusEvent_counts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._DocumentStatusEvent_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var foundAgentMemoryImplementors = []string{"FoundAgentMemory"}
+
+func (ec *executionContext) _FoundAgentMemory(ctx context.Context, sel ast.SelectionSet, obj *model.FoundAgentMemory) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, foundAgentMemoryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FoundAgentMemory")
+		case "memory":
+			out.Values[i] = ec._FoundAgentMemory_memory(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._FoundAgentMemory_score(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -32765,6 +48774,44 @@ func (ec *executionContext) _Message(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "feedback":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Message_feedback(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -32853,6 +48900,64 @@ func (ec *executionContext) _MessageEdge(ctx context.Context, sel ast.SelectionS
 			}
 		case "cursor":
 			out.Values[i] = ec._MessageEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var messageFeedbackImplementors = []string{"MessageFeedback"}
+
+func (ec *executionContext) _MessageFeedback(ctx context.Context, sel ast.SelectionSet, obj *model.MessageFeedback) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, messageFeedbackImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MessageFeedback")
+		case "rating":
+			out.Values[i] = ec._MessageFeedback_rating(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._MessageFeedback_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "comment":
+			out.Values[i] = ec._MessageFeedback_comment(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._MessageFeedback_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._MessageFeedback_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -32974,6 +49079,76 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createAgentFromTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgentFromTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createAgentTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgentTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAgentTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAgentTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAgentTemplate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgentTemplate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createAgentMemory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAgentMemory(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAgentMemory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAgentMemory(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAgentMemory":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAgentMemory(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "recordEvents":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_recordEvents(ctx, field)
@@ -33005,6 +49180,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "revokeAPIKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_revokeAPIKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "renameConversation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_renameConversation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteConversation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteConversation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteConversations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteConversations(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setFeedback":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setFeedback(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removeFeedback":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeFeedback(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -33093,6 +49303,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "retryItems":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryItems(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "allowItem":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_allowItem(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refreshPermissions":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_refreshPermissions(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "inviteMember":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_inviteMember(ctx, field)
@@ -33159,6 +49390,55 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteWorkspace":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteWorkspace(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startOAuth":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startOAuth(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finishOAuth":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishOAuth(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revokeOAuthGrant":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeOAuthGrant(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cancelRun":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_cancelRun(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startOIDCSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startOIDCSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answerOIDCSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_answerOIDCSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finishOIDCSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishOIDCSignIn(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -33232,6 +49512,521 @@ func (ec *executionContext) _MyWorkspace(ctx context.Context, sel ast.SelectionS
 			}
 		case "current":
 			out.Values[i] = ec._MyWorkspace_current(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthGrantImplementors = []string{"OAuthGrant", "Node"}
+
+func (ec *executionContext) _OAuthGrant(ctx context.Context, sel ast.SelectionSet, obj *ent.OAuthGrant) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthGrantImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthGrant")
+		case "id":
+			out.Values[i] = ec._OAuthGrant_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._OAuthGrant_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._OAuthGrant_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "provider":
+			out.Values[i] = ec._OAuthGrant_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "personID":
+			out.Values[i] = ec._OAuthGrant_personID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "account":
+			out.Values[i] = ec._OAuthGrant_account(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "scopes":
+			out.Values[i] = ec._OAuthGrant_scopes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._OAuthGrant_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._OAuthGrant_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refreshedAt":
+			out.Values[i] = ec._OAuthGrant_refreshedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastError":
+			out.Values[i] = ec._OAuthGrant_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthGrantConnectionImplementors = []string{"OAuthGrantConnection"}
+
+func (ec *executionContext) _OAuthGrantConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.OAuthGrantConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthGrantConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthGrantConnection")
+		case "edges":
+			out.Values[i] = ec._OAuthGrantConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._OAuthGrantConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._OAuthGrantConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthGrantEdgeImplementors = []string{"OAuthGrantEdge"}
+
+func (ec *executionContext) _OAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.OAuthGrantEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthGrantEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthGrantEdge")
+		case "node":
+			out.Values[i] = ec._OAuthGrantEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._OAuthGrantEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthOutcomeImplementors = []string{"OAuthOutcome"}
+
+func (ec *executionContext) _OAuthOutcome(ctx context.Context, sel ast.SelectionSet, obj *model.OAuthOutcome) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthOutcomeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthOutcome")
+		case "provider":
+			out.Values[i] = ec._OAuthOutcome_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "grantId":
+			out.Values[i] = ec._OAuthOutcome_grantId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "account":
+			out.Values[i] = ec._OAuthOutcome_account(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._OAuthOutcome_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "redirectUrl":
+			out.Values[i] = ec._OAuthOutcome_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthProviderImplementors = []string{"OAuthProvider"}
+
+func (ec *executionContext) _OAuthProvider(ctx context.Context, sel ast.SelectionSet, obj *model.OAuthProvider) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthProviderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthProvider")
+		case "name":
+			out.Values[i] = ec._OAuthProvider_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._OAuthProvider_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "configured":
+			out.Values[i] = ec._OAuthProvider_configured(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "connectorTypes":
+			out.Values[i] = ec._OAuthProvider_connectorTypes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "scopes":
+			out.Values[i] = ec._OAuthProvider_scopes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oAuthStartImplementors = []string{"OAuthStart"}
+
+func (ec *executionContext) _OAuthStart(ctx context.Context, sel ast.SelectionSet, obj *model.OAuthStart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oAuthStartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OAuthStart")
+		case "authorizationUrl":
+			out.Values[i] = ec._OAuthStart_authorizationUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._OAuthStart_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oIDCAnswerImplementors = []string{"OIDCAnswer"}
+
+func (ec *executionContext) _OIDCAnswer(ctx context.Context, sel ast.SelectionSet, obj *model.OIDCAnswer) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oIDCAnswerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OIDCAnswer")
+		case "code":
+			out.Values[i] = ec._OIDCAnswer_code(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "redirectUrl":
+			out.Values[i] = ec._OIDCAnswer_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oIDCMethodImplementors = []string{"OIDCMethod"}
+
+func (ec *executionContext) _OIDCMethod(ctx context.Context, sel ast.SelectionSet, obj *model.OIDCMethod) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oIDCMethodImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OIDCMethod")
+		case "name":
+			out.Values[i] = ec._OIDCMethod_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "issuer":
+			out.Values[i] = ec._OIDCMethod_issuer(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var oIDCStartImplementors = []string{"OIDCStart"}
+
+func (ec *executionContext) _OIDCStart(ctx context.Context, sel ast.SelectionSet, obj *model.OIDCStart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oIDCStartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OIDCStart")
+		case "authorizationUrl":
+			out.Values[i] = ec._OIDCStart_authorizationUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "binding":
+			out.Values[i] = ec._OIDCStart_binding(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._OIDCStart_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var optionDependencyImplementors = []string{"OptionDependency"}
+
+func (ec *executionContext) _OptionDependency(ctx context.Context, sel ast.SelectionSet, obj *model.OptionDependency) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, optionDependencyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OptionDependency")
+		case "option":
+			out.Values[i] = ec._OptionDependency_option(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._OptionDependency_values(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -33461,6 +50256,182 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agents(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agent":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agent(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentTools":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentTools(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentTemplates":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentTemplates(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentTemplate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentTemplate(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentMemories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentMemories(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "agentMemory":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_agentMemory(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchAgentMemories":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchAgentMemories(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "queryAnalytics":
 			field := field
 
@@ -33527,6 +50498,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "auditLog":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_auditLog(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "conversations":
 			field := field
 
@@ -33559,6 +50552,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_conversation(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "exportConversation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_exportConversation(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -33691,6 +50706,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_connectorKinds(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "sourceFiles":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_sourceFiles(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -33857,6 +50894,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "oauthProviders":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_oauthProviders(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "oauthGrants":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_oauthGrants(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "runs":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_runs(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "run":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_run(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "search":
 			field := field
 
@@ -33867,6 +50992,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_search(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchFacets":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchFacets(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchSuggestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchSuggestions(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "signInMethods":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_signInMethods(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -34474,6 +51665,132 @@ func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var searchFacetImplementors = []string{"SearchFacet"}
+
+func (ec *executionContext) _SearchFacet(ctx context.Context, sel ast.SelectionSet, obj *model.SearchFacet) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchFacetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchFacet")
+		case "name":
+			out.Values[i] = ec._SearchFacet_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._SearchFacet_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missing":
+			out.Values[i] = ec._SearchFacet_missing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "distinct":
+			out.Values[i] = ec._SearchFacet_distinct(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "otherCount":
+			out.Values[i] = ec._SearchFacet_otherCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._SearchFacet_values(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchFacetValueImplementors = []string{"SearchFacetValue"}
+
+func (ec *executionContext) _SearchFacetValue(ctx context.Context, sel ast.SelectionSet, obj *model.SearchFacetValue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchFacetValueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchFacetValue")
+		case "value":
+			out.Values[i] = ec._SearchFacetValue_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "label":
+			out.Values[i] = ec._SearchFacetValue_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._SearchFacetValue_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "selected":
+			out.Values[i] = ec._SearchFacetValue_selected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "from":
+			out.Values[i] = ec._SearchFacetValue_from(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._SearchFacetValue_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchResultImplementors = []string{"SearchResult"}
 
 func (ec *executionContext) _SearchResult(ctx context.Context, sel ast.SelectionSet, obj *model.SearchResult) graphql.Marshaler {
@@ -34629,6 +51946,59 @@ func (ec *executionContext) _SearchResults(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "facets":
+			out.Values[i] = ec._SearchResults_facets(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchSuggestionImplementors = []string{"SearchSuggestion"}
+
+func (ec *executionContext) _SearchSuggestion(ctx context.Context, sel ast.SelectionSet, obj *model.SearchSuggestion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchSuggestionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchSuggestion")
+		case "text":
+			out.Values[i] = ec._SearchSuggestion_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentId":
+			out.Values[i] = ec._SearchSuggestion_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._SearchSuggestion_collectionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -34781,6 +52151,49 @@ func (ec *executionContext) _SessionToken(ctx context.Context, sel ast.Selection
 		case "expiresAt":
 			out.Values[i] = ec._SessionToken_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var signInMethodsImplementors = []string{"SignInMethods"}
+
+func (ec *executionContext) _SignInMethods(ctx context.Context, sel ast.SelectionSet, obj *model.SignInMethods) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, signInMethodsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SignInMethods")
+		case "password":
+			out.Values[i] = ec._SignInMethods_password(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oidc":
+			out.Values[i] = ec._SignInMethods_oidc(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -35064,6 +52477,16 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "chat":
 		return ec._Subscription_chat(ctx, fields[0])
+	case "connectorSync":
+		return ec._Subscription_connectorSync(ctx, fields[0])
+	case "documentStatus":
+		return ec._Subscription_documentStatus(ctx, fields[0])
+	case "chatResume":
+		return ec._Subscription_chatResume(ctx, fields[0])
+	case "runAgent":
+		return ec._Subscription_runAgent(ctx, fields[0])
+	case "agentRun":
+		return ec._Subscription_agentRun(ctx, fields[0])
 	case "syncProgress":
 		return ec._Subscription_syncProgress(ctx, fields[0])
 	default:
@@ -35722,6 +53145,26 @@ func (ec *executionContext) _SyncProgressEvent(ctx context.Context, sel ast.Sele
 		case "finishedAt":
 			out.Values[i] = ec._SyncProgressEvent_finishedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._SyncProgressEvent_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._SyncProgressEvent_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "attempt":
+			out.Values[i] = ec._SyncProgressEvent_attempt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revision":
+			out.Values[i] = ec._SyncProgressEvent_revision(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -36440,6 +53883,46 @@ func (ec *executionContext) marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx context.Co
 	return ec._Agent(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEvent(ctx context.Context, sel ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentEvent(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentMemory(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgentMemoryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentMemoryConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (agentmemory.Kind, error) {
 	var res agentmemory.Kind
 	err := res.UnmarshalGQL(v)
@@ -36448,6 +53931,11 @@ func (ec *executionContext) unmarshalNAgentMemoryKind2magpieᚋentᚋagentmemory
 
 func (ec *executionContext) marshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v agentmemory.Kind) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNAgentMemoryOrder2ᚖmagpieᚋentᚐAgentMemoryOrder(ctx context.Context, v any) (*ent.AgentMemoryOrder, error) {
+	res, err := ec.unmarshalInputAgentMemoryOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgentMemoryOrderField(ctx context.Context, v any) (*ent.AgentMemoryOrderField, error) {
@@ -36466,6 +53954,11 @@ func (ec *executionContext) marshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgen
 	return v
 }
 
+func (ec *executionContext) unmarshalNAgentOrder2ᚖmagpieᚋentᚐAgentOrder(ctx context.Context, v any) (*ent.AgentOrder, error) {
+	res, err := ec.unmarshalInputAgentOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrderField(ctx context.Context, v any) (*ent.AgentOrderField, error) {
 	var res = new(ent.AgentOrderField)
 	err := res.UnmarshalGQL(v)
@@ -36480,6 +53973,57 @@ func (ec *executionContext) marshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrder
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentRun(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentRunConnection2ᚖmagpieᚋentᚐAgentRunConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentRunConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentRunEvent2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentRunEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentRunEvent) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentRunEvent2ᚖmagpieᚋgraphᚋmodelᚐAgentRunEvent(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAgentRunEvent2ᚖmagpieᚋgraphᚋmodelᚐAgentRunEvent(ctx context.Context, sel ast.SelectionSet, v *model.AgentRunEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentRunEvent(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAgentRunOrder2ᚖmagpieᚋentᚐAgentRunOrder(ctx context.Context, v any) (*ent.AgentRunOrder, error) {
+	res, err := ec.unmarshalInputAgentRunOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNAgentRunOrderField2ᚖmagpieᚋentᚐAgentRunOrderField(ctx context.Context, v any) (*ent.AgentRunOrderField, error) {
@@ -36505,6 +54049,201 @@ func (ec *executionContext) unmarshalNAgentRunStatus2magpieᚋentᚋagentrunᚐS
 }
 
 func (ec *executionContext) marshalNAgentRunStatus2magpieᚋentᚋagentrunᚐStatus(ctx context.Context, sel ast.SelectionSet, v agentrun.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx context.Context, sel ast.SelectionSet, v *template.Template) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTemplate(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTemplateConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTemplateEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐTool(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐTool(ctx context.Context, sel ast.SelectionSet, v *catalog.Tool) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTool(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAgentUsage2ᚖmagpieᚋgraphᚋmodelᚐAgentUsage(ctx context.Context, sel ast.SelectionSet, v *model.AgentUsage) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentUsage(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAny2interface(ctx context.Context, v any) (any, error) {
+	res, err := graphql.UnmarshalAny(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAny2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	_ = sel
+	res := graphql.MarshalAny(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNAny2ᚕinterfaceᚄ(ctx context.Context, v any) ([]any, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]any, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAny2interface(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNAny2ᚕinterfaceᚄ(ctx context.Context, sel ast.SelectionSet, v []any) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNAny2interface(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAuditChange2ᚕᚖmagpieᚋinternalᚋauditᚐChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAuditChange2ᚖmagpieᚋinternalᚋauditᚐChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAuditChange2ᚖmagpieᚋinternalᚋauditᚐChange(ctx context.Context, sel ast.SelectionSet, v *audit.Change) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AuditChange(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAuditEntryActorKind2magpieᚋentᚋauditentryᚐActorKind(ctx context.Context, v any) (auditentry.ActorKind, error) {
+	var res auditentry.ActorKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAuditEntryActorKind2magpieᚋentᚋauditentryᚐActorKind(ctx context.Context, sel ast.SelectionSet, v auditentry.ActorKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNAuditEntryConnection2ᚖmagpieᚋentᚐAuditEntryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AuditEntryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAuditEntryOrderField2ᚖmagpieᚋentᚐAuditEntryOrderField(ctx context.Context, v any) (*ent.AuditEntryOrderField, error) {
+	var res = new(ent.AuditEntryOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAuditEntryOrderField2ᚖmagpieᚋentᚐAuditEntryOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
 	return v
 }
 
@@ -36770,6 +54509,16 @@ func (ec *executionContext) marshalNConnectorStatus2magpieᚋentᚋconnectorᚐS
 	return v
 }
 
+func (ec *executionContext) marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ConnectorSyncEvent(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNConnectorSyncStrategy2magpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, v any) (connector.SyncStrategy, error) {
 	var res connector.SyncStrategy
 	err := res.UnmarshalGQL(v)
@@ -36800,6 +54549,26 @@ func (ec *executionContext) marshalNConversationConnection2ᚖmagpieᚋentᚐCon
 	return ec._ConversationConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNConversationExport2ᚖmagpieᚋgraphᚋmodelᚐConversationExport(ctx context.Context, sel ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ConversationExport(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (model.ConversationKind, error) {
+	var res model.ConversationKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNConversationOrder2ᚖmagpieᚋentᚐConversationOrder(ctx context.Context, v any) (*ent.ConversationOrder, error) {
 	res, err := ec.unmarshalInputConversationOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -36823,6 +54592,21 @@ func (ec *executionContext) marshalNConversationOrderField2ᚖmagpieᚋentᚐCon
 
 func (ec *executionContext) unmarshalNCreateAPIKeyInput2magpieᚋgraphᚋmodelᚐCreateAPIKeyInput(ctx context.Context, v any) (model.CreateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputCreateAPIKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateAgentInput2magpieᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (model.CreateAgentInput, error) {
+	res, err := ec.unmarshalInputCreateAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateAgentMemoryInput2magpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
+	res, err := ec.unmarshalInputCreateAgentMemoryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateAgentTemplateInput2magpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
+	res, err := ec.unmarshalInputCreateAgentTemplateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -36906,6 +54690,16 @@ func (ec *executionContext) marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumen
 	return ec._DocumentConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentCounts(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNDocumentOrder2ᚖmagpieᚋentᚐDocumentOrder(ctx context.Context, v any) (*ent.DocumentOrder, error) {
 	res, err := ec.unmarshalInputDocumentOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -36937,6 +54731,42 @@ func (ec *executionContext) marshalNDocumentStatus2magpieᚋentᚋdocumentᚐSta
 	return v
 }
 
+func (ec *executionContext) marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusChange) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentStatusChange(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentStatusEvent(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
 	res, err := ec.unmarshalInputEventInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -36950,6 +54780,26 @@ func (ec *executionContext) unmarshalNEventType2magpieᚋgraphᚋmodelᚐEventTy
 
 func (ec *executionContext) marshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx context.Context, sel ast.SelectionSet, v model.EventType) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, v any) (model.ExportFormat, error) {
+	var res model.ExportFormat
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, sel ast.SelectionSet, v model.ExportFormat) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNFeedbackInput2magpieᚋgraphᚋmodelᚐFeedbackInput(ctx context.Context, v any) (model.FeedbackInput, error) {
+	res, err := ec.unmarshalInputFeedbackInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNFinishOAuthInput2magpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx context.Context, v any) (model.FinishOAuthInput, error) {
+	res, err := ec.unmarshalInputFinishOAuthInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
@@ -36966,6 +54816,32 @@ func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.S
 		}
 	}
 	return graphql.WrapContextMarshaler(ctx, res)
+}
+
+func (ec *executionContext) marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx context.Context, sel ast.SelectionSet, v *model.FoundAgentMemory) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FoundAgentMemory(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx context.Context, v any) (uuid.UUID, error) {
@@ -37194,6 +55070,16 @@ func (ec *executionContext) marshalNMessageConnection2ᚖmagpieᚋentᚐMessageC
 	return ec._MessageConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._MessageFeedback(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNMessageOrder2ᚖmagpieᚋentᚐMessageOrder(ctx context.Context, v any) (*ent.MessageOrder, error) {
 	res, err := ec.unmarshalInputMessageOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -37261,6 +55147,144 @@ func (ec *executionContext) marshalNNode2ᚕmagpieᚋentᚐNoder(ctx context.Con
 	return ret
 }
 
+func (ec *executionContext) marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuthGrantConnection(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthGrantConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNOAuthGrantOrder2ᚖmagpieᚋentᚐOAuthGrantOrder(ctx context.Context, v any) (*ent.OAuthGrantOrder, error) {
+	res, err := ec.unmarshalInputOAuthGrantOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, v any) (*ent.OAuthGrantOrderField, error) {
+	var res = new(ent.OAuthGrantOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, v any) (oauthgrant.Status, error) {
+	var res oauthgrant.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, sel ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx context.Context, sel ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthOutcome(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx context.Context, sel ast.SelectionSet, v *model.OAuthProvider) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthProvider(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuthStart(ctx context.Context, sel ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OAuthStart(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx context.Context, sel ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OIDCAnswer(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNOIDCAnswerInput2magpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
+	res, err := ec.unmarshalInputOIDCAnswerInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCStart(ctx context.Context, sel ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OIDCStart(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOptionDependency2ᚖmagpieᚋgraphᚋmodelᚐOptionDependency(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNOptionDependency2ᚖmagpieᚋgraphᚋmodelᚐOptionDependency(ctx context.Context, sel ast.SelectionSet, v *model.OptionDependency) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OptionDependency(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx context.Context, v any) (entgql.OrderDirection, error) {
 	var res entgql.OrderDirection
 	err := res.UnmarshalGQL(v)
@@ -37273,6 +55297,16 @@ func (ec *executionContext) marshalNOrderDirection2entgoᚗioᚋcontribᚋentgql
 
 func (ec *executionContext) marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PageInfo(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
@@ -37341,6 +55375,16 @@ func (ec *executionContext) marshalNQueryTotals2magpieᚋinternalᚋanalyticsᚐ
 	return ec._QueryTotals(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (model.Rating, error) {
+	var res model.Rating
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v model.Rating) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNRecordEventsInput2magpieᚋgraphᚋmodelᚐRecordEventsInput(ctx context.Context, v any) (model.RecordEventsInput, error) {
 	res, err := ec.unmarshalInputRecordEventsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -37391,6 +55435,78 @@ func (ec *executionContext) marshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx conte
 	return v
 }
 
+func (ec *executionContext) unmarshalNRunAgentInput2magpieᚋgraphᚋmodelᚐRunAgentInput(ctx context.Context, v any) (model.RunAgentInput, error) {
+	res, err := ec.unmarshalInputRunAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacet) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchFacet(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacetValue) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchFacetValue(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSearchFacetsInput2magpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx context.Context, v any) (model.SearchFacetsInput, error) {
+	res, err := ec.unmarshalInputSearchFacetsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, v any) (model.SearchField, error) {
+	var res model.SearchField
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, sel ast.SelectionSet, v model.SearchField) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNSearchInput2magpieᚋgraphᚋmodelᚐSearchInput(ctx context.Context, v any) (model.SearchInput, error) {
 	res, err := ec.unmarshalInputSearchInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -37432,6 +55548,32 @@ func (ec *executionContext) marshalNSearchResults2ᚖmagpieᚋgraphᚋmodelᚐSe
 	return ec._SearchResults(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx context.Context, sel ast.SelectionSet, v *model.SearchSuggestion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchSuggestion(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSession2ᚕᚖmagpieᚋentᚐSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.Session) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -37471,6 +55613,16 @@ func (ec *executionContext) marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSes
 func (ec *executionContext) unmarshalNSignInInput2magpieᚋgraphᚋmodelᚐSignInInput(ctx context.Context, v any) (model.SignInInput, error) {
 	res, err := ec.unmarshalInputSignInInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSignInMethods(ctx context.Context, sel ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SignInMethods(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNSignUpInput2magpieᚋgraphᚋmodelᚐSignUpInput(ctx context.Context, v any) (model.SignUpInput, error) {
@@ -37533,6 +55685,11 @@ func (ec *executionContext) marshalNSourceFileOrderField2ᚖmagpieᚋentᚐSourc
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) unmarshalNStartOAuthInput2magpieᚋgraphᚋmodelᚐStartOAuthInput(ctx context.Context, v any) (model.StartOAuthInput, error) {
+	res, err := ec.unmarshalInputStartOAuthInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -37618,6 +55775,16 @@ func (ec *executionContext) marshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurface�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncItem(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSyncItemConnection2ᚖmagpieᚋentᚐSyncItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemConnection) graphql.Marshaler {
@@ -37807,6 +55974,21 @@ func (ec *executionContext) marshalNTime2ᚖtimeᚐTime(ctx context.Context, sel
 
 func (ec *executionContext) unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputUpdateAPIKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateAgentInput2magpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx context.Context, v any) (model.UpdateAgentInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateAgentMemoryInput2magpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentMemoryInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateAgentTemplateInput2magpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentTemplateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -38186,6 +56368,56 @@ func (ec *executionContext) marshalOAgentMemoryEdge2ᚖmagpieᚋentᚐAgentMemor
 	return ec._AgentMemoryEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (*agentmemory.Kind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(agentmemory.Kind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v *agentmemory.Kind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgentMemoryOrderᚄ(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AgentMemoryOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentMemoryOrder2ᚖmagpieᚋentᚐAgentMemoryOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrderᚄ(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AgentOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentOrder2ᚖmagpieᚋentᚐAgentOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -38211,6 +56443,94 @@ func (ec *executionContext) marshalOAgentRunEdge2ᚖmagpieᚋentᚐAgentRunEdge(
 		return graphql.Null
 	}
 	return ec._AgentRunEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAgentRunOrder2ᚕᚖmagpieᚋentᚐAgentRunOrderᚄ(ctx context.Context, v any) ([]*ent.AgentRunOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AgentRunOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentRunOrder2ᚖmagpieᚋentᚐAgentRunOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOAny2interface(ctx context.Context, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalAny(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAny2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalAny(v)
+	return res
+}
+
+func (ec *executionContext) marshalOAuditEntry2ᚖmagpieᚋentᚐAuditEntry(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AuditEntry(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAuditEntryEdge2ᚕᚖmagpieᚋentᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AuditEntryEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOAuditEntryEdge2ᚖmagpieᚋentᚐAuditEntryEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOAuditEntryEdge2ᚖmagpieᚋentᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AuditEntryEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAuditFilter2ᚖmagpieᚋgraphᚋmodelᚐAuditFilter(ctx context.Context, v any) (*model.AuditFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAuditFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOAuditValue2interface(ctx context.Context, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalAny(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAuditValue2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalAny(v)
+	return res
 }
 
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -38331,6 +56651,42 @@ func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnec
 	return res, nil
 }
 
+func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, v any) ([]connector.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]connector.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []connector.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOConversation2ᚖmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -38358,6 +56714,22 @@ func (ec *executionContext) marshalOConversationEdge2ᚖmagpieᚋentᚐConversat
 	return ec._ConversationEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (*model.ConversationKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ConversationKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v *model.ConversationKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐConversationOrderᚄ(ctx context.Context, v any) ([]*ent.ConversationOrder, error) {
 	if v == nil {
 		return nil, nil
@@ -38373,6 +56745,14 @@ func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐCon
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOCreateAgentFromTemplateInput2ᚖmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCreateAgentFromTemplateInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
@@ -38479,6 +56859,13 @@ func (ec *executionContext) marshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐ
 	return ret
 }
 
+func (ec *executionContext) marshalODocumentStatusCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DocumentStatusCounts(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx context.Context, v any) ([]*model.EventInput, error) {
 	if v == nil {
 		return nil, nil
@@ -38501,6 +56888,14 @@ func (ec *executionContext) unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEve
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputEventInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx context.Context, v any) (*model.FacetsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputFacetsInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -38810,6 +57205,13 @@ func (ec *executionContext) marshalOMessageEdge2ᚖmagpieᚋentᚐMessageEdge(ct
 	return ec._MessageEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MessageFeedback(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖmagpieᚋentᚐMessageOrderᚄ(ctx context.Context, v any) ([]*ent.MessageOrder, error) {
 	if v == nil {
 		return nil, nil
@@ -38832,6 +57234,57 @@ func (ec *executionContext) marshalONode2magpieᚋentᚐNoder(ctx context.Contex
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOAuthGrant2ᚖmagpieᚋentᚐOAuthGrant(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OAuthGrant(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOAuthGrantEdge2ᚕᚖmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOOAuthGrantEdge2ᚖmagpieᚋentᚐOAuthGrantEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOOAuthGrantEdge2ᚖmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OAuthGrantEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuthGrantOrderᚄ(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.OAuthGrantOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNOAuthGrantOrder2ᚖmagpieᚋentᚐOAuthGrantOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx context.Context, sel ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OIDCMethod(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {
@@ -38880,6 +57333,61 @@ func (ec *executionContext) marshalORole2ᚖmagpieᚋgraphᚋmodelᚐRole(ctx co
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, v any) ([]model.SearchField, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.SearchField, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []model.SearchField) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx context.Context, v any) (*model.SearchFilters, error) {
@@ -39117,6 +57625,49 @@ func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobO
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, v any) ([]syncjob.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]syncjob.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []syncjob.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncProgressEvent(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {
