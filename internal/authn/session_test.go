@@ -364,3 +364,15 @@ func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSession(b *testing.B) {
+	h := newHouse(b)
+	h.workspace(b, "ada@example.com")
+	tokens := h.tokens(b, "ada@example.com")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.accounts.Authenticate(b.Context(), tokens.Access); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
