@@ -30,7 +30,9 @@ func read[T any](t *testing.T, what string, a answer, status int) T {
 // denied checks a refusal of the dashboard.
 func denied(t *testing.T, what string, a answer, status int, code string) {
 	t.Helper()
-	var body struct{ Error struct{ Code, Message string } }
+	var body struct {
+		Error struct{ Code, Message string }
+	}
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != status || body.Error.Code != code || body.Error.Message == "" {
 		t.Errorf("%s: %d %s, want %d %s", what, a.status, a.body, status, code)
 	}
