@@ -135,7 +135,7 @@ func dateRange(text string) (search.Range, bool) {
 		}
 		*end.to = at.UTC()
 	}
-	return out, !(out.From.IsZero() && out.Until.IsZero()) && (out.Until.IsZero() || out.From.Before(out.Until))
+	return out, (!out.From.IsZero() || !out.Until.IsZero()) && (out.Until.IsZero() || out.From.Before(out.Until))
 }
 
 // labelled are facets with the names of collections and connectors, which are

@@ -111,7 +111,7 @@ func (c *chosen) facet(field search.Field, documents []*filed, ranges []search.R
 	f := search.Facet{Field: field, Documents: len(documents)}
 	if field == search.FieldDate {
 		for _, r := range ranges {
-			v := search.FacetValue{Value: r.Name, Range: r, Selected: !(c.from.IsZero() && c.until.IsZero()) && c.from.Equal(r.From) && c.until.Equal(r.Until)}
+			v := search.FacetValue{Value: r.Name, Range: r, Selected: (!c.from.IsZero() || !c.until.IsZero()) && c.from.Equal(r.From) && c.until.Equal(r.Until)}
 			for _, d := range documents {
 				if !d.at.IsZero() && !d.at.Before(r.From) && (r.Until.IsZero() || d.at.Before(r.Until)) {
 					v.Count++
@@ -354,10 +354,6 @@ func (s *shelf) found(t *testing.T, e *search.Engine, scope viewer.Scope, ask se
 	}
 	documents := map[uuid.UUID]bool{}
 	ask.Facets, ask.Limit, ask.Filters = nil, 100, c.filters(without)
-	if without == search.FieldLanguage && len(c.values[without]) > 0 {
-		// The question stays one in the language that is selected.
-		ask.Filters.Languages = nil
-	}
 	for {
 		r, err := e.Search(t.Context(), scope, ask)
 		if err != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"magpie/internal/apierr"
 	"magpie/internal/embed"
@@ -138,46 +140,62 @@ func (f *Filters) chosen(states []index.State, wide bool) []index.State {
 }
 
 // count counts the documents of what each pass finds. ranked is what the search
-// itself found.
+// itself found. Passes look at collections in memory at the same time; those in
+// PostgreSQL share a connection.
 func (r *reach) count(ctx context.Context, q *Query, question *rank.Question, ranked []rank.Ranked, passes []*pass) ([]Facet, error) {
+	work, ctx := errgroup.WithContext(ctx)
+	if work.SetLimit(runtime.GOMAXPROCS(0)); len(r.stored) > 0 {
+		work.SetLimit(1)
+	}
 	for _, p := range passes {
-		parts, found := r.parts, ranked
-		if p.filter != nil {
-			members := r.members
-			if !p.wide {
-				members = members[:len(r.parts)]
-			}
-			parts = make([]rank.Part, len(members))
-			for i := range members {
-				var err error
-				if parts[i], err = members[i].through(ctx, p.filter); err != nil {
-					return nil, err
-				}
-			}
-			again, err := r.engine.ranker.Search(ctx, parts, question, rank.Options{Least: q.MinScore, Now: start(q)})
-			if err != nil {
-				return nil, fmt.Errorf("search for facets: %w", err)
-			}
-			found = again.Ranked
-		}
-		own := make([][]rank.Candidate, len(parts))
-		for i := range found {
-			at := found[i].Part
-			own[at] = append(own[at], found[i].Candidate)
-		}
-		for i := range parts {
-			if len(own[i]) == 0 {
-				continue
-			}
-			p.request.Passages = own[i]
-			counts, err := parts[i].Source.Facets(ctx, &p.request)
-			if err != nil {
-				return nil, fmt.Errorf("count facets: %w", err)
-			}
-			p.add(r.members[i].state.Collection, counts)
-		}
+		work.Go(func() error { return r.countPass(ctx, q, question, ranked, p) })
+	}
+	if err := work.Wait(); err != nil {
+		return nil, fmt.Errorf("count facets: %w", err)
 	}
 	return q.facets(passes), nil
+}
+
+func (r *reach) countPass(ctx context.Context, q *Query, question *rank.Question, ranked []rank.Ranked, p *pass) error {
+	parts, found := r.parts, ranked
+	if p.filter != nil {
+		members := r.members
+		if !p.wide {
+			members = members[:len(r.parts)]
+		}
+		parts = make([]rank.Part, len(members))
+		for i := range members {
+			var err error
+			if parts[i], err = members[i].through(ctx, p.filter); err != nil {
+				return err
+			}
+		}
+		again, err := r.engine.ranker.Search(ctx, parts, question, rank.Options{Least: q.MinScore, Now: start(q)})
+		if err != nil {
+			return fmt.Errorf("search again: %w", err)
+		}
+		found = again.Ranked
+	}
+	own := make([][]rank.Candidate, len(parts))
+	seen := make(map[uuid.UUID]bool, len(found))
+	for i := range found {
+		if at := found[i].Part; !seen[found[i].Document] { // one passage is enough
+			seen[found[i].Document] = true
+			own[at] = append(own[at], found[i].Candidate)
+		}
+	}
+	for i := range parts {
+		if len(own[i]) == 0 {
+			continue
+		}
+		p.request.Passages = own[i]
+		counts, err := parts[i].Source.Facets(ctx, &p.request)
+		if err != nil {
+			return fmt.Errorf("count a collection: %w", err)
+		}
+		p.add(r.members[i].state.Collection, counts)
+	}
+	return nil
 }
 
 // snapshot is a collection in memory; nil when it is too large or takes too
