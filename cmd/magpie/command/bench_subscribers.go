@@ -95,7 +95,9 @@ func (s *benchServer) ask(ctx context.Context, token, query string, variables ma
 	return nil
 }
 
-func (s *benchServer) trifle(ctx context.Context) error { return s.ask(ctx, "", "{ __typename }", nil, nil) }
+func (s *benchServer) trifle(ctx context.Context) error {
+	return s.ask(ctx, "", "{ __typename }", nil, nil)
+}
 
 // openAtOnce is how many connections are being made at a time.
 const openAtOnce = 32
