@@ -19,31 +19,36 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 	request := chat.Request{
 		Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection), Admit: r.metered,
 	}
-	begin := func(ctx context.Context) (<-chan chat.Event, error) {
+	begin := func(ctx context.Context) (<-chan chat.Event, *chatNote, error) {
 		events, err := r.Chat.Stream(ctx, request)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		note := r.noteChat(ctx, in)
-		return relay(ctx, events, note.event, note.end), nil
+		return events, r.noteChat(ctx, in), nil
 	}
 	v, _ := viewer.From(ctx)
 	if v.Kind == viewer.KindSession && !isStored(ctx) {
 		id := uuid.New()
-		if err := r.Answers.Start(ctx, ownerOf(v), id, begin); err != nil {
+		if err := r.Answers.Start(ctx, ownerOf(v), id, func(ctx context.Context) (<-chan chat.Event, error) {
+			events, note, err := begin(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return relay(ctx, events, note.event, note.end), nil
+		}); err != nil {
 			return nil, err
 		}
 		return r.chatResume(ctx, id, 0)
 	}
-	events, err := begin(ctx)
+	events, note, err := begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seq := 0
 	return relay(ctx, events, func(e chat.Event) model.ChatEvent {
 		seq++
-		return chatEvent(e, seq, nil)
-	}, func() {}), nil
+		return chatEvent(note.event(e), seq, nil)
+	}, note.end), nil
 }
 
 // chatResume goes on with an answer of the viewer's own.

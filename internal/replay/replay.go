@@ -195,7 +195,7 @@ func Follow[T, U any](ctx context.Context, k *Keeper[T], owner Owner, id uuid.UU
 	case k.closed:
 		return nil, closed()
 	case w == nil || w.owner != owner:
-		return nil, apierr.NotFound(k.opt.Name)
+		return nil, apierr.New(apierr.CodeNotFound, k.opt.Name+" not found; it ended some time ago, or another server has it")
 	}
 	w.readers++
 	if !w.over {

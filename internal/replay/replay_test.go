@@ -79,7 +79,7 @@ func TestAReaderGoesOnWhereTheyWere(t *testing.T) {
 		leave()
 		for range c {
 		}
-		time.Sleep(19 * time.Second) // the clock of the bubble
+		<-time.After(19 * time.Second) // the clock of the bubble
 		say <- "b"
 		select {
 		case <-stopped:
@@ -90,7 +90,7 @@ func TestAReaderGoesOnWhereTheyWere(t *testing.T) {
 		if e := <-c; e != (numbered{2, "b"}) {
 			t.Errorf("%+v", e)
 		}
-		time.Sleep(time.Hour) // while somebody reads it goes on
+		<-time.After(time.Hour) // while somebody reads it goes on
 		say <- "c"
 		close(say)
 		if e := <-c; e != (numbered{3, "c"}) {
@@ -111,7 +111,7 @@ func TestAReaderGoesOnWhereTheyWere(t *testing.T) {
 		if _, open := <-follow(t.Context(), t, k, who, id, 99); open {
 			t.Error("an event came from beyond the end")
 		}
-		time.Sleep(61 * time.Second)
+		<-time.After(61 * time.Second) // the clock of the bubble
 		if _, err := replay.Follow(t.Context(), k, who, id, 0, func(e numbered) numbered { return e }); code(err) != apierr.CodeNotFound {
 			t.Errorf("long after the end: %v", err)
 		}
@@ -131,7 +131,7 @@ func TestWorkThatNobodyReadsIsStopped(t *testing.T) {
 		leave()
 		for range one {
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		select {
 		case <-never:
 		default:

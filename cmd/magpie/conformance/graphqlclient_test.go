@@ -32,7 +32,7 @@ func node(t *testing.T, script string, arguments ...string) *exec.Cmd {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, program, append([]string{filepath.Join("node", script)}, arguments...)...) //nolint:gosec // a script of ours
+	return exec.CommandContext(ctx, program, append([]string{filepath.Join("node", script)}, arguments...)...)
 }
 
 // The audits of graphql-http that are not met, and why.
@@ -297,4 +297,38 @@ func TestGraphQLWSEndsWithTheSession(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	t.Logf("closed %s after the sign-out", fmt.Sprint(took))
+}
+
+func TestGraphQLWSComesBackWithoutAGap(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	const rounds = 4
+	added := 0
+	var seenTitles []string
+	all := s.speak(t, "resume", map[string]any{
+		"query": `subscription($c: ID!, $after: String) {
+			documentStatus(collectionId: $c, after: $after) { cursor counts { indexed withFailure } documents { title status } } }`,
+		"variables": map[string]any{"c": s.notes.id}, "rounds": rounds, "away": 300,
+	}, func(line seen) {
+		switch line.What {
+		case "next":
+			var e struct {
+				Documents []struct{ Title, Status string }
+			}
+			must(t, json.Unmarshal(line.Result.Data["documentStatus"], &e))
+			for _, d := range e.Documents {
+				seenTitles = append(seenTitles, d.Title)
+			}
+		case "lost": // while nobody listens
+			if added++; added < rounds {
+				title := fmt.Sprintf("News %d", added)
+				s.put(t, s.notes, document{path: title + ".md", title: title, texts: []string{"Something new."}})
+			}
+		}
+	})
+	for i := 1; i < rounds; i++ {
+		if title := fmt.Sprintf("News %d", i); !slices.Contains(seenTitles, title) {
+			t.Errorf("%s was missed: %v; %+v", title, seenTitles, all)
+		}
+	}
 }

@@ -94,6 +94,23 @@ const scenarios = {
     await run(c, given.endless, given.variables, "one more");
     await c.terminate();
   },
+  // Loses its connection after each event, and comes back with the cursor, as docs/subscriptions.md has it.
+  resume: async () => {
+    const c = client();
+    for (let after = null, round = 0; round < given.rounds; round++) {
+      try {
+        for await (const { data, errors } of c.iterate({ query: given.query, variables: { ...given.variables, after } })) {
+          if (errors) throw errors;
+          after = data.documentStatus.cursor;
+          say("next", { result: { data } });
+          c.terminate();
+        }
+      } catch (problem) {
+        say("lost", { code: problem.code });
+        await new Promise((resolve) => setTimeout(resolve, given.away));
+      }
+    }
+  },
   // Waits for whatever ends it, and comes back where that makes sense.
   held: () => run(client({ retryAttempts: given.retries ?? 0, retryWait: () => new Promise((r) => setTimeout(r, 50)) }), given.endless, given.variables),
 };

@@ -56,7 +56,7 @@ func (x *events) end(e *ending)              { x.cancel(e) }
 
 func (x *events) run(ctx context.Context, exec graphql.GraphExecutor, rc *graphql.OperationContext, wrong gqlerror.List) {
 	h := x.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	x.write([]byte(":\n\n"))

@@ -96,7 +96,7 @@ type stream interface {
 
 // New makes a Server. Close it once.
 func New(ctx context.Context, o Options) *Server {
-	o.Times = o.Times.orDefaults()
+	o.Times = o.orDefaults()
 	s := &Server{opt: o, streams: make(map[stream]struct{})}
 	s.gate.limits = o.Limits
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))

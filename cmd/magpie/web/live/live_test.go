@@ -60,12 +60,14 @@ func TestAConnectionSpeaksTheProtocol(t *testing.T) {
 func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
 	t.Parallel()
 	const begin, wait = `{"type":"connection_init"}`, `{"type":"subscribe","id":"a","payload":{"query":"subscription { wait }"}}`
-	p := open(t, live.Options{Times: live.Times{Hello: 50 * time.Millisecond}})
+	if end := open(t, live.Options{Times: live.Times{Hello: 20 * time.Millisecond}}).dial().end(); end.closed != 4408 {
+		t.Errorf("nothing: closed with %d %q", end.closed, end.reason)
+	}
+	p := open(t, live.Options{})
 	for name, c := range map[string]struct {
 		code     websocket.StatusCode
 		messages []string
 	}{
-		"nothing":                   {4408, nil},
 		"no JSON":                   {4400, []string{"x"}},
 		"a list":                    {4400, []string{"[]"}},
 		"no type":                   {4400, []string{"{}"}},
