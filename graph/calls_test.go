@@ -130,7 +130,7 @@ func aKey(t *testing.T, h *house, n *tenant) uuid.UUID {
 	return must[*authn.CreatedKey](t)(h.resolver.Keys.Create(n.system(t), authn.NewKey{Name: "Another", Collections: []uuid.UUID{n.collection}, Hosts: []string{"*"}})).Row.ID
 }
 
-// make makes a call of a root field; a field without one is told how to get it.
+// call makes the call of a root field; one without is told how to get it.
 func (h *house) call(t *testing.T, field string, n *tenant) call {
 	t.Helper()
 	make, ok := calls()[field]

@@ -308,3 +308,33 @@ func TestAChangeOfManyRowsIsWrittenRowByRow(t *testing.T) {
 		t.Errorf("a row that is not there: %v", err)
 	}
 }
+
+func TestAnEventNamesItsKeyAsItWasCalled(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	key := must[*ent.APIKey](t)(h.db.Ent.APIKey.Create().SetName("Site").SetPublishableHash([]byte("p")).SetSecretHash([]byte("s")).
+		SetPublishableHint("p").SetSecretHint("s").Save(h.system))
+	record := func(ctx context.Context, e audit.Event) error {
+		return audit.Record(ctx, func(ctx context.Context, query string, arguments ...any) error {
+			_, err := h.db.Pool.Exec(ctx, query, arguments...)
+			return err
+		}, e)
+	}
+	asKey := viewer.With(t.Context(), viewer.Viewer{Workspace: h.workspace, Subject: key.ID, Kind: viewer.KindKey, Secret: true})
+	event := audit.Event{Action: "connector.test", TargetKind: "connector", TargetName: "a\x00b" + strings.Repeat("x", 500)}
+	for _, ctx := range []context.Context{asKey, h.system} { // Magpie's own leaves none
+		if err := record(ctx, event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := key.Update().SetName("Renamed").Exec(h.system); err != nil {
+		t.Fatal(err)
+	}
+	got := h.entries()
+	if len(got) != 1 || got[0].ActorKind != auditentry.ActorKindKey || got[0].ActorName != "Site" || *got[0].ActorID != key.ID || len(got[0].TargetName) > 300 {
+		t.Errorf("%+v", got)
+	}
+	if err := record(viewer.With(t.Context(), viewer.Viewer{Kind: viewer.KindAnonymous}), event); err == nil {
+		t.Error("an event of no workspace was taken")
+	}
+}
