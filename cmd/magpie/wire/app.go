@@ -162,7 +162,6 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
-	a.connect()
 	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
 	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
@@ -170,6 +169,7 @@ func (a *App) open(ctx context.Context) error {
 		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
 		Attempts: a.limiter, Log: a.Log,
 	})
+	a.connect()
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
