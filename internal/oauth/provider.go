@@ -34,7 +34,7 @@ type Provider struct {
 // Known returns the table of providers, by name.
 func Known() []Provider {
 	return []Provider{
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "atlassian", Title: "Atlassian", Base: "https://auth.atlassian.com",
 			Auth: "/authorize", Token: "/oauth/token", Account: "https://api.atlassian.com/me",
 			Scopes: []string{"offline_access", "read:me", "read:confluence-content.all", "read:confluence-space.summary", "read:confluence-user",
@@ -43,12 +43,12 @@ func Known() []Provider {
 			parameters:     map[string]string{"audience": "api.atlassian.com", "prompt": "consent"},
 			accountKeys:    []string{"email", "name"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "github", Title: "GitHub", Base: "https://github.com",
 			Auth: "/login/oauth/authorize", Token: "/login/oauth/access_token", Account: "https://api.github.com/user", AccountAtBase: "/api/v3/user",
 			Scopes: []string{"repo", "read:org"}, ConnectorTypes: []string{"github"}, accountKeys: []string{"login"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "gitlab", Title: "GitLab", Base: "https://gitlab.com",
 			Auth: "/oauth/authorize", Token: "/oauth/token", Revoke: "/oauth/revoke", Account: "/api/v4/user",
 			Scopes: []string{"read_api", "read_repository"}, ConnectorTypes: []string{"gitlab"}, accountKeys: []string{"username"},

@@ -112,7 +112,7 @@ func (g *Grants) token(ctx context.Context, grant uuid.UUID, refused string) (To
 			}
 			return Token{}, err
 		}
-		renewed = f != nil
+		renewed = f != nil && f.ours
 	}
 }
 
@@ -138,6 +138,7 @@ func (g *Grants) due(row *ent.OAuthGrant) bool {
 // flight is a renewal in this process.
 type flight struct {
 	done chan struct{}
+	ours bool // the lease was this process's; else nothing is known when it is done
 	err  error
 }
 
@@ -204,6 +205,7 @@ func (g *Grants) begin(ctx context.Context, row *ent.OAuthGrant, t tokens) (*fli
 		end(nil)
 		return nil, nil //nolint:nilnil // not ours: documented
 	}
+	f.ours = true // is read once it is done
 	go func() { end(g.renew(alone, row, t, lease)) }()
 	return f, nil
 }

@@ -54,7 +54,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		query.Set(name, back.Get(name))
 	}
 	to.RawQuery = query.Encode()
-	http.Redirect(w, r, to.String(), http.StatusFound)
+	http.Redirect(w, r, to.String(), http.StatusFound) //nolint:gosec // it is one that the client registered
 }
 
 // wrong checks an authorization request of a known client.
