@@ -156,8 +156,11 @@ const (
 )
 
 func (j *journal) store(ctx context.Context, seq int64, batch []draft) (err error) {
+	// A write that was given up may have come through: nobody would know which numbers are taken.
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.runs.opt.Store)
+	defer cancel()
 	for try := 1; ; try++ {
-		if err = insert(ctx, j.runs.opt.Ent, j.row, seq+1, batch); err == nil || err == errElsewhere || try == storeTries { //nolint:errorlint // insert's own
+		if err = insert(whole, j.runs.opt.Ent, j.row, seq+1, batch); err == nil || err == errElsewhere || try == storeTries { //nolint:errorlint // insert's own
 			return err
 		}
 		pause := time.NewTimer(storePause << try)

@@ -36,7 +36,8 @@ type follower struct {
 	row  *ent.AgentRun
 	news chan struct{}
 	out  chan Event
-	here bool // the run is one of this process
+	here bool      // the run is one of this process
+	told time.Time // when its process was last told that somebody is there
 }
 
 // Watch follows a run of the viewer's from the event behind the given number on; 0 gives all. The channel is closed after
@@ -118,12 +119,8 @@ func joined(a, b Event) Event {
 func (f *follower) follow(ctx context.Context, seq int64) {
 	tick := time.NewTicker(min(f.runs.opt.Poll, f.runs.opt.Grace/5))
 	defer tick.Stop()
-	told := time.Time{}
 	for {
-		if !f.here && time.Since(told) > f.runs.opt.Grace/6 {
-			told = time.Now()
-			f.runs.publish(ctx, f.run, Watched)
-		}
+		f.watching(ctx)
 		open, err := f.open(ctx)
 		var events []Event
 		if err == nil {
@@ -138,23 +135,10 @@ func (f *follower) follow(ctx context.Context, seq int64) {
 			return // what was there when it ended has been read
 		}
 		for _, e := range events {
-			select {
-			case f.out <- e:
-				seq = e.Seq
-			case <-ctx.Done():
+			if !f.send(ctx, e, tick.C) {
 				return
-			case <-f.runs.closing:
-				// The end of a run that closing ends is still passed on, if its reader takes it.
-				select {
-				case f.out <- e:
-					seq = e.Seq
-				case <-ctx.Done():
-					return
-				case <-time.After(time.Second):
-					return
-				}
 			}
-			if e.Last() {
+			if seq = e.Seq; e.Last() {
 				return
 			}
 		}
@@ -170,6 +154,35 @@ func (f *follower) follow(ctx context.Context, seq int64) {
 			if !f.lastCall(ctx) {
 				return
 			}
+		}
+	}
+}
+
+// watching tells the process of a run, where that is another one, that somebody is there.
+func (f *follower) watching(ctx context.Context) {
+	if !f.here && time.Since(f.told) > f.runs.opt.Grace/6 {
+		f.told = time.Now()
+		f.runs.publish(ctx, f.run, Watched)
+	}
+}
+
+// send passes an event on, however slowly it is read; false when its reader left. The end of a run that closing ends is
+// still passed on, if it is taken soon.
+func (f *follower) send(ctx context.Context, e Event, tick <-chan time.Time) bool {
+	closing := f.runs.closing
+	var late <-chan time.Time
+	for {
+		select {
+		case f.out <- e:
+			return true
+		case <-tick:
+			f.watching(ctx)
+		case <-closing:
+			closing, late = nil, time.After(time.Second)
+		case <-late:
+			return false
+		case <-ctx.Done():
+			return false
 		}
 	}
 }
