@@ -46,13 +46,17 @@ func settable[T any](v graphql.Omittable[T]) catalog.Set[T] {
 // agentCollections are those of an agent's list that still exist, for all
 // agents of an answer in one statement.
 func agentCollections(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	names, err := loadersOf(ctx).collectionName.LoadAll(ctx, ids)
-	if err != nil {
-		return nil, err
+	names := loadersOf(ctx).collectionName
+	for _, id := range ids {
+		names.saw(id)
 	}
 	out := make([]uuid.UUID, 0, len(ids))
-	for i, id := range ids {
-		if names[i] != "" { // no collection is without a name
+	for _, id := range ids {
+		name, err := names.Load(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if name != "" { // no collection is without a name
 			out = append(out, id)
 		}
 	}

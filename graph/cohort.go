@@ -102,6 +102,12 @@ func (l *loaders) saw(rows ent.Value) {
 			l.stats.saw(row.ID)
 			l.feeds.saw(row.ID)
 		}
+	case []*ent.Agent:
+		for _, row := range rows {
+			for _, id := range row.Collections {
+				l.collectionName.saw(id)
+			}
+		}
 	case []*ent.Connector:
 		for _, row := range rows {
 			l.lastJob.saw(row.ID)

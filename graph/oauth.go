@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"time"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
@@ -91,7 +92,7 @@ func (r *Resolver) signInMethods() *model.SignInMethods {
 }
 
 func (r *Resolver) startOIDCSignIn(ctx context.Context, place *string) (*model.OIDCStart, error) {
-	standing, err := r.SignIns.Allow(ctx, "oidc:"+ratelimit.ClientOf(ctx), beginsPerMinute)
+	standing, err := r.SignIns.AllowIn(ctx, "oidc:"+ratelimit.ClientOf(ctx), beginsPerMinute, time.Minute)
 	if err != nil {
 		return nil, apierr.Wrap("count the sign-in", err)
 	}

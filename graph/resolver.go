@@ -58,11 +58,11 @@ type Resolver struct {
 	Summaries *summary.Summarizer
 	Quota     *quota.Quota
 	Analytics *analytics.Store
-	Queries   QueryLog // may be nil: nothing is noted
 	Grants    *oauth.Grants
 	SignOn    *signon.SignOn
-	Queries   QueryLog  // may be nil: nothing is noted
-	Audit     SignInLog // of sign-ins that failed; may be nil
+	Queries   QueryLog       // may be nil: nothing is noted
+	Audit     SignInLog      // of sign-ins that failed; may be nil
+	SignIns   authn.Attempts // to begin signing in at a provider
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

@@ -81,7 +81,7 @@ func (e *Engine) countAll(ctx context.Context, scope viewer.Scope, workspace uui
 		if err != nil {
 			return nil, err
 		}
-		m := member{collection: state.Collection, snapshot: snapshot}
+		m := member{state: state, snapshot: snapshot}
 		if snapshot == nil {
 			err = e.withStored(ctx, workspace, state, func(s *postgres.Source) error {
 				m.stored = s
@@ -100,7 +100,7 @@ func (e *Engine) countAll(ctx context.Context, scope viewer.Scope, workspace uui
 // countAll counts a collection's documents for every pass that looks at it.
 func (m *member) countAll(ctx context.Context, q *Query, passes []*pass) error {
 	for _, p := range passes {
-		if !p.wide && !q.Filters.includes(m.collection) {
+		if !p.wide && !q.Filters.includes(m.state.Collection) {
 			continue
 		}
 		part, err := m.through(ctx, p.filter)
@@ -111,7 +111,7 @@ func (m *member) countAll(ctx context.Context, q *Query, passes []*pass) error {
 		if err != nil {
 			return fmt.Errorf("count a collection: %w", err)
 		}
-		p.add(m.collection, counts)
+		p.add(m.state.Collection, counts)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"magpie/ent/syncitem"
 	"magpie/internal/apierr"
 	"magpie/internal/member"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 
@@ -116,6 +117,23 @@ func (f *Files) forget(ctx context.Context, connector *ent.Connector, documents 
 		return apierr.Wrap("delete the documents of files", err)
 	}
 	return nil
+}
+
+// BlobKeys returns the keys of all files of connectors that the viewer may see,
+// for DeleteBlobs once the connectors are gone.
+func (f *Files) BlobKeys(ctx context.Context, connectorIDs ...uuid.UUID) ([]string, error) {
+	if len(connectorIDs) == 0 {
+		return nil, nil
+	}
+	client := transaction.Client(ctx, f.client)
+	var keys []string
+	err := client.SourceFile.Query().
+		Where(entfile.ConnectorIDIn(connectorIDs...)).
+		Select(entfile.FieldBlobKey).Scan(ctx, &keys)
+	if err != nil {
+		return nil, apierr.Wrap("list the blobs of connectors", err)
+	}
+	return keys, nil
 }
 
 // DeleteBlobs deletes the contents of files whose rows are gone. It goes on

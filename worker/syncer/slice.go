@@ -154,8 +154,8 @@ func (s *slice) openSource(ctx context.Context) error {
 	}
 	s.secrets = credentials
 	settings := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
-	if row.GrantID != nil && e.opt.Grants != nil {
-		settings.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
+	if row.GrantID != nil && s.engine.opt.Grants != nil {
+		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)
