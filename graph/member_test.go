@@ -10,9 +10,9 @@ import (
 	"magpie/ent/membership"
 )
 
-// rowsOf counts the rows of a workspace in each table that has any, as far as
+// countRows counts the rows of a workspace in each table that has any, as far as
 // the application may read them.
-func (h *house) rowsOf(t *testing.T, workspace uuid.UUID) map[string]int {
+func (h *house) countRows(t *testing.T, workspace uuid.UUID) map[string]int {
 	t.Helper()
 	tx, err := h.db.Pool.Begin(t.Context())
 	if err != nil {
@@ -60,7 +60,7 @@ func TestDeletingAWorkspaceLeavesNothingOfIt(t *testing.T) {
 			t.Fatalf("%s", got.body)
 		}
 	}
-	before, others := h.rowsOf(t, ada.viewer.Workspace), h.rowsOf(t, eve.viewer.Workspace)
+	before, others := h.countRows(t, ada.viewer.Workspace), h.countRows(t, eve.viewer.Workspace)
 	for _, table := range []string{"memberships", "sessions", "invitations", "collections", "documents", "passages", "api_keys", "conversations", "sync_jobs", "source_files"} {
 		if before[table] == 0 {
 			t.Errorf("the fixture has no row in %s", table)
@@ -73,10 +73,10 @@ func TestDeletingAWorkspaceLeavesNothingOfIt(t *testing.T) {
 	if got := h.ask(t, ada.viewer, remove, map[string]any{"n": "ada"}); got.code() != "" {
 		t.Fatalf("%s", got.body)
 	}
-	if left := h.rowsOf(t, ada.viewer.Workspace); len(left) > 0 {
+	if left := h.countRows(t, ada.viewer.Workspace); len(left) > 0 {
 		t.Errorf("there are left: %v", left)
 	}
-	for table, n := range h.rowsOf(t, eve.viewer.Workspace) {
+	for table, n := range h.countRows(t, eve.viewer.Workspace) {
 		if n != others[table] {
 			t.Errorf("somebody else has %d of %d rows of %s", n, others[table], table)
 		}

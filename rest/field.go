@@ -46,7 +46,6 @@ type field struct {
 	commas  bool     // of a list: in a query string one text has several, with commas between
 	upper   bool     // the values of allowed are an enum's, upper case in GraphQL
 	list    bool     // the operation takes a list; the one value is put into it
-	ids     bool     // the items of a list of texts are UUIDs
 	bounds  *bounds  // of a number
 	longest int      // the most characters of a text; 0 is no bound
 	filled  bool     // a text must not be blank, a list not be empty

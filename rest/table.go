@@ -55,13 +55,8 @@ type route struct {
 	optional bool     // an anonymous route that takes notice of a session
 	refuses  bool     // an anonymous route that may answer 403
 	redirect string   // path in the answer of an address to send the browser to; empty for none
-	input    bool     // the operation takes an input object even when nothing is given
-	answer   string   // path of the answer's data in the operation's
-	pages    string   // path of the connection that limit and cursor page; empty for none
-	perPage  int      // the default of limit
 	file     fileKind // answered whole as a file; empty for JSON
 	whole    string   // path of the connection that a file holds
-	reach    string   // variable with the collection that the caller must reach
 }
 
 // The bounds of the interface.
@@ -278,8 +273,6 @@ func noun(before string) string {
 		return "Agent template"
 	case "memories":
 		return "Memory"
-	case "agents":
-		return "Agent"
 	case "runs":
 		return "Run"
 	case "messages":
