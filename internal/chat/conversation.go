@@ -56,7 +56,7 @@ func (c *Chat) recall(ctx context.Context, v viewer.Viewer, id uuid.UUID) (talk,
 		return talk{}, nil
 	}
 	found, err := c.client.Conversation.Query().
-		Where(conversation.ID(id), conversation.SubjectID(v.Subject)).Only(ctx)
+		Where(conversation.ID(id), conversation.SubjectID(v.Subject), conversation.AgentIDIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {
 		return talk{}, apierr.NotFound("Conversation")
 	}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"magpie/internal/gid"
 	"magpie/internal/viewer"
@@ -84,12 +85,30 @@ func (s *Store) Forget(ctx context.Context, scope viewer.Scope, documents []uuid
 	}
 	err = s.write(ctx, func(conn *pgx.Conn) error {
 		b := &pgx.Batch{}
+		n = 0
+		gone := map[uuid.UUID][]uuid.UUID{} // by collection
 		beginWrite(b, within.workspace)
 		b.Queue(`delete from documents where id = any($1) and workspace_id = $2 and ($3 or collection_id = any($4))
-				and status = 'FAILED' and indexed_at is null`, documents, within.workspace, within.all, within.collections).
-			Exec(func(tag pgconn.CommandTag) error { n = int(tag.RowsAffected()); return nil })
-		b.Queue("commit")
-		return run(ctx, conn, b, what)
+				and status = 'FAILED' and indexed_at is null
+				returning id, collection_id`, documents, within.workspace, within.all, within.collections).
+			Query(func(rows pgx.Rows) error {
+				var id, collection uuid.UUID
+				_, err := pgx.ForEachRow(rows, []any{&id, &collection}, func() error {
+					gone[collection] = append(gone[collection], id)
+					n++
+					return nil
+				})
+				return err
+			})
+		if err := run(ctx, conn, b, what); err != nil {
+			return err
+		}
+		end := &pgx.Batch{}
+		for _, collection := range slices.SortedFunc(maps.Keys(gone), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }) {
+			queueState(end, within.workspace, collection, change{documents: gone[collection]})
+		}
+		end.Queue("commit")
+		return run(ctx, conn, end, what)
 	})
 	return n, err
 }
