@@ -220,7 +220,14 @@ func fill(t testing.TB, h *house) {
 				create.SetPersonID(v.Subject)
 			}
 			if creates = append(creates, create); len(creates) == 250 {
-				must[[]*ent.AgentMemory](t)(h.db.Ent.AgentMemory.CreateBulk(creates...).Save(ctx))
+				// In one transaction: else each row has one of its own, all at the same time.
+				err := transaction.In(ctx, h.db.Ent, func(ctx context.Context, client *ent.Client) error {
+					_, err := client.AgentMemory.CreateBulk(creates...).Save(ctx)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
 				creates = nil
 			}
 		}
