@@ -150,7 +150,8 @@ func expressions(message string) []string {
 		if strings.Count(part, "(") < strings.Count(part, ")") {
 			part = strings.TrimRight(part, ") ")
 		}
-		if !strong.MatchString(part) && !(asked && weak.MatchString(part)) || !strings.ContainsAny(part, "0123456789") {
+		sum := strong.MatchString(part) || asked && weak.MatchString(part)
+		if !sum || !strings.ContainsAny(part, "0123456789") {
 			continue
 		}
 		if _, err := calc.Evaluate(part); err == nil {

@@ -51,7 +51,7 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 	if !ok || v.Kind != viewer.KindSession {
 		return nil, apierr.New(apierr.Unauthorized, "Session required")
 	}
-	ctx = ent.NewTxContext(ctx, nil) //nolint:staticcheck // a transaction that ctx may still name is not this one's
+	ctx = ent.NewTxContext(ctx, nil) // a transaction that ctx may still name is not this one's
 	agent, err := r.opt.Ent.Agent.Get(ctx, in.Agent)
 	if ent.IsNotFound(err) {
 		return nil, apierr.NotFound("Agent")

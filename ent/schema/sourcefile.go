@@ -46,7 +46,9 @@ func (SourceFile) Indexes() []ent.Index {
 }
 
 // Policy of SourceFile.
-func (SourceFile) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"} }
+func (SourceFile) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+}
 
 // Annotations of SourceFile.
 func (SourceFile) Annotations() []schema.Annotation {

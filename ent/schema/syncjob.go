@@ -66,7 +66,9 @@ func (SyncJob) Indexes() []ent.Index {
 }
 
 // Policy of SyncJob.
-func (SyncJob) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"} }
+func (SyncJob) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+}
 
 // Annotations of SyncJob.
 func (SyncJob) Annotations() []schema.Annotation {

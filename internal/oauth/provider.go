@@ -53,7 +53,7 @@ func Known() []Provider {
 			Auth: "/oauth/authorize", Token: "/oauth/token", Revoke: "/oauth/revoke", Account: "/api/v4/user",
 			Scopes: []string{"read_api", "read_repository"}, ConnectorTypes: []string{"gitlab"}, accountKeys: []string{"username"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "google", Title: "Google", Base: "https://accounts.google.com",
 			Auth: "/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token", Revoke: "https://oauth2.googleapis.com/revoke",
 			Account: "https://openidconnect.googleapis.com/v1/userinfo",
@@ -61,13 +61,13 @@ func Known() []Provider {
 			parameters:  map[string]string{"access_type": "offline", "prompt": "consent"}, // else the second consent gives no refresh token
 			accountKeys: []string{"email"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "hubspot", Title: "HubSpot", Base: "https://app.hubspot.com",
 			Auth: "/oauth/authorize", Token: "https://api.hubapi.com/oauth/v1/token",
 			Scopes:         []string{"oauth", "crm.objects.contacts.read", "crm.objects.companies.read", "crm.objects.deals.read", "tickets"},
 			ConnectorTypes: []string{"hubspot"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "microsoft", Title: "Microsoft", Base: "https://login.microsoftonline.com/common",
 			Auth: "/oauth2/v2.0/authorize", Token: "/oauth2/v2.0/token", Account: "https://graph.microsoft.com/v1.0/me",
 			Scopes: []string{"offline_access", "User.Read", "Files.Read.All", "Sites.Read.All"}, ConnectorTypes: []string{"sharepoint"},
