@@ -309,6 +309,48 @@ func TestAChangeOfManyRowsIsWrittenRowByRow(t *testing.T) {
 	}
 }
 
+func TestATombstoneIsTheDelete(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	create := h.db.Ent.Connector.Create().SetName("Bucket").SetType("s3").SetCollectionID(h.collection.ID).SetConfig(map[string]any{"bucket": "docs"})
+	connector := must[*ent.Connector](t)(create.Save(h.system))
+	if err := h.db.Ent.Connector.Update().SetDeletingAt(time.Now()).Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.db.Ent.Collection.UpdateOneID(h.collection.ID).SetDeletingAt(time.Now()).Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	got := h.entries()
+	if len(got) != 2 || got[0].Action != "connector.delete" || got[1].Action != "collection.delete" {
+		t.Fatalf("%v", h.actions())
+	}
+	if *got[0].TargetID != connector.ID || got[0].TargetName != "Bucket" || *got[1].TargetID != h.collection.ID || got[1].TargetName != "Docs" {
+		t.Errorf("%+v\n%+v", got[0], got[1])
+	}
+	was := map[any]any{}
+	for _, c := range got[0].Changes {
+		if was[c["field"]] = c["old"]; c["new"] != nil {
+			t.Errorf("%v is left", c)
+		}
+	}
+	if _, named := was["deleting_at"]; named || was["name"] != "Bucket" || was["config.bucket"] != "docs" {
+		t.Errorf("what was deleted: %v", was)
+	}
+	// A second tombstone is no second delete, nor is the end of the row, whoever makes it.
+	if err := h.db.Ent.Connector.Update().SetDeletingAt(time.Now().Add(time.Hour)).Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.db.Ent.Connector.Delete().Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.db.Ent.Collection.Delete().Exec(h.system); err != nil {
+		t.Fatal(err)
+	}
+	if left := must[int](t)(h.db.Ent.Connector.Query().Count(h.system)); left != 0 || len(h.actions()) != 2 {
+		t.Errorf("%v, and %d connectors are left", h.actions(), left)
+	}
+}
+
 func TestAnEventNamesItsKeyAsItWasCalled(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
