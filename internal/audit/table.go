@@ -59,8 +59,14 @@ func Audited() map[string]Entity {
 		"Membership": {Table: "memberships", Kind: "member", Name: personOf("user_id"), ID: "t.user_id", Actor: "user_id", Ignored: []string{"user_id"},
 			Verbs: []Verb{{Op: "create", Action: "member.add"}, {Op: "update", Field: "role", Action: "member.role"}, {Op: "delete", Action: "member.remove"}}},
 		"Session": {Table: "sessions", Kind: "session", Name: personOf("user_id"), Actor: "user_id",
-			Ignored: []string{"refresh_hash", "previous_hash", "expires_at", "user_id"}, NoDelete: true, Why: "what has ended is only swept",
+			Ignored: []string{"generation", "rotated_at", "expires_at", "user_id", "user_agent", "address", "last_used_at"}, NoDelete: true, Why: "what has ended is only swept",
 			Verbs: []Verb{{Op: "create", Action: "session.sign_in"}, {Op: "update", Field: "revoked_at", Action: "session.sign_out"}}},
+		"Invitation": {Table: "invitations", Kind: "invitation", Name: "t.email", Ignored: []string{"email", "invited_by", "token_hash", "expires_at"},
+			NoDelete: true, Why: "what has ended long ago is only swept",
+			Verbs: []Verb{{Op: "update", Field: "accepted_at", Action: "invitation.accept"}, {Op: "update", Field: "revoked_at", Action: "invitation.revoke"},
+				{Op: "update", Field: "sent_at", Action: "invitation.resend"}}},
+		"OAuthGrant": {Table: "oauth_grants", Kind: "oauth_grant", Name: "coalesce(t.account, t.provider)",
+			Ignored: []string{"person_id", "tokens", "expires_at", "refreshed_at", "last_error", "generation", "lease_id", "lease_until"}},
 		"Collection": {Table: "collections", Kind: "collection"},
 		"Connector": {Table: "connectors", Kind: "connector",
 			Ignored: []string{"next_sync_at", "last_sync", "last_error"}},
@@ -91,6 +97,7 @@ func Excused() map[string]string {
 	return map[string]string{
 		"AuditEntry": "the log itself",
 		"Document":   "written by syncs; what a person does to one is noted at its line in the ledger",
+		"Feedback":   "what one thinks of an answer is one's own; query analytics keeps it without the person",
 		"Message":    "what is said in a conversation is its owner's",
 		"AgentRun":   "a run is kept with all its events",
 	}
