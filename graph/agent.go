@@ -161,6 +161,15 @@ func newMemory(in model.CreateAgentMemoryInput) memory.New {
 	return memory.New{Kind: memory.Kind(orNone(in.Kind)), Content: in.Content, Importance: in.Importance, Shared: in.Shared}
 }
 
+// whoseAgent is the agent that a memory has to be of, the zero id for any. The
+// zero id itself, when it is given, is no agent's.
+func whoseAgent(id *uuid.UUID) uuid.UUID {
+	if id != nil && *id == uuid.Nil {
+		return uuid.Max
+	}
+	return orZero(id)
+}
+
 func memoryChange(in model.UpdateAgentMemoryInput) memory.Change {
 	return memory.Change{Kind: (*memory.Kind)(in.Kind), Content: in.Content, Importance: in.Importance}
 }

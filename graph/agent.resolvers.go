@@ -54,11 +54,11 @@ func (r *mutationResolver) CreateAgentMemory(ctx context.Context, agentID uuid.U
 }
 
 func (r *mutationResolver) UpdateAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) (*ent.AgentMemory, error) {
-	return r.Memories.Update(ctx, orZero(agentID), id, memoryChange(input))
+	return r.Memories.Update(ctx, whoseAgent(agentID), id, memoryChange(input))
 }
 
 func (r *mutationResolver) DeleteAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (uuid.UUID, error) {
-	return id, r.Memories.Delete(ctx, orZero(agentID), id)
+	return id, r.Memories.Delete(ctx, whoseAgent(agentID), id)
 }
 
 func (r *queryResolver) Agents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) (*ent.AgentConnection, error) {
@@ -91,7 +91,7 @@ func (r *queryResolver) AgentMemories(ctx context.Context, agentID uuid.UUID, ki
 }
 
 func (r *queryResolver) AgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentMemory, error) {
-	return r.Memories.Get(ctx, orZero(agentID), id)
+	return r.Memories.Get(ctx, whoseAgent(agentID), id)
 }
 
 func (r *queryResolver) SearchAgentMemories(ctx context.Context, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error) {

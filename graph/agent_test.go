@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/tools"
 	"magpie/ent/membership"
 	"magpie/internal/viewer"
 )
@@ -47,10 +48,10 @@ func agentTrials(ada *tenant) map[string]trial {
 // furnishAgents gives a workspace an agent, a template and a memory.
 func (h *house) furnishAgents(t *testing.T, n *tenant, name string) {
 	t.Helper()
-	got := h.ask(t, n.viewer, `mutation($n: String!, $c: [ID!]) {
-		createAgent(input: {name: $n, systemPrompt: $n, collections: $c}) { id }
+	got := h.ask(t, n.viewer, `mutation($n: String!, $c: [ID!], $t: [String!]) {
+		createAgent(input: {name: $n, systemPrompt: $n, collections: $c, tools: $t}) { id }
 		createAgentTemplate(input: {name: $n, systemPrompt: $n}) { id }
-	}`, map[string]any{"n": "Agent of " + name, "c": []any{n.collection}})
+	}`, map[string]any{"n": "Agent of " + name, "c": []any{n.collection}, "t": tools.Names()})
 	n.agent, n.template = got.id(t, "createAgent.id"), got.id(t, "createAgentTemplate.id")
 	got = h.ask(t, n.viewer, `mutation($a: ID!, $c: String!) { createAgentMemory(agentId: $a, input: {content: $c}) { id } }`,
 		map[string]any{"a": n.agent, "c": "The xylophone is " + name + "'s."})

@@ -11,6 +11,7 @@ import (
 	"magpie/agents/memory"
 	"magpie/ent"
 	"magpie/internal/embed"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 )
 

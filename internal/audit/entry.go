@@ -130,7 +130,8 @@ func clean(text string) string {
 }
 
 // insertEntries takes the rows as one JSON array. An API key's name is read
-// here, where it is as it was then.
+// here, where it is as it was then. What the end of a workspace brings about
+// has no entry: those of the workspace have gone with it.
 const insertEntries = `insert into audit_entries (id, workspace_id, created_at, actor_kind, actor_id, actor_name, session_id, ip, request_id,
     action, target_kind, target_id, target_name, changes)
 select e.id, e.workspace_id, clock_timestamp(), e.actor_kind, e.actor_id,
@@ -138,7 +139,8 @@ select e.id, e.workspace_id, clock_timestamp(), e.actor_kind, e.actor_id,
         else e.actor_name end,
     e.session_id, e.ip, e.request_id, e.action, e.target_kind, e.target_id, e.target_name, e.changes
 from jsonb_to_recordset($1::text::jsonb) as e(id uuid, workspace_id uuid, actor_kind text, actor_id uuid, actor_name text, session_id uuid,
-    ip text, request_id text, action text, target_kind text, target_id uuid, target_name text, changes jsonb)`
+    ip text, request_id text, action text, target_kind text, target_id uuid, target_name text, changes jsonb)
+where exists (select from workspaces w where w.id = e.workspace_id)`
 
 func write(ctx context.Context, exec Exec, entries []entry) error {
 	if len(entries) == 0 {
