@@ -22,6 +22,8 @@ func silent() map[string]string {
 	return map[string]string{
 		"Mutation.refreshSession":         "the same sign-in goes on; the end of one is noted",
 		"Mutation.refreshCollectionStats": "it counts anew and changes nothing that somebody set",
+		"Mutation.setFeedback":            "what one thinks of an answer is one's own",
+		"Mutation.removeFeedback":         "what one thinks of an answer is one's own",
 		"Mutation.recordEvents":           "events of visitors, which query analytics keep",
 	}
 }

@@ -38,6 +38,7 @@ type Entity struct {
 type Verb struct {
 	Op     string // create, update or delete
 	Field  string // for update: the one that changed
+	To     any    // what it became; nil: anything
 	Action string // whole: api_key.rotate
 }
 
@@ -79,7 +80,7 @@ func Audited() map[string]Entity {
 			Verbs: []Verb{{Op: "create", Action: "sync.start"}, {Op: "update", Action: "sync.cancel"}}},
 		"SyncItem": {Table: "sync_items", Kind: "document", Name: "t.path", ID: "coalesce(t.document_id, t.id)", Only: []string{"suppressed"},
 			NoCreate: true, NoDelete: true, Why: "the ledger of syncs; only what a person decides of a document counts",
-			Verbs: []Verb{{Op: "update", Field: "suppressed", Action: "document.delete"}}},
+			Verbs: []Verb{{Op: "update", Field: "suppressed", To: false, Action: "document.allow"}, {Op: "update", Field: "suppressed", Action: "document.delete"}}},
 		"SourceFile": {Table: "source_files", Kind: "file", Name: "t.path", Ignored: []string{"blob_key"},
 			Verbs: []Verb{{Op: "create", Action: "file.upload"}, {Op: "update", Action: "file.upload"}}},
 		"Conversation": {Table: "conversations", Kind: "conversation", Name: "''", Ignored: []string{"summary", "summarized", "collection_id", "subject_id", "agent_id"},
@@ -142,7 +143,9 @@ func (e Entity) leftOut(op string) bool {
 // action names a change.
 func (e Entity) action(op string, changes []Change) string {
 	for _, v := range e.Verbs {
-		if v.Op == op && (v.Field == "" || slices.ContainsFunc(changes, func(c Change) bool { return c.Field == v.Field })) {
+		if v.Op == op && (v.Field == "" || slices.ContainsFunc(changes, func(c Change) bool {
+			return c.Field == v.Field && (v.To == nil || c.New == v.To)
+		})) {
 			return v.Action
 		}
 	}
