@@ -76,7 +76,7 @@ func (s *service) furnish(name string) belongings {
 	}
 	b.document, b.item, b.conversation = rows.Documents.Edges[0].Node.ID, rows.SyncItems.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
 	b.key, b.secretKey = rows.CreateAPIKey.APIKey.ID, rows.CreateAPIKey.SecretKey
-	s.graphql(&rows, `query($c: ID!) { conversation(id: $c) { messages { edges { node { id role } } } } }`, map[string]any{"c": b.conversation})
+	s.graphql(&rows, `query($c: ID!) { conversation(id: $c) { messages(first: 2) { edges { node { id role } } } } }`, map[string]any{"c": b.conversation})
 	for _, m := range rows.Conversation.Messages.Edges {
 		if m.Node.Role == "ASSISTANT" {
 			b.message = m.Node.ID
