@@ -112,7 +112,7 @@ func keyIntrusions(ada belongings) map[string]intrusion {
 	key, reach := keys+"/"+ada.key, []string{ada.collection}
 	return map[string]intrusion{
 		"GET /api/v1/api-keys":              {keys, nil, 200},
-		"POST /api/v1/api-keys":             {keys, map[string]any{"name": "Mine", "allowedHosts": []string{"*"}, "allowedCollections": reach, "defaultCollection": ada.collection}, 404},
+		"POST /api/v1/api-keys":             {keys, map[string]any{"name": "Mine", "allowedHosts": []string{"*"}, "allowedCollections": reach}, 404},
 		"GET /api/v1/api-keys/{id}":         {key, nil, 404},
 		"PUT /api/v1/api-keys/{id}":         {key, map[string]any{"name": "Mine", "allowedCollections": reach}, 404},
 		"POST /api/v1/api-keys/{id}/rotate": {key + "/rotate", map[string]any{"overlapMinutes": 0}, 404},
