@@ -351,6 +351,39 @@ func TestATombstoneIsTheDelete(t *testing.T) {
 	}
 }
 
+func TestWhatAPersonDecidesOfADocumentAndAnInvitationHasItsName(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	c := h.db.Ent
+	connector := must[*ent.Connector](t)(c.Connector.Create().SetName("x").SetType("s3").SetCollectionID(h.collection.ID).Save(h.system))
+	job := must[*ent.SyncJob](t)(c.SyncJob.Create().SetConnectorID(connector.ID).Save(h.system))
+	item := must[*ent.SyncItem](t)(c.SyncItem.Create().SetConnectorID(connector.ID).SetJobID(job.ID).SetSourceID("a.md").SetPath("a.md").SetStatus("FAILED").Save(h.system))
+	for _, out := range []bool{true, false} {
+		if err := item.Update().SetSuppressed(out).Exec(h.as); err != nil {
+			t.Fatal(err)
+		}
+	}
+	invited := must[*ent.Invitation](t)(c.Invitation.Create().SetEmail("bob@example.com").SetRole("VIEWER").
+		SetTokenHash([]byte("sesame")).SetExpiresAt(time.Now().Add(time.Hour)).Save(h.as))
+	for _, err := range []error{
+		invited.Update().SetTokenHash([]byte("sesame 2")).SetSentAt(time.Now().Add(time.Minute)).Exec(h.as), invited.Update().SetRevokedAt(time.Now()).Exec(h.as),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"document.delete", "document.allow", "invitation.create", "invitation.resend", "invitation.revoke"}
+	got := h.entries()
+	if !slices.Equal(h.actions(), want) || got[0].TargetName != "a.md" || got[4].TargetName != "bob@example.com" {
+		t.Errorf("%v", h.actions())
+	}
+	for _, e := range got {
+		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), "token_hash") || strings.Contains(string(text), "c2VzYW1l") {
+			t.Errorf("%s %v", text, err)
+		}
+	}
+}
+
 func TestAnEventNamesItsKeyAsItWasCalled(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
