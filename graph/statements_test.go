@@ -38,14 +38,14 @@ func lists(n *tenant) map[string]trial {
 		"Query.conversations":                {"{ conversations {" + page + "edges { node { title messages(last: 1) { totalCount edges { node { content } } } } } } }", nil, ""},
 		"Query.apiKeys":                      {"{ apiKeys {" + page + "edges { node { name status } } } }", nil, ""},
 		"Query.agents":                       {"{ agents {" + page + "edges { node { name tools collections } } } }", nil, ""},
-		"Query.agentTemplates":               {"{ agentTemplates(first: 100) {" + page + "edges { node { name category builtIn systemPrompt } } } }", nil, ""},
+		"Query.agentTemplates":               {`{ agentTemplates(first: 40, category: "rows") {` + page + "edges { node { name category builtIn systemPrompt } } } }", nil, ""},
 		"Query.agentMemories":                {"query($i: ID!) { agentMemories(agentId: $i, first: 40) {" + page + "edges { node { content kind shared } } } }", id(n.agent), ""},
 		"Query.runs":                         {"query($i: ID!) { runs(agentId: $i, first: 40) {" + page + "edges { node { status message answer } } } }", id(n.agent), ""},
 		"Query.sourceFiles":                  {"query($i: ID!) { sourceFiles(connectorId: $i, first: 40) {" + page + "edges { node { path } } } }", id(n.connector), ""},
 		"Query.members":                      {"{ members(first: 40) {" + page + "edges { node { role user { name email } } } } }", nil, ""},
 		"Query.invitations":                  {"{ invitations(first: 40) {" + page + "edges { node { email role status } } } }", nil, ""},
 		"Query.oauthGrants":                  {"{ oauthGrants(first: 40) {" + page + "edges { node { provider account status personID } } } }", nil, ""},
-		"Query.auditLog":                     {"{ auditLog(first: 40) {" + page + "edges { node { action changes { field } } } } }", nil, ""},
+		"Query.auditLog":                     {`{ auditLog(first: 40, filter: {action: "collection.create", matching: "row-"}) {` + page + "edges { node { action changes { field } } } } }", nil, ""},
 		"collections, connectors, documents": {"{ collections(first: 20) { edges { node { name connectors(first: 3) { totalCount edges { node { name collection { name } documents(first: 3) { totalCount edges { node { title source collectionName } } } } } } } } } }", nil, ""},
 		"files":                              {"query($i: ID!) { connector(id: $i) { files(first: 40) {" + page + "edges { node { path } } } } }", id(n.connector), ""},
 		"messages":                           {"query($i: ID!) { conversation(id: $i) { messages(first: 40) {" + page + "edges { node { content } } } } }", id(n.talk), ""},
@@ -107,7 +107,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*authn.CreatedKey](t)(h.resolver.Keys.Create(system, authn.NewKey{Name: name, Collections: []uuid.UUID{c.ID}, Hosts: []string{"*"}}))
 	h.peopleOf(t, n, name)
 	must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName(name).SetSystemPrompt("Help.").SetCollections([]uuid.UUID{c.ID}).Save(owner))
-	must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName(name).SetSystemPrompt(strings.Repeat("Help. ", 100)).Save(owner))
+	must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName(name).SetCategory("rows").SetSystemPrompt("Help.").Save(owner))
 	must[*ent.AgentMemory](t)(h.resolver.Memories.Create(owner, n.agent, memory.New{Content: "The number of " + name}))
 	must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(n.talk).SetMessage(name).SetStatus(agentrun.StatusCompleted).Save(owner))
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
