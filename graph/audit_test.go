@@ -36,12 +36,23 @@ func silent() map[string]string {
 	}
 }
 
+// nameless are the mutations of people who are not known when they begin, whose
+// entries may name nobody, and why that is right.
+func nameless() map[string]string {
+	return map[string]string{
+		"Mutation.signUp":           "the workspace is there before its first member; who signs up is the member.add that follows",
+		"Mutation.resetPassword":    "whoever holds the link sets the password; the entry's target is the person",
+		"Mutation.finishOIDCSignIn": "the provider vouches for the address before there is a session; the entry's target is the person",
+	}
+}
+
 // entries are those of a workspace, the newest last.
 func (h *house) entries(t *testing.T, n *tenant) []*ent.AuditEntry {
 	t.Helper()
 	return h.entriesOf(t, n.viewer.Workspace)
 }
 
+// entriesOf are those of a workspace, or of all with uuid.Nil.
 func (h *house) entriesOf(t *testing.T, workspace uuid.UUID) []*ent.AuditEntry {
 	t.Helper()
 	return must[[]*ent.AuditEntry](t)(h.db.Ent.AuditEntry.Query().Order(auditentry.ByCreatedAt(), auditentry.ByID()).
@@ -94,14 +105,19 @@ func TestEveryMutationLeavesAnEntry(t *testing.T) {
 		} else if actor.Kind != viewer.KindSession {
 			actor = ada.viewer // who began what a stranger's browser ends
 		}
-		made := slices.DeleteFunc(h.entriesOf(t, actor.Workspace), func(e *ent.AuditEntry) bool { return e.CreatedAt.Before(start) })
+		made := slices.DeleteFunc(h.entriesOf(t, uuid.Nil), func(e *ent.AuditEntry) bool { return e.CreatedAt.Before(start) })
 		switch why, not := excused[field]; {
 		case not && len(made) > 0:
 			t.Errorf("%s leaves an entry, though %s: take it off the list", field, why)
 		case !not && len(made) == 0:
 			t.Errorf("%s leaves no entry in the audit log: is its entity in internal/audit/table.go? Else record an event, or say in silent why not", field)
 		}
+		_, unnamed := nameless()[field]
 		for _, e := range made {
+			t.Logf("%s: %s of %q", field, e.Action, e.TargetName)
+			if nobody := e.ActorKind == auditentry.ActorKindNobody && e.ActorID == nil && e.ActorName == ""; nobody && unnamed {
+				continue
+			}
 			if e.ActorKind != auditentry.ActorKindPerson || e.ActorID == nil || *e.ActorID != actor.Subject || e.ActorName != actor.Email {
 				t.Errorf("%s: the entry %s names %s %s %q", field, e.Action, e.ActorKind, e.ActorID, e.ActorName)
 			}

@@ -181,9 +181,10 @@ func signOnCalls() map[string]maker {
 	return map[string]maker{
 		"Query.oauthGrants":   fixed("{ oauthGrants { totalCount edges { node { account } } } }", nil),
 		"Mutation.startOAuth": fixed(`mutation { startOAuth(input: {provider: "google"}) { authorizationUrl } }`, nil),
-		"Mutation.finishOAuth": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		// A session has to be that of who began; a viewer's beginning ends in a refusal.
+		"Mutation.finishOAuth": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
 			h.browser(uuid.NewString() + "@google.example")
-			address, _, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.viewer), oauth.Start{Provider: "google"})
+			address, _, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.person(who)), oauth.Start{Provider: "google"})
 			if err != nil {
 				t.Fatal(err)
 			}

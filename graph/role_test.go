@@ -172,6 +172,7 @@ func alone() map[string]string {
 		"Mutation.testConnection":         "it reads and writes nothing of the workspace",
 		"Mutation.testConnector":          "it writes nothing but the audit log",
 		"Mutation.refreshCollectionStats": "it counts anew what everybody may see",
+		"Mutation.startOAuth":             "it keeps a beginning only; the role is asked for again when the grant would be made, as finishOAuth shows",
 	}
 }
 
