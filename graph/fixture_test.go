@@ -51,6 +51,7 @@ import (
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
 	"magpie/internal/testkit"
+	"magpie/internal/testkit/authserver"
 	"magpie/internal/viewer"
 	"magpie/worker/tasks"
 )
@@ -70,6 +71,7 @@ type house struct {
 	resolver *graph.Resolver
 	queue    *queue
 	server   http.Handler
+	provider *authserver.Server // of an openHouse
 }
 
 func newHouse(t *testing.T) *house {

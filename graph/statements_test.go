@@ -13,7 +13,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/memory"
 	"magpie/ent"
+	"magpie/ent/agentrun"
+	"magpie/ent/membership"
 	"magpie/graph"
 	"magpie/internal/authn"
 	"magpie/internal/store"
@@ -34,7 +37,15 @@ func lists(n *tenant) map[string]trial {
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
 		"Query.conversations":                {"{ conversations {" + page + "edges { node { title messages(last: 1) { totalCount edges { node { content } } } } } } }", nil, ""},
 		"Query.apiKeys":                      {"{ apiKeys {" + page + "edges { node { name status } } } }", nil, ""},
-		"Query.auditLog":                     {"{ auditLog(first: 40) {" + page + "edges { node { action changes { field } } } } }", nil, ""},
+		"Query.agents":                       {"{ agents {" + page + "edges { node { name tools collections } } } }", nil, ""},
+		"Query.agentTemplates":               {`{ agentTemplates(first: 40, category: "rows") {` + page + "edges { node { name category builtIn systemPrompt } } } }", nil, ""},
+		"Query.agentMemories":                {"query($i: ID!) { agentMemories(agentId: $i, first: 40) {" + page + "edges { node { content kind shared } } } }", id(n.agent), ""},
+		"Query.runs":                         {"query($i: ID!) { runs(agentId: $i, first: 40) {" + page + "edges { node { status message answer } } } }", id(n.agent), ""},
+		"Query.sourceFiles":                  {"query($i: ID!) { sourceFiles(connectorId: $i, first: 40) {" + page + "edges { node { path } } } }", id(n.connector), ""},
+		"Query.members":                      {"{ members(first: 40) {" + page + "edges { node { role user { name email } } } } }", nil, ""},
+		"Query.invitations":                  {"{ invitations(first: 40) {" + page + "edges { node { email role status } } } }", nil, ""},
+		"Query.oauthGrants":                  {"{ oauthGrants(first: 40) {" + page + "edges { node { provider account status personID } } } }", nil, ""},
+		"Query.auditLog":                     {`{ auditLog(first: 40, filter: {action: "collection.create", matching: "row-"}) {` + page + "edges { node { action changes { field } } } } }", nil, ""},
 		"collections, connectors, documents": {"{ collections(first: 20) { edges { node { name connectors(first: 3) { totalCount edges { node { name collection { name } documents(first: 3) { totalCount edges { node { title source collectionName } } } } } } } } } }", nil, ""},
 		"files":                              {"query($i: ID!) { connector(id: $i) { files(first: 40) {" + page + "edges { node { path } } } } }", id(n.connector), ""},
 		"messages":                           {"query($i: ID!) { conversation(id: $i) { messages(first: 40) {" + page + "edges { node { content } } } } }", id(n.talk), ""},
@@ -94,10 +105,25 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*ent.SyncItem](t)(h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(job.ID).SetSourceID(name).SetPath(name).SetStatus("INDEXED").Save(system))
 	must[*ent.SourceFile](t)(h.resolver.Files.Upload(system, n.connector, name+".md", "text/markdown", strings.NewReader("x"), 1))
 	must[*authn.CreatedKey](t)(h.resolver.Keys.Create(system, authn.NewKey{Name: name, Collections: []uuid.UUID{c.ID}, Hosts: []string{"*"}}))
+	h.peopleOf(t, n, name)
+	must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName(name).SetSystemPrompt("Help.").SetCollections([]uuid.UUID{c.ID}).Save(owner))
+	must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName(name).SetCategory("rows").SetSystemPrompt("Help.").Save(owner))
+	must[*ent.AgentMemory](t)(h.resolver.Memories.Create(owner, n.agent, memory.New{Content: "The number of " + name}))
+	must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(n.talk).SetMessage(name).SetStatus(agentrun.StatusCompleted).Save(owner))
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {
 		must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(id).SetRole("USER").SetContent(name).Save(owner))
 	}
+}
+
+// peopleOf adds a member, an invitation and a grant.
+func (h *house) peopleOf(t *testing.T, n *tenant, name string) {
+	t.Helper()
+	all, owner := viewer.With(t.Context(), viewer.System(uuid.Nil)), viewer.With(t.Context(), n.viewer)
+	person := must[*ent.User](t)(h.resolver.Accounts.CreatePerson(all, authn.NewPerson{Email: name + "@rows.example", Name: name}))
+	must[*ent.Membership](t)(h.resolver.Accounts.Join(all, n.viewer.Workspace, person.ID, membership.RoleEditor))
+	h.invited(t, n.viewer, name+"@guests.example")
+	must[*ent.OAuthGrant](t)(h.db.Ent.OAuthGrant.Create().SetProvider("google").SetAccount(name + "@google.example").SetPersonID(person.ID).SetTokens([]byte("sealed")).Save(owner))
 }
 
 func TestTheStatementsOfAListDoNotGrowWithItsRows(t *testing.T) {

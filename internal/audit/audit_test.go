@@ -309,6 +309,81 @@ func TestAChangeOfManyRowsIsWrittenRowByRow(t *testing.T) {
 	}
 }
 
+func TestATombstoneIsTheDelete(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	create := h.db.Ent.Connector.Create().SetName("Bucket").SetType("s3").SetCollectionID(h.collection.ID).SetConfig(map[string]any{"bucket": "docs"})
+	connector := must[*ent.Connector](t)(create.Save(h.system))
+	if err := h.db.Ent.Connector.Update().SetDeletingAt(time.Now()).Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.db.Ent.Collection.UpdateOneID(h.collection.ID).SetDeletingAt(time.Now()).Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	got := h.entries()
+	if len(got) != 2 || got[0].Action != "connector.delete" || got[1].Action != "collection.delete" {
+		t.Fatalf("%v", h.actions())
+	}
+	if *got[0].TargetID != connector.ID || got[0].TargetName != "Bucket" || *got[1].TargetID != h.collection.ID || got[1].TargetName != "Docs" {
+		t.Errorf("%+v\n%+v", got[0], got[1])
+	}
+	was := map[any]any{}
+	for _, c := range got[0].Changes {
+		if was[c["field"]] = c["old"]; c["new"] != nil {
+			t.Errorf("%v is left", c)
+		}
+	}
+	if _, named := was["deleting_at"]; named || was["name"] != "Bucket" || was["config.bucket"] != "docs" {
+		t.Errorf("what was deleted: %v", was)
+	}
+	// A second tombstone is no second delete, nor is the end of the row, whoever makes it.
+	if err := h.db.Ent.Connector.Update().SetDeletingAt(time.Now().Add(time.Hour)).Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.db.Ent.Connector.Delete().Exec(h.as); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.db.Ent.Collection.Delete().Exec(h.system); err != nil {
+		t.Fatal(err)
+	}
+	if left := must[int](t)(h.db.Ent.Connector.Query().Count(h.system)); left != 0 || len(h.actions()) != 2 {
+		t.Errorf("%v, and %d connectors are left", h.actions(), left)
+	}
+}
+
+func TestWhatAPersonDecidesOfADocumentAndAnInvitationHasItsName(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	c := h.db.Ent
+	connector := must[*ent.Connector](t)(c.Connector.Create().SetName("x").SetType("s3").SetCollectionID(h.collection.ID).Save(h.system))
+	job := must[*ent.SyncJob](t)(c.SyncJob.Create().SetConnectorID(connector.ID).Save(h.system))
+	item := must[*ent.SyncItem](t)(c.SyncItem.Create().SetConnectorID(connector.ID).SetJobID(job.ID).SetSourceID("a.md").SetPath("a.md").SetStatus("FAILED").Save(h.system))
+	for _, out := range []bool{true, false} {
+		if err := item.Update().SetSuppressed(out).Exec(h.as); err != nil {
+			t.Fatal(err)
+		}
+	}
+	invited := must[*ent.Invitation](t)(c.Invitation.Create().SetEmail("bob@example.com").SetRole("VIEWER").
+		SetTokenHash([]byte("sesame")).SetExpiresAt(time.Now().Add(time.Hour)).Save(h.as))
+	for _, err := range []error{
+		invited.Update().SetTokenHash([]byte("sesame 2")).SetSentAt(time.Now().Add(time.Minute)).Exec(h.as), invited.Update().SetRevokedAt(time.Now()).Exec(h.as),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"document.delete", "document.allow", "invitation.create", "invitation.resend", "invitation.revoke"}
+	got := h.entries()
+	if !slices.Equal(h.actions(), want) || got[0].TargetName != "a.md" || got[4].TargetName != "bob@example.com" {
+		t.Errorf("%v", h.actions())
+	}
+	for _, e := range got {
+		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), "token_hash") || strings.Contains(string(text), "c2VzYW1l") {
+			t.Errorf("%s %v", text, err)
+		}
+	}
+}
+
 func TestAnEventNamesItsKeyAsItWasCalled(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

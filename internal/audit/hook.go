@@ -71,12 +71,16 @@ type mutation interface {
 	ID() (uuid.UUID, bool)
 }
 
-// opOf is the kind of a mutation.
+// tombstone is the field that ends a row for everybody, before the row goes.
+const tombstone = "deleting_at"
+
+// opOf is the kind of a mutation. Whatever sets a tombstone is a delete.
 func opOf(m ent.Mutation) string {
+	_, ends := m.Field(tombstone)
 	switch {
 	case m.Op().Is(ent.OpCreate):
 		return opCreate
-	case m.Op().Is(ent.OpDelete | ent.OpDeleteOne):
+	case m.Op().Is(ent.OpDelete | ent.OpDeleteOne), ends:
 		return opDelete
 	default:
 		return opUpdate
@@ -163,6 +167,9 @@ func (r *record) events(ctx context.Context, op string, before []row) ([]done, e
 	}
 	events := make([]done, 0, len(before))
 	for _, b := range before {
+		if op == opDelete && b.fields[tombstone] != nil {
+			continue // its delete was written down when it got the tombstone
+		}
 		e, was, is := b, b.fields, map[string]any(nil)
 		switch op {
 		case opCreate:

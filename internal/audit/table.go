@@ -38,6 +38,7 @@ type Entity struct {
 type Verb struct {
 	Op     string // create, update or delete
 	Field  string // for update: the one that changed
+	To     any    // what it became; nil: anything
 	Action string // whole: api_key.rotate
 }
 
@@ -59,8 +60,14 @@ func Audited() map[string]Entity {
 		"Membership": {Table: "memberships", Kind: "member", Name: personOf("user_id"), ID: "t.user_id", Actor: "user_id", Ignored: []string{"user_id"},
 			Verbs: []Verb{{Op: "create", Action: "member.add"}, {Op: "update", Field: "role", Action: "member.role"}, {Op: "delete", Action: "member.remove"}}},
 		"Session": {Table: "sessions", Kind: "session", Name: personOf("user_id"), Actor: "user_id",
-			Ignored: []string{"refresh_hash", "previous_hash", "expires_at", "user_id"}, NoDelete: true, Why: "what has ended is only swept",
+			Ignored: []string{"generation", "rotated_at", "expires_at", "user_id", "user_agent", "address", "last_used_at"}, NoDelete: true, Why: "what has ended is only swept",
 			Verbs: []Verb{{Op: "create", Action: "session.sign_in"}, {Op: "update", Field: "revoked_at", Action: "session.sign_out"}}},
+		"Invitation": {Table: "invitations", Kind: "invitation", Name: "t.email", Ignored: []string{"email", "invited_by", "token_hash", "expires_at"},
+			NoDelete: true, Why: "what has ended long ago is only swept",
+			Verbs: []Verb{{Op: "update", Field: "accepted_at", Action: "invitation.accept"}, {Op: "update", Field: "revoked_at", Action: "invitation.revoke"},
+				{Op: "update", Field: "sent_at", Action: "invitation.resend"}}},
+		"OAuthGrant": {Table: "oauth_grants", Kind: "oauth_grant", Name: "coalesce(t.account, t.provider)",
+			Ignored: []string{"person_id", "tokens", "expires_at", "refreshed_at", "last_error", "generation", "lease_id", "lease_until"}},
 		"Collection": {Table: "collections", Kind: "collection"},
 		"Connector": {Table: "connectors", Kind: "connector",
 			Ignored: []string{"next_sync_at", "last_sync", "last_error"}},
@@ -73,7 +80,7 @@ func Audited() map[string]Entity {
 			Verbs: []Verb{{Op: "create", Action: "sync.start"}, {Op: "update", Action: "sync.cancel"}}},
 		"SyncItem": {Table: "sync_items", Kind: "document", Name: "t.path", ID: "coalesce(t.document_id, t.id)", Only: []string{"suppressed"},
 			NoCreate: true, NoDelete: true, Why: "the ledger of syncs; only what a person decides of a document counts",
-			Verbs: []Verb{{Op: "update", Field: "suppressed", Action: "document.delete"}}},
+			Verbs: []Verb{{Op: "update", Field: "suppressed", To: false, Action: "document.allow"}, {Op: "update", Field: "suppressed", Action: "document.delete"}}},
 		"SourceFile": {Table: "source_files", Kind: "file", Name: "t.path", Ignored: []string{"blob_key"},
 			Verbs: []Verb{{Op: "create", Action: "file.upload"}, {Op: "update", Action: "file.upload"}}},
 		"Conversation": {Table: "conversations", Kind: "conversation", Name: "''", Ignored: []string{"summary", "summarized", "collection_id", "subject_id", "agent_id"},
@@ -91,6 +98,7 @@ func Excused() map[string]string {
 	return map[string]string{
 		"AuditEntry": "the log itself",
 		"Document":   "written by syncs; what a person does to one is noted at its line in the ledger",
+		"Feedback":   "what one thinks of an answer is one's own; query analytics keeps it without the person",
 		"Message":    "what is said in a conversation is its owner's",
 		"AgentRun":   "a run is kept with all its events",
 	}
@@ -135,7 +143,9 @@ func (e Entity) leftOut(op string) bool {
 // action names a change.
 func (e Entity) action(op string, changes []Change) string {
 	for _, v := range e.Verbs {
-		if v.Op == op && (v.Field == "" || slices.ContainsFunc(changes, func(c Change) bool { return c.Field == v.Field })) {
+		if v.Op == op && (v.Field == "" || slices.ContainsFunc(changes, func(c Change) bool {
+			return c.Field == v.Field && (v.To == nil || c.New == v.To)
+		})) {
 			return v.Action
 		}
 	}

@@ -159,9 +159,14 @@ func (g *Grants) complete(ctx context.Context, p *remote, flow pending, r Return
 		return Outcome{}, err
 	}
 	ctx = system(ctx, flow.Workspace)
-	if err := g.stillAllowed(ctx, flow); err != nil {
+	person, err := g.stillAllowed(ctx, flow)
+	if err != nil {
 		return Outcome{}, err
 	}
+	// The browser comes without a session; what is done now is done by who began.
+	ctx = system(viewer.With(ctx, viewer.Viewer{
+		Workspace: flow.Workspace, Subject: flow.Person, Kind: viewer.KindSession, Email: person.Email,
+	}), flow.Workspace)
 	made, err := p.exchange(ctx, r.Code, flow.Verifier)
 	if err != nil {
 		return Outcome{}, shown(p, err)
@@ -198,16 +203,17 @@ func shown(p *remote, err error) error {
 	return &apierr.Error{Code: code, Message: text, RetryAfter: e.After, Op: "oauth", Cause: e}
 }
 
-// stillAllowed looks whether who began may still do so: minutes have passed.
-func (g *Grants) stillAllowed(ctx context.Context, flow pending) error {
-	member, err := g.ent.Membership.Query().Where(membership.WorkspaceID(flow.Workspace), membership.UserID(flow.Person)).Only(ctx)
+// stillAllowed is the person who began, if they may still do so: minutes have
+// passed.
+func (g *Grants) stillAllowed(ctx context.Context, flow pending) (*ent.User, error) {
+	member, err := g.ent.Membership.Query().Where(membership.WorkspaceID(flow.Workspace), membership.UserID(flow.Person)).WithUser().Only(ctx)
 	switch {
 	case ent.IsNotFound(err), err == nil && member.Role == membership.RoleViewer:
-		return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
+		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
 	case err != nil:
-		return fmt.Errorf("read the membership: %w", err)
+		return nil, fmt.Errorf("read the membership: %w", err)
 	}
-	return nil
+	return member.Edges.User, nil
 }
 
 // keep stores what was granted: in the grant that the connector has, when that

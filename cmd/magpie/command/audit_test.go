@@ -25,7 +25,7 @@ func TestTheShellsDoingIsInTheAuditLog(t *testing.T) {
 			Hidden   bool
 		}
 	}
-	s.read(&rows, "audit", "--limit", "6")
+	s.read(&rows, "audit", "--limit", "7")
 	var actions []string
 	for _, row := range rows {
 		actions = append(actions, row.Action)
@@ -33,15 +33,15 @@ func TestTheShellsDoingIsInTheAuditLog(t *testing.T) {
 			t.Errorf("%+v", row)
 		}
 	}
-	want := []string{"collection.delete", "quota.set", "member.add", "connector.update", "connector.create", "collection.create"}
+	want := []string{"connector.delete", "collection.delete", "quota.set", "member.add", "connector.update", "connector.create", "collection.create"}
 	if !slices.Equal(actions, want) {
 		t.Errorf("%v", actions)
 	}
-	if len(rows) == 6 && (rows[2].TargetName != "new@example.com" || rows[3].TargetName != "Pail" || len(rows[3].Changes) != 2) {
-		t.Errorf("%+v\n%+v", rows[2], rows[3])
+	if len(rows) == 7 && (rows[0].TargetName != "Pail" || rows[3].TargetName != "new@example.com" || rows[4].TargetName != "Pail" || len(rows[4].Changes) != 2) {
+		t.Errorf("%+v\n%+v\n%+v", rows[0], rows[3], rows[4])
 	}
 	out := s.ok("audit", "--action", "connector.*", "--days", "1")
-	if strings.Count(out, "connector.") != 2 || strings.Contains(out, "hunter2") || !strings.Contains(out, "credentials") || !strings.Contains(out, "WHO") {
+	if strings.Count(out, "connector.") != 3 || strings.Contains(out, "hunter2") || !strings.Contains(out, "credentials") || !strings.Contains(out, "WHO") {
 		t.Errorf("%s", out)
 	}
 	if out := s.ok("audit", "--matching", "PAIL", "--target-kind", "connector"); !strings.Contains(out, "connector.update") || strings.Contains(out, "connector.create") {

@@ -16,17 +16,23 @@ import (
 )
 
 // after is the id of somebody's thing that a path parameter stands for, by the
-// segment before it.
+// segment before it; empty for the name of a provider, which is nobody's.
 func (b belongings) after(segment string) (string, bool) {
 	id, ok := map[string]string{
-		"collections": b.collection, "connectors": b.connector, "documents": b.document, "sync": b.job, "conversations": b.conversation,
+		"collections": b.collection, "connectors": b.connector, "documents": b.document, "sync": b.job, "items": b.item,
+		"conversations": b.conversation, "messages": b.message, "api-keys": b.key,
+		"agents": b.agent, "agent-templates": b.template, "from-template": b.template, "memories": b.memory, "runs": b.run,
+		"workspaces": b.workspace, "sessions": b.session, "members": b.member, "invitations": b.invitation, "callback": "",
 	}[segment]
 	return id, ok
 }
 
 // ids are all of somebody's.
 func (b belongings) ids() []string {
-	return []string{b.collection, b.connector, b.document, b.job, b.conversation}
+	return []string{
+		b.collection, b.connector, b.document, b.job, b.item, b.conversation, b.message, b.key,
+		b.agent, b.template, b.memory, b.run, b.dialogue, b.workspace, b.session, b.member, b.invitation,
+	}
 }
 
 // open are the id-valued fields of queries and bodies that a stranger's id is no
@@ -34,6 +40,8 @@ func (b belongings) ids() []string {
 func open() map[string]string {
 	return map[string]string{
 		"GET /api/v1/connectors collection":            "a filter that nothing fits",
+		"GET /api/v1/conversations agent":              "a filter that nothing fits",
+		"DELETE /api/v1/conversations agent":           "a filter that nothing fits",
 		"GET /api/v1/audit-log targetId":               "a filter that nothing fits",
 		"GET /api/v1/audit-log.csv targetId":           "a filter that nothing fits",
 		"GET /api/v1/audit-log.jsonl targetId":         "a filter that nothing fits",
@@ -41,6 +49,15 @@ func open() map[string]string {
 		"POST /v1/analytics/events result_id":          "an event is the teller's own, whatever it names",
 		"POST /v1/analytics/events events.document_id": "an event is the teller's own, whatever it names",
 		"POST /v1/analytics/events events.result_id":   "an event is the teller's own, whatever it names",
+	}
+}
+
+// bound are id-valued fields that have to agree with another field of the body,
+// in which a wrong id is refused: whatever else stands there is a 400.
+func bound() map[string]string {
+	return map[string]string{
+		"POST /api/v1/api-keys defaultCollection":     "one of allowedCollections",
+		"PUT /api/v1/api-keys/{id} defaultCollection": "one of allowedCollections",
 	}
 }
 
@@ -167,8 +184,9 @@ func put(body map[string]any, path, value string) {
 // are somebody else's, another thing's or none at all.
 func TestNoIDOfARouteLeadsToAStranger(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s, provider := startBeside(t)
 	ada := s.furnish("ada")
+	ada.journey = s.depart(provider)
 	before := s.fingerprint(ada.workspace)
 	if _, err := s.app.Accounts.CreateOwner(t.Context(), "Other", "eve@example.com", "Eve", password); err != nil {
 		t.Fatal(err)
@@ -181,7 +199,7 @@ func TestNoIDOfARouteLeadsToAStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets := append(ada.ids(), "of ada")
-	harmless, used := open(), map[string]bool{}
+	harmless, agrees, used := open(), bound(), map[string]bool{}
 	routes, parameters, tried := 0, 0, 0
 	run := func(name, what string, method string, try intrusion, allowed func(status int, value string) bool, value string) {
 		tried++
@@ -240,7 +258,10 @@ func TestNoIDOfARouteLeadsToAStranger(t *testing.T) {
 					return status == http.StatusBadRequest
 				}
 				key := name + " " + field
-				if _, ok := harmless[key]; ok && (status == http.StatusOK || status == http.StatusAccepted || status == http.StatusBadRequest && value == uuid.Nil.String()) {
+				if agrees[key] != "" {
+					return status == http.StatusBadRequest
+				}
+				if _, ok := harmless[key]; ok && (status == http.StatusOK || status == http.StatusAccepted || status == http.StatusNoContent || status == http.StatusBadRequest && value == uuid.Nil.String()) {
 					used[key] = true
 					return true
 				}

@@ -16,9 +16,13 @@ import (
 
 // belongings are the ids of somebody's things.
 type belongings struct {
-	collection, connector, document, job, conversation string
-	agent, template, memory                            string
-	secretKey, workspace                               string
+	collection, connector, document, job, item string
+	conversation, message                      string // of a chat, and its answer
+	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
+	key, secretKey                             string
+	seat
+	// journey is what is under way at a provider; of those who have begun something there.
+	journey
 }
 
 const (
@@ -35,7 +39,18 @@ func (s *service) furnish(name string) belongings {
 		Documents struct {
 			Edges []struct{ Node struct{ ID string } }
 		}
-		CreateAPIKey  struct{ SecretKey string }
+		SyncItems struct {
+			Edges []struct{ Node struct{ ID string } }
+		}
+		CreateAPIKey struct {
+			SecretKey string
+			APIKey    struct{ ID string } `json:"apiKey"`
+		}
+		Conversation struct {
+			Messages struct {
+				Edges []struct{ Node struct{ ID, Role string } }
+			}
+		}
 		Conversations struct {
 			Edges []struct{ Node struct{ ID string } }
 		}
@@ -46,8 +61,8 @@ func (s *service) furnish(name string) belongings {
 	s.decode(&uploaded, s.upload(b.connector, map[string]string{theFile: "# The " + canary + " of " + name + "\n\nThe " + canary + " of " + name + " is kept under the bed.\n"}))
 	b.job = s.startSync(b.connector)
 	s.watchOverSSE(b.job)
-	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
-	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey } }`,
+	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } syncItems(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
+	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey apiKey { id } } }`,
 		map[string]any{"c": []string{b.collection}})
 	talk := s.request(http.MethodPost, "/graphql", "application/json", encode(s.t, map[string]any{
 		"query": `subscription { chat(input: {message: "Where is the ` + canary + `?"}) { __typename } }`,
@@ -56,11 +71,17 @@ func (s *service) furnish(name string) belongings {
 		s.t.Fatal(err)
 	}
 	s.graphql(&rows, `{ conversations { edges { node { id } } } }`, nil)
-	if len(rows.Documents.Edges) != 1 || len(rows.Conversations.Edges) != 1 {
+	if len(rows.Documents.Edges) != 1 || len(rows.SyncItems.Edges) != 1 || len(rows.Conversations.Edges) != 1 {
 		s.t.Fatalf("%s has %+v", name, rows)
 	}
-	b.document, b.conversation = rows.Documents.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
-	b.secretKey = rows.CreateAPIKey.SecretKey
+	b.document, b.item, b.conversation = rows.Documents.Edges[0].Node.ID, rows.SyncItems.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
+	b.key, b.secretKey = rows.CreateAPIKey.APIKey.ID, rows.CreateAPIKey.SecretKey
+	s.graphql(&rows, `query($c: ID!) { conversation(id: $c) { messages(first: 2) { edges { node { id role } } } } }`, map[string]any{"c": b.conversation})
+	for _, m := range rows.Conversation.Messages.Edges {
+		if m.Node.Role == "ASSISTANT" {
+			b.message = m.Node.ID
+		}
+	}
 	var made struct {
 		CreateAgent, CreateAgentTemplate, CreateAgentMemory struct{ ID string }
 	}
@@ -72,12 +93,32 @@ func (s *service) furnish(name string) belongings {
 	s.graphql(&made, `mutation($a: ID!, $c: String!) { createAgentMemory(agentId: $a, input: {content: $c}) { id } }`,
 		map[string]any{"a": b.agent, "c": "The " + canary + " of " + name})
 	b.memory = made.CreateAgentMemory.ID
-	var me struct {
-		Me struct{ Workspace struct{ ID string } }
+	b.run, b.dialogue = s.runOf(b.agent)
+	b.seat = s.sit("guest-of-" + name + "@example.com")
+	for i, id := range b.ids() {
+		if id == "" {
+			s.t.Fatalf("%s has none of thing %d: %+v", name, i, b)
+		}
 	}
-	s.graphql(&me, `{ me { workspace { id } } }`, nil)
-	b.workspace = me.Me.Workspace.ID
 	return b
+}
+
+// runOf runs an agent to the end.
+func (s *service) runOf(agent string) (run, conversation string) {
+	s.t.Helper()
+	stream := s.request(http.MethodPost, "/api/v1/agents/"+agent+"/execute/stream", "application/json",
+		encode(s.t, map[string]any{"message": "Where is the " + canary + "?"}))
+	told, err := io.ReadAll(stream.Body)
+	if err != nil || stream.StatusCode != http.StatusOK {
+		s.t.Fatalf("%d %s %v", stream.StatusCode, told, err)
+	}
+	runs := s.call(http.MethodGet, "/api/v1/agents/"+agent+"/runs", nil)
+	if len(runs.list) != 1 {
+		s.t.Fatalf("%s\n%s", told, runs.body)
+	}
+	run, _ = runs.list[0]["id"].(string)
+	conversation, _ = runs.list[0]["conversationId"].(string)
+	return run, conversation
 }
 
 // intrusion is what a stranger sends on a route to get at somebody's things.
@@ -92,7 +133,7 @@ func intrusions(ada belongings) map[string]intrusion {
 	collection, connector := "/api/v1/collections/"+ada.collection, "/api/v1/connectors/"+ada.connector
 	agent, memory := "/api/v1/agents/"+ada.agent, "/api/v1/agents/"+ada.agent+"/memories/"+ada.memory
 	ask := map[string]any{"query": canary, "collection": ada.collection, "min_score": 0}
-	return map[string]intrusion{
+	all := map[string]intrusion{
 		"POST /v1/docs/search": {"/v1/docs/search", ask, 403},
 		"GET /v1/docs/search":  {"/v1/docs/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 403},
 		"POST /v1/chat/stream": {"/v1/chat/stream", map[string]any{"message": canary, "conversation_id": ada.conversation}, 404},
@@ -126,16 +167,14 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/connectors/{id}/files/upload":             {connector + "/files/upload", form{theFile: "mine"}, 404},
 		"DELETE /api/v1/connectors/{id}/files":                  {connector + "/files", map[string]any{"paths": []string{theFile}}, 404},
 		"GET /api/v1/search":                                    {"/api/v1/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 404},
-		"GET /api/v1/conversations":                             {"/api/v1/conversations", nil, 200},
-		"GET /api/v1/conversations/{id}":                        {"/api/v1/conversations/" + ada.conversation, nil, 404},
 		"GET /api/v1/agents":                                    {"/api/v1/agents", nil, 200},
 		"POST /api/v1/agents":                                   {"/api/v1/agents", map[string]any{"name": "x", "systemPrompt": "x", "collections": []string{ada.collection}}, 404},
 		"GET /api/v1/agents/{id}":                               {agent, nil, 404},
-		"PUT /api/v1/agents/{id}":                               {agent, map[string]any{"name": "Mine"}, 404},
+		"PUT /api/v1/agents/{id}":                               {agent, map[string]any{"name": "Mine", "collections": []string{ada.collection}}, 404},
 		"DELETE /api/v1/agents/{id}":                            {agent, nil, 404},
 		"GET /api/v1/agent-templates":                           {"/api/v1/agent-templates?limit=200", nil, 200},
 		"GET /api/v1/agent-templates/{id}":                      {"/api/v1/agent-templates/" + ada.template, nil, 404},
-		"POST /api/v1/agents/from-template/{templateId}":        {"/api/v1/agents/from-template/" + ada.template, nil, 404},
+		"POST /api/v1/agents/from-template/{templateId}":        {"/api/v1/agents/from-template/" + ada.template, map[string]any{"collections": []string{ada.collection}}, 404},
 		"GET /api/v1/agents/{id}/memories":                      {agent + "/memories", nil, 404},
 		"POST /api/v1/agents/{id}/memories":                     {agent + "/memories", map[string]any{"content": "x"}, 404},
 		"GET /api/v1/agents/{id}/memories/search":               {agent + "/memories/search?q=" + canary, nil, 404},
@@ -147,6 +186,12 @@ func intrusions(ada belongings) map[string]intrusion {
 		"GET /api/v1/audit-log.jsonl":                           {"/api/v1/audit-log.jsonl", nil, 200},
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
+	for _, more := range []map[string]intrusion{
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada),
+	} {
+		maps.Copy(all, more)
+	}
+	return all
 }
 
 // form is a multipart body of files.
@@ -191,9 +236,9 @@ func (s *service) intrude(method string, try intrusion, key string) (int, string
 
 func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s, provider := startBeside(t)
 	ada := s.furnish("ada")
-	place := s.sit("guest@example.com")
+	ada.journey = s.depart(provider)
 	owner, before := s.token, s.fingerprint(ada.workspace)
 	if _, err := s.app.Accounts.CreateOwner(t.Context(), "Other", "eve@example.com", "Eve", password); err != nil {
 		t.Fatal(err)
@@ -203,7 +248,7 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	eve := s.furnish("eve")
 
 	tries := intrusions(ada)
-	maps.Copy(tries, peopleIntrusions(place))
+	secrets := append(ada.ids(), "of ada", ada.secretKey)
 	ran := 0
 	run := func(route rest.Route) {
 		name := route.Method + " " + route.Pattern
@@ -217,8 +262,7 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 		if status != try.status {
 			t.Errorf("%s: %d, not %d: %s", name, status, try.status, body)
 		}
-		for _, secret := range []string{"of ada", ada.collection, ada.connector, ada.document, ada.job, ada.conversation, ada.agent, ada.template, ada.memory,
-			place.workspace, place.session, place.member, place.invitation} {
+		for _, secret := range secrets {
 			if strings.Contains(body, secret) {
 				t.Errorf("%s tells %q: %s", name, secret, body)
 			}
