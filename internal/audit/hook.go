@@ -192,7 +192,7 @@ func (r *record) events(ctx context.Context, op string, before []row) ([]done, e
 			Workspace: e.workspace, Action: r.spec.action(op, changes), TargetKind: r.spec.Kind,
 			TargetID: e.target, TargetName: e.name, Changes: changes,
 		}}
-		if op == opCreate {
+		if op == opCreate && !r.spec.Taken || op == opUpdate && r.spec.Taken {
 			one.maker, one.name = e.actor, e.name
 		}
 		events = append(events, one)

@@ -20,6 +20,9 @@ type Entity struct {
 	// Actor is the person who a row's maker without credentials turns out to
 	// be: whoever signs in.
 	Actor string
+	// Taken says that the Actor is not the maker of a row but who changes it
+	// without credentials: whoever takes an invitation.
+	Taken bool
 	// Ignored fields are bookkeeping: a change of nothing else leaves no entry.
 	Ignored []string
 	// Only these fields count, where any are named.
@@ -57,12 +60,13 @@ func Audited() map[string]Entity {
 		"User": {Table: "users", Kind: "person", Name: "t.email", Workspace: "null::uuid", NoCreate: true,
 			Why:   "a new person is the member.add of their workspace",
 			Verbs: []Verb{{Op: "update", Field: "password_hash", Action: "person.password"}, {Op: "update", Action: "person.update"}}},
-		"Membership": {Table: "memberships", Kind: "member", Name: personOf("user_id"), ID: "t.user_id", Actor: "user_id", Ignored: []string{"user_id"},
+		"Membership": {Table: "memberships", Kind: "member", Name: personOf("user_id"), ID: "t.user_id", Actor: "t.user_id", Ignored: []string{"user_id"},
 			Verbs: []Verb{{Op: "create", Action: "member.add"}, {Op: "update", Field: "role", Action: "member.role"}, {Op: "delete", Action: "member.remove"}}},
-		"Session": {Table: "sessions", Kind: "session", Name: personOf("user_id"), Actor: "user_id",
+		"Session": {Table: "sessions", Kind: "session", Name: personOf("user_id"), Actor: "t.user_id",
 			Ignored: []string{"generation", "rotated_at", "expires_at", "user_id", "user_agent", "address", "last_used_at"}, NoDelete: true, Why: "what has ended is only swept",
 			Verbs: []Verb{{Op: "create", Action: "session.sign_in"}, {Op: "update", Field: "revoked_at", Action: "session.sign_out"}}},
-		"Invitation": {Table: "invitations", Kind: "invitation", Name: "t.email", Ignored: []string{"email", "invited_by", "token_hash", "expires_at"},
+		"Invitation": {Table: "invitations", Kind: "invitation", Name: "t.email",
+			Actor: "(select u.id from users u where u.email = t.email)", Taken: true, Ignored: []string{"email", "invited_by", "token_hash", "expires_at"},
 			NoDelete: true, Why: "what has ended long ago is only swept",
 			Verbs: []Verb{{Op: "update", Field: "accepted_at", Action: "invitation.accept"}, {Op: "update", Field: "revoked_at", Action: "invitation.revoke"},
 				{Op: "update", Field: "sent_at", Action: "invitation.resend"}}},
@@ -116,7 +120,7 @@ func expression(e, fallback string) string {
 func (e Entity) query(lock bool) string {
 	actor := "null::uuid"
 	if e.Actor != "" {
-		actor = "t." + e.Actor
+		actor = e.Actor
 	}
 	text := "select t.id::text, coalesce(" + expression(e.Workspace, "t.workspace_id") + "::text, ''), coalesce(" + expression(e.ID, "t.id") +
 		"::text, ''), coalesce(" + expression(e.Name, "t.name") + ", ''), coalesce(" + actor + "::text, ''), to_jsonb(t)::text from " + e.Table +
