@@ -108,6 +108,10 @@ func (l *loaders) saw(rows ent.Value) {
 				l.collectionName.saw(id)
 			}
 		}
+	case []*ent.AgentRun:
+		for _, row := range rows {
+			l.runEvents.saw(row.ID)
+		}
 	case []*ent.Connector:
 		for _, row := range rows {
 			l.lastJob.saw(row.ID)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/run"
 	"magpie/ent"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
@@ -29,6 +30,7 @@ type loaders struct {
 	feedback       *cohort[*ent.Feedback]
 	lastJob        *cohort[*ent.SyncJob]
 	documentCounts *cohort[model.DocumentCounts]
+	runEvents      *eventLoaders
 }
 
 type loadersKey struct{}
@@ -44,6 +46,7 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		lastJob:        loader(r.Jobs.Latest),
 		documentCounts: loader(r.loadDocumentCounts),
 		contents:       loader(r.loadContents),
+		runEvents:      &eventLoaders{r: r, pages: map[[2]int]*cohort[[]run.Event]{}},
 		summaries:      loader(r.loadSummaries),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -13,6 +14,7 @@ import (
 	entrun "magpie/ent/agentrun"
 	"magpie/graph/model"
 	"magpie/internal/apierr"
+	"magpie/internal/viewer"
 )
 
 // maxEvents is how many events of a run are shown at once.
@@ -77,15 +79,7 @@ func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limi
 			return nil, apierr.Invalid("after", "must be 0 or more")
 		}
 	}
-	// Fields of a row may have been selected; its workspace is always needed.
-	if row.WorkspaceID == uuid.Nil {
-		whole, err := r.run(ctx, row.ID, nil)
-		if err != nil {
-			return nil, err
-		}
-		row = whole
-	}
-	events, err := r.Runs.Events(ctx, row, int64(from), most)
+	events, err := loadersOf(ctx).runEvents.of(from, most).Load(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +91,47 @@ func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limi
 		}
 	}
 	return out, nil
+}
+
+// eventLoaders are the loaders of runs' events, one for each page that an
+// operation asks for.
+type eventLoaders struct {
+	r *Resolver
+
+	mu    sync.Mutex
+	seen  []uuid.UUID
+	pages map[[2]int]*cohort[[]run.Event]
+}
+
+// saw notes a run that was read.
+func (l *eventLoaders) saw(id uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == uuid.Nil || len(l.seen) == maxSeen {
+		return
+	}
+	l.seen = append(l.seen, id)
+	for _, page := range l.pages {
+		page.saw(id)
+	}
+}
+
+// of is the loader of so many events behind a number.
+func (l *eventLoaders) of(after, most int) *cohort[[]run.Event] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	page, ok := l.pages[[2]int{after, most}]
+	if !ok {
+		page = loader(func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]run.Event, error) {
+			v, _ := viewer.From(ctx)
+			return l.r.Runs.EventsOf(ctx, v.Workspace, ids, int64(after), most)
+		})
+		l.pages[[2]int{after, most}] = page
+		for _, id := range l.seen {
+			page.saw(id)
+		}
+	}
+	return page
 }
 
 // agentEvent reads an event as it is kept.

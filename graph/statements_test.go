@@ -40,7 +40,7 @@ func lists(n *tenant) map[string]trial {
 		"Query.agents":                       {"{ agents {" + page + "edges { node { name tools collections } } } }", nil, ""},
 		"Query.agentTemplates":               {`{ agentTemplates(first: 40, category: "rows") {` + page + "edges { node { name category builtIn systemPrompt } } } }", nil, ""},
 		"Query.agentMemories":                {"query($i: ID!) { agentMemories(agentId: $i, first: 40) {" + page + "edges { node { content kind shared } } } }", id(n.agent), ""},
-		"Query.runs":                         {"query($i: ID!) { runs(agentId: $i, first: 40) {" + page + "edges { node { status message answer } } } }", id(n.agent), ""},
+		"Query.runs":                         {"query($i: ID!) { runs(agentId: $i, first: 40) {" + page + "edges { node { status message answer events(limit: 2) { seq type } } } } }", id(n.agent), ""},
 		"Query.sourceFiles":                  {"query($i: ID!) { sourceFiles(connectorId: $i, first: 40) {" + page + "edges { node { path } } } }", id(n.connector), ""},
 		"Query.members":                      {"{ members(first: 40) {" + page + "edges { node { role user { name email } } } } }", nil, ""},
 		"Query.invitations":                  {"{ invitations(first: 40) {" + page + "edges { node { email role status } } } }", nil, ""},

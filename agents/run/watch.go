@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -105,6 +106,44 @@ func (r *Runs) Events(ctx context.Context, row *ent.AgentRun, after int64, most 
 			return out, nil
 		}
 	}
+}
+
+// EventsOf is Events of several runs of a workspace that were read for the viewer, in one statement.
+func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UUID, after int64, most int) (map[uuid.UUID][]Event, error) {
+	ids := make([]string, len(runs))
+	for i, id := range runs {
+		ids[i] = id.String()
+	}
+	rows, err := r.opt.Ent.QueryContext(ctx, `select run_id::text, seq, type, data::text, created_at from (
+			select e.*, sum(begins) over (partition by run_id order by seq) as number from (
+				select run_id, seq, type, data, created_at,
+					case when type = $4::text and lag(type) over (partition by run_id order by seq) = $4::text then 0 else 1 end as begins
+				from agent_run_events where workspace_id = $1::uuid and run_id = any ($2::text::uuid[]) and seq > $3::bigint) e) e
+		where number <= $5::bigint order by run_id, seq`,
+		workspace.String(), "{"+strings.Join(ids, ",")+"}", strconv.FormatInt(after, 10), TypeContent, strconv.Itoa(most))
+	if err != nil {
+		return nil, apierr.Wrap("read the events of runs", err)
+	}
+	defer func() { _ = rows.Close() }()
+	out := make(map[uuid.UUID][]Event, len(runs))
+	for rows.Next() {
+		var e Event
+		var id, data string
+		if err := rows.Scan(&id, &e.Seq, &e.Type, &data, &e.At); err != nil {
+			return nil, apierr.Wrap("read an event", err)
+		}
+		run, err := uuid.Parse(id)
+		if err != nil {
+			return nil, apierr.Wrap("read an event", err)
+		}
+		e.Data = json.RawMessage(data)
+		if last := len(out[run]) - 1; e.Type == TypeContent && last >= 0 && out[run][last].Type == TypeContent {
+			out[run][last] = joined(out[run][last], e)
+			continue
+		}
+		out[run] = append(out[run], e)
+	}
+	return out, apierr.Wrap("read the events of runs", rows.Err())
 }
 
 func joined(a, b Event) Event {
