@@ -74,11 +74,11 @@ func TestARunIsToldAndKept(t *testing.T) {
 			t.Errorf("after %d: %s", after, brief(rest))
 		}
 	}
-	joined, err := runs.Events(h.ada, done, 0, 1000)
+	joined, err := eventsOf(h, runs, done, 0, 1000)
 	if err != nil || kinds(joined) != kinds(all) || len(joined) != 13 {
 		t.Errorf("%d events, %v", len(joined), err)
 	}
-	if part, err := runs.Events(h.ada, done, 2, 3); err != nil || len(part) != 3 || part[0].Seq != 3 {
+	if part, err := eventsOf(h, runs, done, 2, 3); err != nil || len(part) != 3 || part[0].Seq != 3 {
 		t.Errorf("%s, %v", brief(part), err)
 	}
 }
@@ -469,4 +469,9 @@ func BenchmarkOverhead(b *testing.B) {
 		slices.Sort(times)
 		b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, name)
 	}
+}
+
+func eventsOf(h *house, runs *run.Runs, row *ent.AgentRun, after int64, most int) ([]run.Event, error) {
+	found, err := runs.EventsOf(h.ada, row.WorkspaceID, []uuid.UUID{row.ID}, after, most)
+	return found[row.ID], err
 }

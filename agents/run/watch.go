@@ -81,34 +81,8 @@ func (r *Runs) Get(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) {
 	return row, nil
 }
 
-// Events reads the events of a run that was read for the viewer, behind a number, at most so many. Pieces of the answer that
-// follow each other are joined to one event, with the number of the last.
-func (r *Runs) Events(ctx context.Context, row *ent.AgentRun, after int64, most int) ([]Event, error) {
-	var out []Event
-	for {
-		events, err := read(ctx, r.opt.Ent, row, after, page)
-		if err != nil {
-			return nil, apierr.Wrap("read the events of a run", err)
-		}
-		for _, e := range events {
-			after = e.Seq
-			last := len(out) - 1
-			if e.Type == TypeContent && last >= 0 && out[last].Type == TypeContent {
-				out[last] = joined(out[last], e)
-				continue
-			}
-			if len(out) == most {
-				return out, nil
-			}
-			out = append(out, e)
-		}
-		if len(events) < page {
-			return out, nil
-		}
-	}
-}
-
-// EventsOf is Events of several runs of a workspace that were read for the viewer, in one statement.
+// EventsOf reads the events behind a number, at most so many of each, of runs of a workspace that were read for the viewer, in
+// one statement. Pieces of the answer that follow each other are joined to one event, with the number of the last.
 func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UUID, after int64, most int) (map[uuid.UUID][]Event, error) {
 	ids := make([]string, len(runs))
 	for i, id := range runs {
