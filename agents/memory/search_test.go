@@ -208,28 +208,27 @@ func fill(t testing.TB, h *house) {
 	builtin := embed.NewBuiltin()
 	v, _ := viewer.From(h.bob)
 	for _, person := range []bool{false, true} {
-		ctx, creates := h.ada, []*ent.AgentMemoryCreate{}
+		ctx := h.ada
 		if person {
 			ctx = h.bob
 		}
-		for i := range memory.MaxOwn {
-			text := fmt.Sprintf("Machine m-%d keeps the %s of %s in %s, and its disk %d was checked by %s before the move to %s.",
-				i, things[i%10], who[i%5], places[i%7], i*31, who[(i/5)%5], places[(i/7)%7])
-			vectors := must[[][]float32](t)(builtin.Embed(t.Context(), []string{text}, embed.Passage))
-			create := h.db.Ent.AgentMemory.Create().SetAgentID(h.agent).SetContent(text).SetEmbedding(littleEndian(vectors[0])).SetEmbeddingModel(builtin.Model())
-			if person {
-				create.SetPersonID(v.Subject)
-			}
-			if creates = append(creates, create); len(creates) == 250 {
-				// In one transaction: else each row has one of its own, all at the same time.
-				err := transaction.In(ctx, h.db.Ent, func(ctx context.Context, client *ent.Client) error {
-					_, err := client.AgentMemory.CreateBulk(creates...).Save(ctx)
-					return err
-				})
-				if err != nil {
-					t.Fatal(err)
+		for from := 0; from < memory.MaxOwn; from += 250 {
+			err := transaction.In(ctx, h.db.Ent, func(ctx context.Context, client *ent.Client) error {
+				var creates []*ent.AgentMemoryCreate
+				for i := from; i < min(from+250, memory.MaxOwn); i++ {
+					text := fmt.Sprintf("Machine m-%d keeps the %s of %s in %s, and its disk %d was checked by %s before the move to %s.",
+						i, things[i%10], who[i%5], places[i%7], i*31, who[(i/5)%5], places[(i/7)%7])
+					vectors := must[[][]float32](t)(builtin.Embed(ctx, []string{text}, embed.Passage))
+					create := client.AgentMemory.Create().SetAgentID(h.agent).SetContent(text).SetEmbedding(littleEndian(vectors[0])).SetEmbeddingModel(builtin.Model())
+					if person {
+						create.SetPersonID(v.Subject)
+					}
+					creates = append(creates, create)
 				}
-				creates = nil
+				return client.AgentMemory.CreateBulk(creates...).Exec(ctx)
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
