@@ -21,25 +21,25 @@ func aTemplate(t *testing.T, h *house, n *tenant) uuid.UUID {
 }
 
 // ownMemory is one that every member may change: their own.
-func ownMemory(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
+func ownMemory(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
 	shared := false
 	return must[*ent.AgentMemory](t)(h.resolver.Memories.Create(own, n.agent, memory.New{Content: "The word is " + uuid.NewString() + ".", Shared: &shared})).ID
 }
 
-func ownTalk(t *testing.T, h *house, _ *tenant, own context.Context) uuid.UUID {
+func ownTalk(own context.Context, t *testing.T, h *house, _ *tenant) uuid.UUID {
 	return must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle("Another").Save(own)).ID
 }
 
 // ownAnswer is an answer in a conversation of one's own, of which one has said
 // what one thinks.
-func ownAnswer(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
-	said := must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(ownTalk(t, h, n, own)).SetRole(message.RoleAssistant).SetContent("An answer").Save(own))
+func ownAnswer(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
+	said := must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(ownTalk(own, t, h, n)).SetRole(message.RoleAssistant).SetContent("An answer").Save(own))
 	must[*ent.Feedback](t)(h.db.Ent.Feedback.Create().SetMessageID(said.ID).SetRating("POSITIVE").Save(own))
 	return said.ID
 }
 
-func ownRun(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
-	return must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(ownTalk(t, h, n, own)).
+func ownRun(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
+	return must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(ownTalk(own, t, h, n)).
 		SetMessage("What is the word?").SetStatus(agentrun.StatusCompleted).Save(own)).ID
 }
 
@@ -70,7 +70,7 @@ func talkCalls() map[string]maker {
 }
 
 // agentOfTalk is an agent with which there is a conversation of one's own.
-func agentOfTalk(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
+func agentOfTalk(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
 	id := anAgent(t, h, n)
 	must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle("With an agent").SetAgentID(id).Save(own))
 	return id

@@ -65,9 +65,9 @@ func on(query string, make func(t *testing.T, h *house, n *tenant) uuid.UUID) ma
 }
 
 // onOwn is a call with the id of something of the caller's own that make makes.
-func onOwn(query string, make func(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID) maker {
+func onOwn(query string, make func(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID) maker {
 	return func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
-		return call{query: query, variables: map[string]any{"i": make(t, h, n, viewer.With(t.Context(), n.person(who)))}}
+		return call{query: query, variables: map[string]any{"i": make(viewer.With(t.Context(), n.person(who)), t, h, n)}}
 	}
 }
 

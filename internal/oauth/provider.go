@@ -73,24 +73,24 @@ func Known() []Provider {
 			Scopes: []string{"offline_access", "User.Read", "Files.Read.All", "Sites.Read.All"}, ConnectorTypes: []string{"sharepoint"},
 			parameters: map[string]string{"prompt": "select_account"}, accountKeys: []string{"mail", "userPrincipalName"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "notion", Title: "Notion", Base: "https://api.notion.com",
 			Auth: "/v1/oauth/authorize", Token: "/v1/oauth/token",
 			ConnectorTypes: []string{"notion"}, parameters: map[string]string{"owner": "user"},
 			basic: true, jsonBody: true, accountKeys: []string{"workspace_name"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "salesforce", Title: "Salesforce", Base: "https://login.salesforce.com",
 			Auth: "/services/oauth2/authorize", Token: "/services/oauth2/token", Revoke: "/services/oauth2/revoke", Account: "/services/oauth2/userinfo",
 			Scopes: []string{"api", "refresh_token", "openid"}, ConnectorTypes: []string{"salesforce"},
 			accountKeys: []string{"preferred_username", "email"}, details: []string{"instance_url"}, lifetime: time.Hour,
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "servicenow", Title: "ServiceNow", // every customer has a place of its own
 			Auth: "/oauth_auth.do", Token: "/oauth_token.do", Revoke: "/oauth_revoke_token.do",
 			Scopes: []string{"useraccount"}, ConnectorTypes: []string{"servicenow"},
 		},
-		{
+		{ //nolint:gosec // addresses and names, no credentials
 			Name: "slack", Title: "Slack", Base: "https://slack.com",
 			Auth: "/oauth/v2/authorize", Token: "/api/oauth.v2.access",
 			Scopes:         []string{"channels:history", "channels:read", "groups:history", "groups:read", "users:read", "users:read.email", "files:read", "team:read"},
