@@ -48,7 +48,7 @@ func (r *Resolver) oauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UU
 }
 
 func (r *Resolver) startOAuth(ctx context.Context, in model.StartOAuthInput) (*model.OAuthStart, error) {
-	address, expires, err := r.Grants.Begin(ctx, oauth.Start{Provider: in.Provider, Connector: in.ConnectorID, Place: text(in.RedirectURL)})
+	address, expires, err := r.Grants.Begin(ctx, oauth.Start{Provider: in.Provider, Connector: in.ConnectorID, Place: orEmpty(in.RedirectURL)})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (r *Resolver) startOAuth(ctx context.Context, in model.StartOAuthInput) (*m
 
 func (r *Resolver) finishOAuth(ctx context.Context, in model.FinishOAuthInput) (*model.OAuthOutcome, error) {
 	done, err := r.Grants.Finish(ctx, oauth.Return{
-		Provider: in.Provider, State: in.State, Code: text(in.Code), Error: text(in.Error), Description: text(in.ErrorDescription),
+		Provider: in.Provider, State: in.State, Code: orEmpty(in.Code), Error: orEmpty(in.Error), Description: orEmpty(in.ErrorDescription),
 	})
 	if err != nil {
 		return nil, err
@@ -76,13 +76,6 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func (r *Resolver) signInMethods() *model.SignInMethods {
 	methods := &model.SignInMethods{Password: true}
 	if name, issuer, ok := r.SignOn.Method(); ok {
@@ -99,7 +92,7 @@ func (r *Resolver) startOIDCSignIn(ctx context.Context, place *string) (*model.O
 	if !standing.Allowed {
 		return nil, &apierr.Error{Code: apierr.RateLimited, Message: "Too many attempts to sign in; wait a little", RetryAfter: max(standing.RetryAfter, 1)}
 	}
-	begun, err := r.SignOn.Start(ctx, text(place))
+	begun, err := r.SignOn.Start(ctx, orEmpty(place))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +101,7 @@ func (r *Resolver) startOIDCSignIn(ctx context.Context, place *string) (*model.O
 
 func (r *Resolver) answerOIDCSignIn(ctx context.Context, in model.OIDCAnswerInput) (*model.OIDCAnswer, error) {
 	answered, err := r.SignOn.Answer(ctx, signon.Return{
-		State: in.State, Code: text(in.Code), Error: text(in.Error), Description: text(in.ErrorDescription), Issuer: text(in.Issuer),
+		State: in.State, Code: orEmpty(in.Code), Error: orEmpty(in.Error), Description: orEmpty(in.ErrorDescription), Issuer: orEmpty(in.Issuer),
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/catalog"
 	"magpie/agents/loop"
 	"magpie/agents/memory"
 	"magpie/ent"
@@ -59,25 +60,22 @@ type Desk struct {
 	Memories   Rememberer
 }
 
-// The names of the tools that agents can be given, in the order of the interface, and of the one they have by themselves.
+// The names of the tools that agents can be given, and of the one they have by themselves. What plans without a model knows
+// three of them by name.
 const (
 	SearchDocuments      = loop.SearchTool
-	GetDocument          = "get_document"
-	SummarizeDocument    = "summarize_document"
-	SearchDatabaseSchema = "search_database_schema"
-	QueryDatabase        = "query_database"
-	GetTableInfo         = "get_table_info"
+	GetDocument          = catalog.GetDocument
+	SummarizeDocument    = catalog.SummarizeDocument
+	SearchDatabaseSchema = catalog.SearchDatabaseSchema
+	QueryDatabase        = catalog.QueryDatabase
+	GetTableInfo         = catalog.GetTableInfo
 	Calculate            = loop.CalculateTool
 	GetCurrentDatetime   = loop.ClockTool
 	Remember             = "remember"
 )
 
 // Names lists the tools that agents can be given.
-func Names() []string {
-	return []string{
-		SearchDocuments, GetDocument, SummarizeDocument, SearchDatabaseSchema, QueryDatabase, GetTableInfo, Calculate, GetCurrentDatetime,
-	}
-}
+func Names() []string { return catalog.ToolNames() }
 
 // Tools are those of the names at a desk, each once, in the order of Names; a name that is none is left out. Remember comes
 // with them where the desk has memories.

@@ -3,7 +3,6 @@ package authn
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -17,7 +16,7 @@ import (
 // were not signed out and have not expired, and their person is still a member.
 // It takes two statements, whatever the number of sessions.
 func (a *Accounts) Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error) {
-	system := viewer.With(ctx, viewer.System(uuid.Nil))
+	system := asSystem(ctx)
 	rows, err := a.ent.Session.Query().Where(session.IDIn(sessions...), session.RevokedAtIsNil(), session.ExpiresAtGT(a.now())).
 		Select(session.FieldID, session.FieldWorkspaceID, session.FieldUserID).All(system)
 	if err != nil {
@@ -36,7 +35,7 @@ func (a *Accounts) Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UU
 	type seat struct{ workspace, person uuid.UUID }
 	seats := make(map[seat]viewer.Role, len(members))
 	for _, m := range members {
-		seats[seat{m.WorkspaceID, m.UserID}] = viewer.Role(strings.ToLower(string(m.Role)))
+		seats[seat{m.WorkspaceID, m.UserID}] = roleOf(m.Role)
 	}
 	roles := make(map[uuid.UUID]viewer.Role, len(rows))
 	for _, row := range rows {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
-	"magpie/ent/session"
 	"magpie/internal/viewer"
 )
 
@@ -126,7 +124,7 @@ func (w *watch) run(ctx context.Context) {
 func (w *watch) look(ctx context.Context, ids []uuid.UUID) {
 	asking, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
-	roles, err := w.accounts.rolesOf(asking, ids)
+	roles, err := w.accounts.Roles(asking, ids)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
@@ -146,38 +144,6 @@ func (w *watch) look(ctx context.Context, ids []uuid.UUID) {
 			}
 		}
 	}
-}
-
-// rolesOf are the roles in those of the sessions that have not ended.
-func (a *Accounts) rolesOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]viewer.Role, error) {
-	rows, err := a.ent.Session.Query().
-		Where(session.IDIn(ids...), session.RevokedAtIsNil(), session.ExpiresAtGT(a.now())).
-		Select(session.FieldID, session.FieldWorkspaceID, session.FieldUserID).All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	type seat struct{ workspace, person uuid.UUID }
-	people := make([]uuid.UUID, 0, len(rows))
-	for _, row := range rows {
-		people = append(people, row.UserID)
-	}
-	slices.SortFunc(people, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	members, err := a.ent.Membership.Query().Where(membership.UserIDIn(slices.Compact(people)...)).
-		Select(membership.FieldWorkspaceID, membership.FieldUserID, membership.FieldRole).All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	seats := make(map[seat]viewer.Role, len(members))
-	for _, m := range members {
-		seats[seat{m.WorkspaceID, m.UserID}] = roleOf(m.Role)
-	}
-	roles := make(map[uuid.UUID]viewer.Role, len(rows))
-	for _, row := range rows {
-		if role, ok := seats[seat{row.WorkspaceID, row.UserID}]; ok {
-			roles[row.ID] = role
-		}
-	}
-	return roles, nil
 }
 
 // close ends the watching and tells everybody.
