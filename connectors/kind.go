@@ -21,9 +21,13 @@ type Kind struct {
 	// another one. It sees settings whose fields are valid one by one, and
 	// returns an *OptionError. May be nil.
 	CheckSettings func(s Settings) error
+	// Webhook is how the platform tells of changes; nil for one that does not.
+	Webhook *Webhook
 	// New opens a source. It does not talk to it. A Kind taken from a Registry
 	// validates the settings and fills in defaults before it calls New.
 	New func(ctx context.Context, s Settings) (Source, error)
+	// Attach opens a database in the same way. A kind has either New or Attach.
+	Attach func(ctx context.Context, s Settings) (Database, error)
 }
 
 // OptionType is the type of an option's value.
@@ -70,6 +74,20 @@ type Settings struct {
 	Config map[string]any
 	// Credentials are the opened credentials.
 	Credentials map[string]string
+	// Notes are the walk's; nil while a connector is only being tested.
+	Notes Notes
+	// Turn waits until the next request may be made to the platform with these
+	// credentials, whatever worker makes it, or returns a retryable error when
+	// that takes long. Nil is at once.
+	Turn func(ctx context.Context) error
+}
+
+// Wait is to be called before each request to a platform that counts them.
+func (s Settings) Wait(ctx context.Context) error {
+	if s.Turn == nil {
+		return ctx.Err()
+	}
+	return s.Turn(ctx)
 }
 
 // String returns a string of the config, "" when it is absent.

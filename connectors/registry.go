@@ -22,12 +22,11 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 		if err := checkKind(kind); err != nil {
 			return nil, fmt.Errorf("connector kind %q: %w", kind.Name, err)
 		}
-		open := kind.New
-		kind.New = func(ctx context.Context, s Settings) (Source, error) {
-			if err := kind.Validate(s.Config, s.Credentials); err != nil {
-				return nil, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
-			}
-			return open(ctx, kind.withDefaults(s))
+		if open := kind.New; open != nil {
+			kind.New = func(ctx context.Context, s Settings) (Source, error) { return opened(ctx, kind, s, open) }
+		}
+		if attach := kind.Attach; attach != nil {
+			kind.Attach = func(ctx context.Context, s Settings) (Database, error) { return opened(ctx, kind, s, attach) }
 		}
 		for _, name := range append([]string{kind.Name}, kind.Aliases...) {
 			if other, taken := registry.byName[name]; taken {
@@ -39,6 +38,15 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 	}
 	slices.SortFunc(registry.kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
 	return registry, nil
+}
+
+// opened checks settings before a constructor gets them, with their defaults.
+func opened[T any](ctx context.Context, kind Kind, s Settings, open func(context.Context, Settings) (T, error)) (T, error) {
+	if err := kind.Validate(s.Config, s.Credentials); err != nil {
+		var none T
+		return none, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
+	}
+	return open(ctx, kind.withDefaults(s))
 }
 
 // Lookup finds a kind by its name or one of its aliases.
@@ -57,8 +65,8 @@ func checkKind(kind Kind) error {
 			return fmt.Errorf("%q is no proper name", name)
 		}
 	}
-	if kind.New == nil {
-		return fmt.Errorf("there is no constructor")
+	if (kind.New == nil) == (kind.Attach == nil) {
+		return fmt.Errorf("there is not one constructor, New or Attach")
 	}
 	reserved := []string{filtersField}
 	for _, option := range CommonOptions() {

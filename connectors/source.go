@@ -41,6 +41,12 @@ type Item struct {
 	// Metadata holds further facts of the source worth keeping with the
 	// document. May be nil.
 	Metadata map[string]string
+	// Content is what Open would give, where the walk had it at hand anyway. Nil
+	// asks Open.
+	Content []byte
+	// Gone says that the item is not at the source any more; of the rest only
+	// the ID counts. A walk has no such items, what a [Follower] tells may have.
+	Gone bool
 }
 
 // Page is one step of a walk.
@@ -52,6 +58,11 @@ type Page struct {
 	Next string
 	// Done says that the walk has reached the end.
 	Done bool
+	// Pause is how long the source asks to be left alone before the next page.
+	Pause time.Duration
+	// Warnings are what the people who may edit the connector should know of the
+	// walk so far, each said once a sync.
+	Warnings []string
 }
 
 // Source is an opened connector. All methods may be called at the same time
