@@ -9,6 +9,10 @@ type Kind struct {
 	Name, Title, Description string
 	// Aliases are further names accepted on input.
 	Aliases []string
+	// Category sorts the kinds for people.
+	Category Category
+	// Documentation is the address of what there is to read about the kind.
+	Documentation string
 	// Options are the fields of config, Credentials those of credentials. The
 	// fields in CommonOptions are part of every kind and not listed here.
 	Options, Credentials []Option
@@ -17,30 +21,73 @@ type Kind struct {
 	Bounded bool
 	// AcceptsFiles says that people upload the content to Magpie itself.
 	AcceptsFiles bool
+	// Permissions says that the sources are a [PermissionLister].
+	Permissions bool
+	// Webhooks says that the platform can tell of changes.
+	Webhooks bool
+	// OAuth names the provider whose consent takes the place of credentials;
+	// "" for none.
+	OAuth string
+	// Database says that the kind attaches a database to agents; it has no
+	// documents, and the filters do not concern it.
+	Database bool
 	// CheckSettings reports what no single option can: a field that needs
 	// another one. It sees settings whose fields are valid one by one, and
 	// returns an *OptionError. May be nil.
 	CheckSettings func(s Settings) error
-	// Webhook is how the platform tells of changes; nil for one that does not.
-	Webhook *Webhook
 	// New opens a source. It does not talk to it. A Kind taken from a Registry
 	// validates the settings and fills in defaults before it calls New.
 	New func(ctx context.Context, s Settings) (Source, error)
-	// Attach opens a database in the same way. A kind has either New or Attach.
-	Attach func(ctx context.Context, s Settings) (Database, error)
 }
+
+// Category is what a kind is about.
+type Category string
+
+// The categories of kinds.
+const (
+	CategoryFiles         Category = "files"
+	CategoryStorage       Category = "storage"
+	CategoryCollaboration Category = "collaboration"
+	CategoryDevelopment   Category = "development"
+	CategoryCRM           Category = "crm"
+	CategoryITSM          Category = "itsm"
+	CategoryWeb           Category = "web"
+	CategoryDatabase      Category = "database"
+)
 
 // OptionType is the type of an option's value.
 type OptionType string
 
 // The types of options. In configuration read from JSON they are a string, a
-// whole number, true or false, and an array of strings.
+// whole number, true or false, an array of strings, and an object. Only
+// [CommonOptions] have objects.
 const (
 	TypeString     OptionType = "string"
 	TypeInteger    OptionType = "integer"
 	TypeBoolean    OptionType = "boolean"
 	TypeStringList OptionType = "string_list"
+	TypeObject     OptionType = "object"
 )
+
+// Format is what a string looks like, for forms; it is not checked.
+type Format string
+
+// The formats of strings.
+const (
+	FormatURL      Format = "url"
+	FormatHostname Format = "hostname"
+	FormatDate     Format = "date"     // a day or a time
+	FormatDuration Format = "duration" // 30d
+	FormatPattern  Format = "pattern"  // of package glob
+	FormatEmail    Format = "email"
+)
+
+// Dependency says that an option matters only where another one of the same
+// table has one of some values; without values, where it has any.
+type Dependency struct {
+	Option string
+	Values []any
+}
 
 // Option is one field of a connector's config or credentials.
 type Option struct {
@@ -58,6 +105,18 @@ type Option struct {
 	Example string
 	// Choices, when not empty, are the only strings allowed.
 	Choices []string
+	// Format is what a string, or the entries of a list, look like.
+	Format Format
+	// Multiline says that a text has several lines, as a private key does.
+	Multiline bool
+	// Group is the heading under which a form shows the field, "" for none;
+	// Advanced says that it may hide the field at first.
+	Group    string
+	Advanced bool
+	// DependsOn, when not empty, must all hold for the field to matter.
+	DependsOn []Dependency
+	// Fields are those of an object.
+	Fields []Option
 	// Min and Max bound an integer when Max is greater than Min.
 	Min, Max int64
 	// Check looks at a value of the right type (string, int64, bool or
@@ -74,20 +133,15 @@ type Settings struct {
 	Config map[string]any
 	// Credentials are the opened credentials.
 	Credentials map[string]string
-	// Notes are the walk's; nil while a connector is only being tested.
+	// Token gives an access token of the OAuth grant that the connector works
+	// with, and what the provider tells with it (such as Salesforce's
+	// instance_url); nil for a connector without a grant. It is asked before each
+	// use and renews by itself. refused is a token that the source did not accept
+	// although it should have, else empty. Its errors say what a connector's
+	// errors say: return them as they are.
+	Token func(ctx context.Context, refused string) (token string, details map[string]string, err error)
+	// Notes are what the source remembers; nil while a connector is only being tested.
 	Notes Notes
-	// Turn waits until the next request may be made to the platform with these
-	// credentials, whatever worker makes it, or returns a retryable error when
-	// that takes long. Nil is at once.
-	Turn func(ctx context.Context) error
-}
-
-// Wait is to be called before each request to a platform that counts them.
-func (s Settings) Wait(ctx context.Context) error {
-	if s.Turn == nil {
-		return ctx.Err()
-	}
-	return s.Turn(ctx)
 }
 
 // String returns a string of the config, "" when it is absent.

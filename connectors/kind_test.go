@@ -15,7 +15,7 @@ import (
 // wiki is a kind with one option of each type.
 func wiki() connectors.Kind {
 	return connectors.Kind{
-		Name: "wiki", Title: "Wiki", Aliases: []string{"pages"},
+		Permissions: true, Name: "wiki", Title: "Wiki", Aliases: []string{"pages"},
 		Options: []connectors.Option{
 			{Name: "address", Title: "Address", Type: connectors.TypeString, Required: true, Example: "https://wiki.example.com"},
 			{Name: "depth", Title: "Depth", Type: connectors.TypeInteger, Min: 1, Max: 10, Default: 3},

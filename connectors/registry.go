@@ -22,11 +22,12 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 		if err := checkKind(kind); err != nil {
 			return nil, fmt.Errorf("connector kind %q: %w", kind.Name, err)
 		}
-		if open := kind.New; open != nil {
-			kind.New = func(ctx context.Context, s Settings) (Source, error) { return opened(ctx, kind, s, open) }
-		}
-		if attach := kind.Attach; attach != nil {
-			kind.Attach = func(ctx context.Context, s Settings) (Database, error) { return opened(ctx, kind, s, attach) }
+		open := kind.New
+		kind.New = func(ctx context.Context, s Settings) (Source, error) {
+			if err := kind.Check(s); err != nil {
+				return nil, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
+			}
+			return open(ctx, kind.withDefaults(s))
 		}
 		for _, name := range append([]string{kind.Name}, kind.Aliases...) {
 			if other, taken := registry.byName[name]; taken {
@@ -38,15 +39,6 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 	}
 	slices.SortFunc(registry.kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
 	return registry, nil
-}
-
-// opened checks settings before a constructor gets them, with their defaults.
-func opened[T any](ctx context.Context, kind Kind, s Settings, open func(context.Context, Settings) (T, error)) (T, error) {
-	if err := kind.Validate(s.Config, s.Credentials); err != nil {
-		var none T
-		return none, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
-	}
-	return open(ctx, kind.withDefaults(s))
 }
 
 // Lookup finds a kind by its name or one of its aliases.
@@ -65,15 +57,27 @@ func checkKind(kind Kind) error {
 			return fmt.Errorf("%q is no proper name", name)
 		}
 	}
-	if (kind.New == nil) == (kind.Attach == nil) {
-		return fmt.Errorf("there is not one constructor, New or Attach")
+	if kind.New == nil {
+		return fmt.Errorf("there is no constructor")
 	}
-	reserved := []string{filtersField}
+	if !slices.Contains(categories(), kind.Category) && kind.Category != "" {
+		return fmt.Errorf("the category %q is unknown", kind.Category)
+	}
+	var reserved []string
 	for _, option := range CommonOptions() {
 		reserved = append(reserved, option.Name)
 	}
 	if err := checkOptions(kind.Options, reserved); err != nil {
 		return err
+	}
+	for _, option := range kind.Options {
+		// A config is shown to whoever may see the connector.
+		if option.Sensitive {
+			return fmt.Errorf("the option %q is sensitive and belongs to the credentials", option.Name)
+		}
+		if option.Type == TypeObject {
+			return fmt.Errorf("the option %q is an object", option.Name)
+		}
 	}
 	for _, option := range kind.Credentials {
 		if option.Type != TypeString {
@@ -83,8 +87,17 @@ func checkKind(kind Kind) error {
 	return checkOptions(kind.Credentials, nil)
 }
 
+func categories() []Category {
+	return []Category{CategoryFiles, CategoryStorage, CategoryCollaboration, CategoryDevelopment, CategoryCRM, CategoryITSM, CategoryWeb, CategoryDatabase}
+}
+
 func checkOptions(options []Option, taken []string) error {
 	for _, option := range options {
+		for _, other := range option.DependsOn {
+			if !slices.ContainsFunc(options, func(o Option) bool { return o.Name == other.Option && o.Name != option.Name }) {
+				return fmt.Errorf("the option %q depends on %q, which does not exist", option.Name, other.Option)
+			}
+		}
 		if option.Name == "" || option.Title == "" {
 			return fmt.Errorf("an option lacks its name or title: %q", option.Name)
 		}

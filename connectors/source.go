@@ -44,9 +44,6 @@ type Item struct {
 	// Content is what Open would give, where the walk had it at hand anyway. Nil
 	// asks Open.
 	Content []byte
-	// Gone says that the item is not at the source any more; of the rest only
-	// the ID counts. A walk has no such items, what a [Follower] tells may have.
-	Gone bool
 }
 
 // Page is one step of a walk.
@@ -84,6 +81,26 @@ type Source interface {
 	// Close frees what the source holds; the source is of no use after it.
 	// Closing twice is no error.
 	Close() error
+}
+
+// PermissionLister is an optional ability of a [Source]: telling who may see
+// what. A kind whose sources have it says so in [Kind].Permissions.
+type PermissionLister interface {
+	// Readers returns who may see the items, by their ids. Items that a walk
+	// named are asked for, at most MaxPageItems at once; one that is missing from
+	// the answer, or has no reader, may be seen by nobody. Errors are those of
+	// every other method.
+	Readers(ctx context.Context, items []Item) (map[string]Readers, error)
+}
+
+// Readers are those who may see an item at the source.
+type Readers struct {
+	// Everyone says that whoever reaches the source sees the item; Principals
+	// are of no account then.
+	Everyone bool
+	// Principals name people and groups: "user:ada@example.com", the address in
+	// lower case, and "group:" with the source's own id of the group.
+	Principals []string
 }
 
 // Resolver is an optional ability of a [Source]: looking items up by path

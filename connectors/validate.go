@@ -26,30 +26,19 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return e.Field + ": " + e.Message }
 
-// CommonOptions returns the config fields that every kind accepts besides its
-// own. The object under "filters" is described by [ParseFilters].
-func CommonOptions() []Option {
-	return []Option{
-		{
-			Name: "include_permissions", Title: "Import permissions", Type: TypeBoolean, Default: false,
-			Help: "Import who may see what from the source and enforce it in search.",
-		},
-		{
-			Name: "permission_mode", Title: "Permission mode", Type: TypeString, Choices: []string{"strict", "permissive"},
-			Help:    "strict shows people what they may see at the source, permissive shows everything.",
-			Example: "strict",
-		},
-	}
-}
-
-const filtersField = "filters"
-
 // Validate reports the first thing that is wrong with a connector's settings as
 // an *OptionError: a field that does not exist, a value of the wrong type or out
 // of range, a required field that is missing.
 func (k Kind) Validate(config map[string]any, credentials map[string]string) error {
+	return k.Check(Settings{Config: config, Credentials: credentials})
+}
+
+// Check is Validate for settings that may come with an OAuth grant, whose Token
+// is not called.
+func (k Kind) Check(s Settings) error {
+	config, credentials := s.Config, s.Credentials
 	options := slices.Concat(k.Options, CommonOptions())
-	if err := unknownField("config", slices.Collect(maps.Keys(config)), options, filtersField); err != nil {
+	if err := unknownField("config", slices.Collect(maps.Keys(config)), options); err != nil {
 		return err
 	}
 	if err := unknownField("credentials", slices.Collect(maps.Keys(credentials)), k.Credentials); err != nil {
@@ -72,8 +61,12 @@ func (k Kind) Validate(config map[string]any, credentials map[string]string) err
 	if _, err := ParseFilters(config); err != nil {
 		return err
 	}
+	if config[permissionsField] == true && !k.Permissions {
+		// Taken for granted, the option would show to all what few may see.
+		return &OptionError{Field: "config." + permissionsField, Message: "connectors of the type " + k.Name + " cannot import permissions"}
+	}
 	if k.CheckSettings != nil {
-		return k.CheckSettings(Settings{Config: config, Credentials: credentials})
+		return k.CheckSettings(s)
 	}
 	return nil
 }
@@ -93,8 +86,8 @@ func (k Kind) withDefaults(s Settings) Settings {
 	return s
 }
 
-func unknownField(place string, given []string, options []Option, further ...string) error {
-	known := slices.Clone(further)
+func unknownField(place string, given []string, options []Option) error {
+	var known []string
 	for _, option := range options {
 		known = append(known, option.Name)
 	}
@@ -172,6 +165,8 @@ func (o Option) validate(field string, value any) error {
 			}
 		}
 		checked = list
+	case TypeObject:
+		return nil // ParseFilters looks at the only one there is
 	default:
 		return wrong("has the unknown type %q", o.Type)
 	}

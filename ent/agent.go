@@ -33,8 +33,10 @@ type Agent struct {
 	SystemPrompt string `json:"system_prompt,omitempty"`
 	// names of the tools that it may call
 	Tools []string `json:"tools,omitempty"`
-	// the collections that it may search; none for all that the person reaches who runs it
+	// the collections that it may search; those among them that were deleted are not shown
 	Collections []uuid.UUID `json:"collections,omitempty"`
+	// whether it may search all collections that the person reaches who runs it, instead of those listed
+	AllCollections bool `json:"all_collections,omitempty"`
 	// how it greets
 	StartMessage *string `json:"start_message,omitempty"`
 	// one of the chat models; null for the default one
@@ -96,6 +98,8 @@ func (*Agent) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case agent.FieldTools, agent.FieldCollections:
 			values[i] = new([]byte)
+		case agent.FieldAllCollections:
+			values[i] = new(sql.NullBool)
 		case agent.FieldName, agent.FieldDescription, agent.FieldSystemPrompt, agent.FieldStartMessage, agent.FieldModel:
 			values[i] = new(sql.NullString)
 		case agent.FieldCreatedAt, agent.FieldUpdatedAt:
@@ -175,6 +179,12 @@ func (_m *Agent) assignValues(columns []string, values []any) error {
 				if err := json.Unmarshal(*value, &_m.Collections); err != nil {
 					return fmt.Errorf("unmarshal field collections: %w", err)
 				}
+			}
+		case agent.FieldAllCollections:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field all_collections", values[i])
+			} else if value.Valid {
+				_m.AllCollections = value.Bool
 			}
 		case agent.FieldStartMessage:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -266,6 +276,9 @@ func (_m *Agent) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("collections=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Collections))
+	builder.WriteString(", ")
+	builder.WriteString("all_collections=")
+	builder.WriteString(fmt.Sprintf("%v", _m.AllCollections))
 	builder.WriteString(", ")
 	if v := _m.StartMessage; v != nil {
 		builder.WriteString("start_message=")

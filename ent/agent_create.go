@@ -99,6 +99,20 @@ func (_c *AgentCreate) SetCollections(v []uuid.UUID) *AgentCreate {
 	return _c
 }
 
+// SetAllCollections sets the "all_collections" field.
+func (_c *AgentCreate) SetAllCollections(v bool) *AgentCreate {
+	_c.mutation.SetAllCollections(v)
+	return _c
+}
+
+// SetNillableAllCollections sets the "all_collections" field if the given value is not nil.
+func (_c *AgentCreate) SetNillableAllCollections(v *bool) *AgentCreate {
+	if v != nil {
+		_c.SetAllCollections(*v)
+	}
+	return _c
+}
+
 // SetStartMessage sets the "start_message" field.
 func (_c *AgentCreate) SetStartMessage(v string) *AgentCreate {
 	_c.mutation.SetStartMessage(v)
@@ -245,6 +259,10 @@ func (_c *AgentCreate) defaults() error {
 		v := agent.DefaultCollections
 		_c.mutation.SetCollections(v)
 	}
+	if _, ok := _c.mutation.AllCollections(); !ok {
+		v := agent.DefaultAllCollections
+		_c.mutation.SetAllCollections(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if agent.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized agent.DefaultID (forgotten import ent/runtime?)")
@@ -292,6 +310,9 @@ func (_c *AgentCreate) check() error {
 	}
 	if _, ok := _c.mutation.Collections(); !ok {
 		return &ValidationError{Name: "collections", err: errors.New(`ent: missing required field "Agent.collections"`)}
+	}
+	if _, ok := _c.mutation.AllCollections(); !ok {
+		return &ValidationError{Name: "all_collections", err: errors.New(`ent: missing required field "Agent.all_collections"`)}
 	}
 	if v, ok := _c.mutation.StartMessage(); ok {
 		if err := agent.StartMessageValidator(v); err != nil {
@@ -370,6 +391,10 @@ func (_c *AgentCreate) createSpec() (*Agent, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Collections(); ok {
 		_spec.SetField(agent.FieldCollections, field.TypeJSON, value)
 		_node.Collections = value
+	}
+	if value, ok := _c.mutation.AllCollections(); ok {
+		_spec.SetField(agent.FieldAllCollections, field.TypeBool, value)
+		_node.AllCollections = value
 	}
 	if value, ok := _c.mutation.StartMessage(); ok {
 		_spec.SetField(agent.FieldStartMessage, field.TypeString, value)
@@ -557,6 +582,18 @@ func (u *AgentUpsert) UpdateCollections() *AgentUpsert {
 	return u
 }
 
+// SetAllCollections sets the "all_collections" field.
+func (u *AgentUpsert) SetAllCollections(v bool) *AgentUpsert {
+	u.Set(agent.FieldAllCollections, v)
+	return u
+}
+
+// UpdateAllCollections sets the "all_collections" field to the value that was provided on create.
+func (u *AgentUpsert) UpdateAllCollections() *AgentUpsert {
+	u.SetExcluded(agent.FieldAllCollections)
+	return u
+}
+
 // SetStartMessage sets the "start_message" field.
 func (u *AgentUpsert) SetStartMessage(v string) *AgentUpsert {
 	u.Set(agent.FieldStartMessage, v)
@@ -735,6 +772,20 @@ func (u *AgentUpsertOne) SetCollections(v []uuid.UUID) *AgentUpsertOne {
 func (u *AgentUpsertOne) UpdateCollections() *AgentUpsertOne {
 	return u.Update(func(s *AgentUpsert) {
 		s.UpdateCollections()
+	})
+}
+
+// SetAllCollections sets the "all_collections" field.
+func (u *AgentUpsertOne) SetAllCollections(v bool) *AgentUpsertOne {
+	return u.Update(func(s *AgentUpsert) {
+		s.SetAllCollections(v)
+	})
+}
+
+// UpdateAllCollections sets the "all_collections" field to the value that was provided on create.
+func (u *AgentUpsertOne) UpdateAllCollections() *AgentUpsertOne {
+	return u.Update(func(s *AgentUpsert) {
+		s.UpdateAllCollections()
 	})
 }
 
@@ -1089,6 +1140,20 @@ func (u *AgentUpsertBulk) SetCollections(v []uuid.UUID) *AgentUpsertBulk {
 func (u *AgentUpsertBulk) UpdateCollections() *AgentUpsertBulk {
 	return u.Update(func(s *AgentUpsert) {
 		s.UpdateCollections()
+	})
+}
+
+// SetAllCollections sets the "all_collections" field.
+func (u *AgentUpsertBulk) SetAllCollections(v bool) *AgentUpsertBulk {
+	return u.Update(func(s *AgentUpsert) {
+		s.SetAllCollections(v)
+	})
+}
+
+// UpdateAllCollections sets the "all_collections" field to the value that was provided on create.
+func (u *AgentUpsertBulk) UpdateAllCollections() *AgentUpsertBulk {
+	return u.Update(func(s *AgentUpsert) {
+		s.UpdateAllCollections()
 	})
 }
 

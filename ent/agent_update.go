@@ -112,6 +112,20 @@ func (_u *AgentUpdate) AppendCollections(v []uuid.UUID) *AgentUpdate {
 	return _u
 }
 
+// SetAllCollections sets the "all_collections" field.
+func (_u *AgentUpdate) SetAllCollections(v bool) *AgentUpdate {
+	_u.mutation.SetAllCollections(v)
+	return _u
+}
+
+// SetNillableAllCollections sets the "all_collections" field if the given value is not nil.
+func (_u *AgentUpdate) SetNillableAllCollections(v *bool) *AgentUpdate {
+	if v != nil {
+		_u.SetAllCollections(*v)
+	}
+	return _u
+}
+
 // SetStartMessage sets the "start_message" field.
 func (_u *AgentUpdate) SetStartMessage(v string) *AgentUpdate {
 	_u.mutation.SetStartMessage(v)
@@ -386,6 +400,9 @@ func (_u *AgentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			sqljson.Append(u, agent.FieldCollections, value)
 		})
 	}
+	if value, ok := _u.mutation.AllCollections(); ok {
+		_spec.SetField(agent.FieldAllCollections, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.StartMessage(); ok {
 		_spec.SetField(agent.FieldStartMessage, field.TypeString, value)
 	}
@@ -630,6 +647,20 @@ func (_u *AgentUpdateOne) SetCollections(v []uuid.UUID) *AgentUpdateOne {
 // AppendCollections appends value to the "collections" field.
 func (_u *AgentUpdateOne) AppendCollections(v []uuid.UUID) *AgentUpdateOne {
 	_u.mutation.AppendCollections(v)
+	return _u
+}
+
+// SetAllCollections sets the "all_collections" field.
+func (_u *AgentUpdateOne) SetAllCollections(v bool) *AgentUpdateOne {
+	_u.mutation.SetAllCollections(v)
+	return _u
+}
+
+// SetNillableAllCollections sets the "all_collections" field if the given value is not nil.
+func (_u *AgentUpdateOne) SetNillableAllCollections(v *bool) *AgentUpdateOne {
+	if v != nil {
+		_u.SetAllCollections(*v)
+	}
 	return _u
 }
 
@@ -936,6 +967,9 @@ func (_u *AgentUpdateOne) sqlSave(ctx context.Context) (_node *Agent, err error)
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
 			sqljson.Append(u, agent.FieldCollections, value)
 		})
+	}
+	if value, ok := _u.mutation.AllCollections(); ok {
+		_spec.SetField(agent.FieldAllCollections, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.StartMessage(); ok {
 		_spec.SetField(agent.FieldStartMessage, field.TypeString, value)

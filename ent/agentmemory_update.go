@@ -35,6 +35,14 @@ func (_u *AgentMemoryUpdate) SetUpdatedAt(v time.Time) *AgentMemoryUpdate {
 	return _u
 }
 
+// SetNillableUpdatedAt sets the "updated_at" field if the given value is not nil.
+func (_u *AgentMemoryUpdate) SetNillableUpdatedAt(v *time.Time) *AgentMemoryUpdate {
+	if v != nil {
+		_u.SetUpdatedAt(*v)
+	}
+	return _u
+}
+
 // SetKind sets the "kind" field.
 func (_u *AgentMemoryUpdate) SetKind(v agentmemory.Kind) *AgentMemoryUpdate {
 	_u.mutation.SetKind(v)
@@ -137,9 +145,6 @@ func (_u *AgentMemoryUpdate) Mutation() *AgentMemoryMutation {
 
 // Save executes the query and returns the number of nodes affected by the update operation.
 func (_u *AgentMemoryUpdate) Save(ctx context.Context) (int, error) {
-	if err := _u.defaults(); err != nil {
-		return 0, err
-	}
 	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
 }
 
@@ -163,18 +168,6 @@ func (_u *AgentMemoryUpdate) ExecX(ctx context.Context) {
 	if err := _u.Exec(ctx); err != nil {
 		panic(err)
 	}
-}
-
-// defaults sets the default values of the builder before save.
-func (_u *AgentMemoryUpdate) defaults() error {
-	if _, ok := _u.mutation.UpdatedAt(); !ok {
-		if agentmemory.UpdateDefaultUpdatedAt == nil {
-			return fmt.Errorf("ent: uninitialized agentmemory.UpdateDefaultUpdatedAt (forgotten import ent/runtime?)")
-		}
-		v := agentmemory.UpdateDefaultUpdatedAt()
-		_u.mutation.SetUpdatedAt(v)
-	}
-	return nil
 }
 
 // check runs all checks and user-defined validators on the builder.
@@ -284,6 +277,14 @@ type AgentMemoryUpdateOne struct {
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *AgentMemoryUpdateOne) SetUpdatedAt(v time.Time) *AgentMemoryUpdateOne {
 	_u.mutation.SetUpdatedAt(v)
+	return _u
+}
+
+// SetNillableUpdatedAt sets the "updated_at" field if the given value is not nil.
+func (_u *AgentMemoryUpdateOne) SetNillableUpdatedAt(v *time.Time) *AgentMemoryUpdateOne {
+	if v != nil {
+		_u.SetUpdatedAt(*v)
+	}
 	return _u
 }
 
@@ -402,9 +403,6 @@ func (_u *AgentMemoryUpdateOne) Select(field string, fields ...string) *AgentMem
 
 // Save executes the query and returns the updated AgentMemory entity.
 func (_u *AgentMemoryUpdateOne) Save(ctx context.Context) (*AgentMemory, error) {
-	if err := _u.defaults(); err != nil {
-		return nil, err
-	}
 	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
 }
 
@@ -428,18 +426,6 @@ func (_u *AgentMemoryUpdateOne) ExecX(ctx context.Context) {
 	if err := _u.Exec(ctx); err != nil {
 		panic(err)
 	}
-}
-
-// defaults sets the default values of the builder before save.
-func (_u *AgentMemoryUpdateOne) defaults() error {
-	if _, ok := _u.mutation.UpdatedAt(); !ok {
-		if agentmemory.UpdateDefaultUpdatedAt == nil {
-			return fmt.Errorf("ent: uninitialized agentmemory.UpdateDefaultUpdatedAt (forgotten import ent/runtime?)")
-		}
-		v := agentmemory.UpdateDefaultUpdatedAt()
-		_u.mutation.SetUpdatedAt(v)
-	}
-	return nil
 }
 
 // check runs all checks and user-defined validators on the builder.

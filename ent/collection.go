@@ -32,6 +32,8 @@ type Collection struct {
 	EmbeddingModel string `json:"embedding_model,omitempty"`
 	// The model that the collection is changing to; null when it is not.
 	NextEmbeddingModel *string `json:"next_embedding_model,omitempty"`
+	// being deleted since
+	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the CollectionQuery when eager-loading is set.
 	Edges        CollectionEdges `json:"edges"`
@@ -79,7 +81,7 @@ func (*Collection) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case collection.FieldName, collection.FieldDescription, collection.FieldEmbeddingModel, collection.FieldNextEmbeddingModel:
 			values[i] = new(sql.NullString)
-		case collection.FieldCreatedAt, collection.FieldUpdatedAt:
+		case collection.FieldCreatedAt, collection.FieldUpdatedAt, collection.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		case collection.FieldID, collection.FieldWorkspaceID:
 			values[i] = new(uuid.UUID)
@@ -147,6 +149,13 @@ func (_m *Collection) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.NextEmbeddingModel = new(string)
 				*_m.NextEmbeddingModel = value.String
+			}
+		case collection.FieldDeletingAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field deleting_at", values[i])
+			} else if value.Valid {
+				_m.DeletingAt = new(time.Time)
+				*_m.DeletingAt = value.Time
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -217,6 +226,11 @@ func (_m *Collection) String() string {
 	if v := _m.NextEmbeddingModel; v != nil {
 		builder.WriteString("next_embedding_model=")
 		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.DeletingAt; v != nil {
+		builder.WriteString("deleting_at=")
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteByte(')')
 	return builder.String()

@@ -100,6 +100,20 @@ func (_c *CollectionCreate) SetNillableNextEmbeddingModel(v *string) *Collection
 	return _c
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_c *CollectionCreate) SetDeletingAt(v time.Time) *CollectionCreate {
+	_c.mutation.SetDeletingAt(v)
+	return _c
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_c *CollectionCreate) SetNillableDeletingAt(v *time.Time) *CollectionCreate {
+	if v != nil {
+		_c.SetDeletingAt(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *CollectionCreate) SetID(v uuid.UUID) *CollectionCreate {
 	_c.mutation.SetID(v)
@@ -306,6 +320,10 @@ func (_c *CollectionCreate) createSpec() (*Collection, *sqlgraph.CreateSpec) {
 		_spec.SetField(collection.FieldNextEmbeddingModel, field.TypeString, value)
 		_node.NextEmbeddingModel = &value
 	}
+	if value, ok := _c.mutation.DeletingAt(); ok {
+		_spec.SetField(collection.FieldDeletingAt, field.TypeTime, value)
+		_node.DeletingAt = &value
+	}
 	if nodes := _c.mutation.ConnectorsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -450,6 +468,24 @@ func (u *CollectionUpsert) ClearNextEmbeddingModel() *CollectionUpsert {
 	return u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (u *CollectionUpsert) SetDeletingAt(v time.Time) *CollectionUpsert {
+	u.Set(collection.FieldDeletingAt, v)
+	return u
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *CollectionUpsert) UpdateDeletingAt() *CollectionUpsert {
+	u.SetExcluded(collection.FieldDeletingAt)
+	return u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *CollectionUpsert) ClearDeletingAt() *CollectionUpsert {
+	u.SetNull(collection.FieldDeletingAt)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -574,6 +610,27 @@ func (u *CollectionUpsertOne) UpdateNextEmbeddingModel() *CollectionUpsertOne {
 func (u *CollectionUpsertOne) ClearNextEmbeddingModel() *CollectionUpsertOne {
 	return u.Update(func(s *CollectionUpsert) {
 		s.ClearNextEmbeddingModel()
+	})
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *CollectionUpsertOne) SetDeletingAt(v time.Time) *CollectionUpsertOne {
+	return u.Update(func(s *CollectionUpsert) {
+		s.SetDeletingAt(v)
+	})
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *CollectionUpsertOne) UpdateDeletingAt() *CollectionUpsertOne {
+	return u.Update(func(s *CollectionUpsert) {
+		s.UpdateDeletingAt()
+	})
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *CollectionUpsertOne) ClearDeletingAt() *CollectionUpsertOne {
+	return u.Update(func(s *CollectionUpsert) {
+		s.ClearDeletingAt()
 	})
 }
 
@@ -868,6 +925,27 @@ func (u *CollectionUpsertBulk) UpdateNextEmbeddingModel() *CollectionUpsertBulk 
 func (u *CollectionUpsertBulk) ClearNextEmbeddingModel() *CollectionUpsertBulk {
 	return u.Update(func(s *CollectionUpsert) {
 		s.ClearNextEmbeddingModel()
+	})
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *CollectionUpsertBulk) SetDeletingAt(v time.Time) *CollectionUpsertBulk {
+	return u.Update(func(s *CollectionUpsert) {
+		s.SetDeletingAt(v)
+	})
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *CollectionUpsertBulk) UpdateDeletingAt() *CollectionUpsertBulk {
+	return u.Update(func(s *CollectionUpsert) {
+		s.UpdateDeletingAt()
+	})
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *CollectionUpsertBulk) ClearDeletingAt() *CollectionUpsertBulk {
+	return u.Update(func(s *CollectionUpsert) {
+		s.ClearDeletingAt()
 	})
 }
 

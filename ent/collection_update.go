@@ -92,6 +92,26 @@ func (_u *CollectionUpdate) ClearNextEmbeddingModel() *CollectionUpdate {
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *CollectionUpdate) SetDeletingAt(v time.Time) *CollectionUpdate {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *CollectionUpdate) SetNillableDeletingAt(v *time.Time) *CollectionUpdate {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *CollectionUpdate) ClearDeletingAt() *CollectionUpdate {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
 // AddConnectorIDs adds the "connectors" edge to the Connector entity by IDs.
 func (_u *CollectionUpdate) AddConnectorIDs(ids ...uuid.UUID) *CollectionUpdate {
 	_u.mutation.AddConnectorIDs(ids...)
@@ -267,6 +287,12 @@ func (_u *CollectionUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.NextEmbeddingModelCleared() {
 		_spec.ClearField(collection.FieldNextEmbeddingModel, field.TypeString)
 	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(collection.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(collection.FieldDeletingAt, field.TypeTime)
+	}
 	if _u.mutation.ConnectorsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -436,6 +462,26 @@ func (_u *CollectionUpdateOne) SetNillableNextEmbeddingModel(v *string) *Collect
 // ClearNextEmbeddingModel clears the value of the "next_embedding_model" field.
 func (_u *CollectionUpdateOne) ClearNextEmbeddingModel() *CollectionUpdateOne {
 	_u.mutation.ClearNextEmbeddingModel()
+	return _u
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *CollectionUpdateOne) SetDeletingAt(v time.Time) *CollectionUpdateOne {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *CollectionUpdateOne) SetNillableDeletingAt(v *time.Time) *CollectionUpdateOne {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *CollectionUpdateOne) ClearDeletingAt() *CollectionUpdateOne {
+	_u.mutation.ClearDeletingAt()
 	return _u
 }
 
@@ -643,6 +689,12 @@ func (_u *CollectionUpdateOne) sqlSave(ctx context.Context) (_node *Collection, 
 	}
 	if _u.mutation.NextEmbeddingModelCleared() {
 		_spec.ClearField(collection.FieldNextEmbeddingModel, field.TypeString)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(collection.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(collection.FieldDeletingAt, field.TypeTime)
 	}
 	if _u.mutation.ConnectorsCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
+	"magpie/ent/oauthgrant"
 	"strings"
 	"time"
 
@@ -40,6 +41,8 @@ type Connector struct {
 	Config map[string]interface{} `json:"config,omitempty"`
 	// sealed; never shown
 	Credentials []byte `json:"-"`
+	// the OAuth grant that it works with; null for one with credentials of its own
+	GrantID *uuid.UUID `json:"grant_id,omitempty"`
 	// SyncStrategy holds the value of the "sync_strategy" field.
 	SyncStrategy connector.SyncStrategy `json:"sync_strategy,omitempty"`
 	// ScheduleInterval holds the value of the "schedule_interval" field.
@@ -50,6 +53,8 @@ type Connector struct {
 	LastSync *time.Time `json:"last_sync,omitempty"`
 	// LastError holds the value of the "last_error" field.
 	LastError *string `json:"last_error,omitempty"`
+	// being deleted since
+	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ConnectorQuery when eager-loading is set.
 	Edges        ConnectorEdges `json:"edges"`
@@ -60,6 +65,8 @@ type Connector struct {
 type ConnectorEdges struct {
 	// Collection holds the value of the collection edge.
 	Collection *Collection `json:"collection,omitempty"`
+	// Grant holds the value of the grant edge.
+	Grant *OAuthGrant `json:"grant,omitempty"`
 	// Documents holds the value of the documents edge.
 	Documents []*Document `json:"documents,omitempty"`
 	// Jobs holds the value of the jobs edge.
@@ -70,7 +77,7 @@ type ConnectorEdges struct {
 	Items []*SyncItem `json:"items,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [5]bool
+	loadedTypes [6]bool
 	// totalCount holds the count of the edges above.
 	totalCount [5]map[string]int
 
@@ -91,10 +98,21 @@ func (e ConnectorEdges) CollectionOrErr() (*Collection, error) {
 	return nil, &NotLoadedError{edge: "collection"}
 }
 
+// GrantOrErr returns the Grant value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ConnectorEdges) GrantOrErr() (*OAuthGrant, error) {
+	if e.Grant != nil {
+		return e.Grant, nil
+	} else if e.loadedTypes[1] {
+		return nil, &NotFoundError{label: oauthgrant.Label}
+	}
+	return nil, &NotLoadedError{edge: "grant"}
+}
+
 // DocumentsOrErr returns the Documents value or an error if the edge
 // was not loaded in eager-loading.
 func (e ConnectorEdges) DocumentsOrErr() ([]*Document, error) {
-	if e.loadedTypes[1] {
+	if e.loadedTypes[2] {
 		return e.Documents, nil
 	}
 	return nil, &NotLoadedError{edge: "documents"}
@@ -103,7 +121,7 @@ func (e ConnectorEdges) DocumentsOrErr() ([]*Document, error) {
 // JobsOrErr returns the Jobs value or an error if the edge
 // was not loaded in eager-loading.
 func (e ConnectorEdges) JobsOrErr() ([]*SyncJob, error) {
-	if e.loadedTypes[2] {
+	if e.loadedTypes[3] {
 		return e.Jobs, nil
 	}
 	return nil, &NotLoadedError{edge: "jobs"}
@@ -112,7 +130,7 @@ func (e ConnectorEdges) JobsOrErr() ([]*SyncJob, error) {
 // FilesOrErr returns the Files value or an error if the edge
 // was not loaded in eager-loading.
 func (e ConnectorEdges) FilesOrErr() ([]*SourceFile, error) {
-	if e.loadedTypes[3] {
+	if e.loadedTypes[4] {
 		return e.Files, nil
 	}
 	return nil, &NotLoadedError{edge: "files"}
@@ -121,7 +139,7 @@ func (e ConnectorEdges) FilesOrErr() ([]*SourceFile, error) {
 // ItemsOrErr returns the Items value or an error if the edge
 // was not loaded in eager-loading.
 func (e ConnectorEdges) ItemsOrErr() ([]*SyncItem, error) {
-	if e.loadedTypes[4] {
+	if e.loadedTypes[5] {
 		return e.Items, nil
 	}
 	return nil, &NotLoadedError{edge: "items"}
@@ -132,13 +150,15 @@ func (*Connector) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case connector.FieldGrantID:
+			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case connector.FieldConfig, connector.FieldCredentials:
 			values[i] = new([]byte)
 		case connector.FieldEnabled:
 			values[i] = new(sql.NullBool)
 		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError:
 			values[i] = new(sql.NullString)
-		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync:
+		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		case connector.FieldID, connector.FieldWorkspaceID, connector.FieldCollectionID:
 			values[i] = new(uuid.UUID)
@@ -225,6 +245,13 @@ func (_m *Connector) assignValues(columns []string, values []any) error {
 			} else if value != nil {
 				_m.Credentials = *value
 			}
+		case connector.FieldGrantID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field grant_id", values[i])
+			} else if value.Valid {
+				_m.GrantID = new(uuid.UUID)
+				*_m.GrantID = *value.S.(*uuid.UUID)
+			}
 		case connector.FieldSyncStrategy:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field sync_strategy", values[i])
@@ -258,6 +285,13 @@ func (_m *Connector) assignValues(columns []string, values []any) error {
 				_m.LastError = new(string)
 				*_m.LastError = value.String
 			}
+		case connector.FieldDeletingAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field deleting_at", values[i])
+			} else if value.Valid {
+				_m.DeletingAt = new(time.Time)
+				*_m.DeletingAt = value.Time
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -274,6 +308,11 @@ func (_m *Connector) Value(name string) (ent.Value, error) {
 // QueryCollection queries the "collection" edge of the Connector entity.
 func (_m *Connector) QueryCollection() *CollectionQuery {
 	return NewConnectorClient(_m.config).QueryCollection(_m)
+}
+
+// QueryGrant queries the "grant" edge of the Connector entity.
+func (_m *Connector) QueryGrant() *OAuthGrantQuery {
+	return NewConnectorClient(_m.config).QueryGrant(_m)
 }
 
 // QueryDocuments queries the "documents" edge of the Connector entity.
@@ -348,6 +387,11 @@ func (_m *Connector) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("credentials=<sensitive>")
 	builder.WriteString(", ")
+	if v := _m.GrantID; v != nil {
+		builder.WriteString("grant_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
 	builder.WriteString("sync_strategy=")
 	builder.WriteString(fmt.Sprintf("%v", _m.SyncStrategy))
 	builder.WriteString(", ")
@@ -367,6 +411,11 @@ func (_m *Connector) String() string {
 	if v := _m.LastError; v != nil {
 		builder.WriteString("last_error=")
 		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.DeletingAt; v != nil {
+		builder.WriteString("deleting_at=")
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteByte(')')
 	return builder.String()

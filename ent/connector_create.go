@@ -9,6 +9,7 @@ import (
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/document"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -121,6 +122,20 @@ func (_c *ConnectorCreate) SetCredentials(v []byte) *ConnectorCreate {
 	return _c
 }
 
+// SetGrantID sets the "grant_id" field.
+func (_c *ConnectorCreate) SetGrantID(v uuid.UUID) *ConnectorCreate {
+	_c.mutation.SetGrantID(v)
+	return _c
+}
+
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGrantID(v *uuid.UUID) *ConnectorCreate {
+	if v != nil {
+		_c.SetGrantID(*v)
+	}
+	return _c
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (_c *ConnectorCreate) SetSyncStrategy(v connector.SyncStrategy) *ConnectorCreate {
 	_c.mutation.SetSyncStrategy(v)
@@ -191,6 +206,20 @@ func (_c *ConnectorCreate) SetNillableLastError(v *string) *ConnectorCreate {
 	return _c
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_c *ConnectorCreate) SetDeletingAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetDeletingAt(v)
+	return _c
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableDeletingAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetDeletingAt(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *ConnectorCreate) SetID(v uuid.UUID) *ConnectorCreate {
 	_c.mutation.SetID(v)
@@ -208,6 +237,11 @@ func (_c *ConnectorCreate) SetNillableID(v *uuid.UUID) *ConnectorCreate {
 // SetCollection sets the "collection" edge to the Collection entity.
 func (_c *ConnectorCreate) SetCollection(v *Collection) *ConnectorCreate {
 	return _c.SetCollectionID(v.ID)
+}
+
+// SetGrant sets the "grant" edge to the OAuthGrant entity.
+func (_c *ConnectorCreate) SetGrant(v *OAuthGrant) *ConnectorCreate {
+	return _c.SetGrantID(v.ID)
 }
 
 // AddDocumentIDs adds the "documents" edge to the Document entity by IDs.
@@ -511,6 +545,10 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 		_spec.SetField(connector.FieldLastError, field.TypeString, value)
 		_node.LastError = &value
 	}
+	if value, ok := _c.mutation.DeletingAt(); ok {
+		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
+		_node.DeletingAt = &value
+	}
 	if nodes := _c.mutation.CollectionIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -526,6 +564,23 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.CollectionID = nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.GrantIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(oauthgrant.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.GrantID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	if nodes := _c.mutation.DocumentsIDs(); len(nodes) > 0 {
@@ -722,6 +777,24 @@ func (u *ConnectorUpsert) ClearCredentials() *ConnectorUpsert {
 	return u
 }
 
+// SetGrantID sets the "grant_id" field.
+func (u *ConnectorUpsert) SetGrantID(v uuid.UUID) *ConnectorUpsert {
+	u.Set(connector.FieldGrantID, v)
+	return u
+}
+
+// UpdateGrantID sets the "grant_id" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGrantID() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGrantID)
+	return u
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (u *ConnectorUpsert) ClearGrantID() *ConnectorUpsert {
+	u.SetNull(connector.FieldGrantID)
+	return u
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (u *ConnectorUpsert) SetSyncStrategy(v connector.SyncStrategy) *ConnectorUpsert {
 	u.Set(connector.FieldSyncStrategy, v)
@@ -797,6 +870,24 @@ func (u *ConnectorUpsert) UpdateLastError() *ConnectorUpsert {
 // ClearLastError clears the value of the "last_error" field.
 func (u *ConnectorUpsert) ClearLastError() *ConnectorUpsert {
 	u.SetNull(connector.FieldLastError)
+	return u
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *ConnectorUpsert) SetDeletingAt(v time.Time) *ConnectorUpsert {
+	u.Set(connector.FieldDeletingAt, v)
+	return u
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateDeletingAt() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldDeletingAt)
+	return u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *ConnectorUpsert) ClearDeletingAt() *ConnectorUpsert {
+	u.SetNull(connector.FieldDeletingAt)
 	return u
 }
 
@@ -951,6 +1042,27 @@ func (u *ConnectorUpsertOne) ClearCredentials() *ConnectorUpsertOne {
 	})
 }
 
+// SetGrantID sets the "grant_id" field.
+func (u *ConnectorUpsertOne) SetGrantID(v uuid.UUID) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGrantID(v)
+	})
+}
+
+// UpdateGrantID sets the "grant_id" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGrantID() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGrantID()
+	})
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (u *ConnectorUpsertOne) ClearGrantID() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGrantID()
+	})
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (u *ConnectorUpsertOne) SetSyncStrategy(v connector.SyncStrategy) *ConnectorUpsertOne {
 	return u.Update(func(s *ConnectorUpsert) {
@@ -1039,6 +1151,27 @@ func (u *ConnectorUpsertOne) UpdateLastError() *ConnectorUpsertOne {
 func (u *ConnectorUpsertOne) ClearLastError() *ConnectorUpsertOne {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearLastError()
+	})
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *ConnectorUpsertOne) SetDeletingAt(v time.Time) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetDeletingAt(v)
+	})
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateDeletingAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateDeletingAt()
+	})
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *ConnectorUpsertOne) ClearDeletingAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearDeletingAt()
 	})
 }
 
@@ -1360,6 +1493,27 @@ func (u *ConnectorUpsertBulk) ClearCredentials() *ConnectorUpsertBulk {
 	})
 }
 
+// SetGrantID sets the "grant_id" field.
+func (u *ConnectorUpsertBulk) SetGrantID(v uuid.UUID) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGrantID(v)
+	})
+}
+
+// UpdateGrantID sets the "grant_id" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGrantID() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGrantID()
+	})
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (u *ConnectorUpsertBulk) ClearGrantID() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGrantID()
+	})
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (u *ConnectorUpsertBulk) SetSyncStrategy(v connector.SyncStrategy) *ConnectorUpsertBulk {
 	return u.Update(func(s *ConnectorUpsert) {
@@ -1448,6 +1602,27 @@ func (u *ConnectorUpsertBulk) UpdateLastError() *ConnectorUpsertBulk {
 func (u *ConnectorUpsertBulk) ClearLastError() *ConnectorUpsertBulk {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearLastError()
+	})
+}
+
+// SetDeletingAt sets the "deleting_at" field.
+func (u *ConnectorUpsertBulk) SetDeletingAt(v time.Time) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetDeletingAt(v)
+	})
+}
+
+// UpdateDeletingAt sets the "deleting_at" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateDeletingAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateDeletingAt()
+	})
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (u *ConnectorUpsertBulk) ClearDeletingAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearDeletingAt()
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/document"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/predicate"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -32,6 +33,7 @@ type ConnectorQuery struct {
 	inters             []Interceptor
 	predicates         []predicate.Connector
 	withCollection     *CollectionQuery
+	withGrant          *OAuthGrantQuery
 	withDocuments      *DocumentQuery
 	withJobs           *SyncJobQuery
 	withFiles          *SourceFileQuery
@@ -93,6 +95,28 @@ func (_q *ConnectorQuery) QueryCollection() *CollectionQuery {
 			sqlgraph.From(connector.Table, connector.FieldID, selector),
 			sqlgraph.To(collection.Table, collection.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, connector.CollectionTable, connector.CollectionColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryGrant chains the current query on the "grant" edge.
+func (_q *ConnectorQuery) QueryGrant() *OAuthGrantQuery {
+	query := (&OAuthGrantClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(connector.Table, connector.FieldID, selector),
+			sqlgraph.To(oauthgrant.Table, oauthgrant.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, connector.GrantTable, connector.GrantColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -381,6 +405,7 @@ func (_q *ConnectorQuery) Clone() *ConnectorQuery {
 		inters:         append([]Interceptor{}, _q.inters...),
 		predicates:     append([]predicate.Connector{}, _q.predicates...),
 		withCollection: _q.withCollection.Clone(),
+		withGrant:      _q.withGrant.Clone(),
 		withDocuments:  _q.withDocuments.Clone(),
 		withJobs:       _q.withJobs.Clone(),
 		withFiles:      _q.withFiles.Clone(),
@@ -400,6 +425,17 @@ func (_q *ConnectorQuery) WithCollection(opts ...func(*CollectionQuery)) *Connec
 		opt(query)
 	}
 	_q.withCollection = query
+	return _q
+}
+
+// WithGrant tells the query-builder to eager-load the nodes that are connected to
+// the "grant" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ConnectorQuery) WithGrant(opts ...func(*OAuthGrantQuery)) *ConnectorQuery {
+	query := (&OAuthGrantClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withGrant = query
 	return _q
 }
 
@@ -531,8 +567,9 @@ func (_q *ConnectorQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Co
 	var (
 		nodes       = []*Connector{}
 		_spec       = _q.querySpec()
-		loadedTypes = [5]bool{
+		loadedTypes = [6]bool{
 			_q.withCollection != nil,
+			_q.withGrant != nil,
 			_q.withDocuments != nil,
 			_q.withJobs != nil,
 			_q.withFiles != nil,
@@ -563,6 +600,12 @@ func (_q *ConnectorQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Co
 	if query := _q.withCollection; query != nil {
 		if err := _q.loadCollection(ctx, query, nodes, nil,
 			func(n *Connector, e *Collection) { n.Edges.Collection = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withGrant; query != nil {
+		if err := _q.loadGrant(ctx, query, nodes, nil,
+			func(n *Connector, e *OAuthGrant) { n.Edges.Grant = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -652,6 +695,38 @@ func (_q *ConnectorQuery) loadCollection(ctx context.Context, query *CollectionQ
 		nodes, ok := nodeids[n.ID]
 		if !ok {
 			return fmt.Errorf(`unexpected foreign-key "collection_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *ConnectorQuery) loadGrant(ctx context.Context, query *OAuthGrantQuery, nodes []*Connector, init func(*Connector), assign func(*Connector, *OAuthGrant)) error {
+	ids := make([]uuid.UUID, 0, len(nodes))
+	nodeids := make(map[uuid.UUID][]*Connector)
+	for i := range nodes {
+		if nodes[i].GrantID == nil {
+			continue
+		}
+		fk := *nodes[i].GrantID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(oauthgrant.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "grant_id" returned %v`, n.ID)
 		}
 		for i := range nodes {
 			assign(nodes[i], n)
@@ -810,6 +885,9 @@ func (_q *ConnectorQuery) querySpec() *sqlgraph.QuerySpec {
 		}
 		if _q.withCollection != nil {
 			_spec.Node.AddColumnOnce(connector.FieldCollectionID)
+		}
+		if _q.withGrant != nil {
+			_spec.Node.AddColumnOnce(connector.FieldGrantID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"magpie/ent/connector"
 	"magpie/ent/document"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/predicate"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -100,6 +101,26 @@ func (_u *ConnectorUpdate) ClearCredentials() *ConnectorUpdate {
 	return _u
 }
 
+// SetGrantID sets the "grant_id" field.
+func (_u *ConnectorUpdate) SetGrantID(v uuid.UUID) *ConnectorUpdate {
+	_u.mutation.SetGrantID(v)
+	return _u
+}
+
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGrantID(v *uuid.UUID) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGrantID(*v)
+	}
+	return _u
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (_u *ConnectorUpdate) ClearGrantID() *ConnectorUpdate {
+	_u.mutation.ClearGrantID()
+	return _u
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (_u *ConnectorUpdate) SetSyncStrategy(v connector.SyncStrategy) *ConnectorUpdate {
 	_u.mutation.SetSyncStrategy(v)
@@ -188,6 +209,31 @@ func (_u *ConnectorUpdate) ClearLastError() *ConnectorUpdate {
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *ConnectorUpdate) SetDeletingAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableDeletingAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *ConnectorUpdate) ClearDeletingAt() *ConnectorUpdate {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
+// SetGrant sets the "grant" edge to the OAuthGrant entity.
+func (_u *ConnectorUpdate) SetGrant(v *OAuthGrant) *ConnectorUpdate {
+	return _u.SetGrantID(v.ID)
+}
+
 // AddDocumentIDs adds the "documents" edge to the Document entity by IDs.
 func (_u *ConnectorUpdate) AddDocumentIDs(ids ...uuid.UUID) *ConnectorUpdate {
 	_u.mutation.AddDocumentIDs(ids...)
@@ -251,6 +297,12 @@ func (_u *ConnectorUpdate) AddItems(v ...*SyncItem) *ConnectorUpdate {
 // Mutation returns the ConnectorMutation object of the builder.
 func (_u *ConnectorUpdate) Mutation() *ConnectorMutation {
 	return _u.mutation
+}
+
+// ClearGrant clears the "grant" edge to the OAuthGrant entity.
+func (_u *ConnectorUpdate) ClearGrant() *ConnectorUpdate {
+	_u.mutation.ClearGrant()
+	return _u
 }
 
 // ClearDocuments clears all "documents" edges to the Document entity.
@@ -474,6 +526,41 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.LastErrorCleared() {
 		_spec.ClearField(connector.FieldLastError, field.TypeString)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(connector.FieldDeletingAt, field.TypeTime)
+	}
+	if _u.mutation.GrantCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(oauthgrant.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.GrantIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(oauthgrant.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.DocumentsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -743,6 +830,26 @@ func (_u *ConnectorUpdateOne) ClearCredentials() *ConnectorUpdateOne {
 	return _u
 }
 
+// SetGrantID sets the "grant_id" field.
+func (_u *ConnectorUpdateOne) SetGrantID(v uuid.UUID) *ConnectorUpdateOne {
+	_u.mutation.SetGrantID(v)
+	return _u
+}
+
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGrantID(v *uuid.UUID) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGrantID(*v)
+	}
+	return _u
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (_u *ConnectorUpdateOne) ClearGrantID() *ConnectorUpdateOne {
+	_u.mutation.ClearGrantID()
+	return _u
+}
+
 // SetSyncStrategy sets the "sync_strategy" field.
 func (_u *ConnectorUpdateOne) SetSyncStrategy(v connector.SyncStrategy) *ConnectorUpdateOne {
 	_u.mutation.SetSyncStrategy(v)
@@ -831,6 +938,31 @@ func (_u *ConnectorUpdateOne) ClearLastError() *ConnectorUpdateOne {
 	return _u
 }
 
+// SetDeletingAt sets the "deleting_at" field.
+func (_u *ConnectorUpdateOne) SetDeletingAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetDeletingAt(v)
+	return _u
+}
+
+// SetNillableDeletingAt sets the "deleting_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableDeletingAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetDeletingAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletingAt clears the value of the "deleting_at" field.
+func (_u *ConnectorUpdateOne) ClearDeletingAt() *ConnectorUpdateOne {
+	_u.mutation.ClearDeletingAt()
+	return _u
+}
+
+// SetGrant sets the "grant" edge to the OAuthGrant entity.
+func (_u *ConnectorUpdateOne) SetGrant(v *OAuthGrant) *ConnectorUpdateOne {
+	return _u.SetGrantID(v.ID)
+}
+
 // AddDocumentIDs adds the "documents" edge to the Document entity by IDs.
 func (_u *ConnectorUpdateOne) AddDocumentIDs(ids ...uuid.UUID) *ConnectorUpdateOne {
 	_u.mutation.AddDocumentIDs(ids...)
@@ -894,6 +1026,12 @@ func (_u *ConnectorUpdateOne) AddItems(v ...*SyncItem) *ConnectorUpdateOne {
 // Mutation returns the ConnectorMutation object of the builder.
 func (_u *ConnectorUpdateOne) Mutation() *ConnectorMutation {
 	return _u.mutation
+}
+
+// ClearGrant clears the "grant" edge to the OAuthGrant entity.
+func (_u *ConnectorUpdateOne) ClearGrant() *ConnectorUpdateOne {
+	_u.mutation.ClearGrant()
+	return _u
 }
 
 // ClearDocuments clears all "documents" edges to the Document entity.
@@ -1147,6 +1285,41 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 	}
 	if _u.mutation.LastErrorCleared() {
 		_spec.ClearField(connector.FieldLastError, field.TypeString)
+	}
+	if value, ok := _u.mutation.DeletingAt(); ok {
+		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletingAtCleared() {
+		_spec.ClearField(connector.FieldDeletingAt, field.TypeTime)
+	}
+	if _u.mutation.GrantCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(oauthgrant.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.GrantIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(oauthgrant.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.DocumentsCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -11,12 +11,16 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/feedback"
+	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -94,12 +98,16 @@ func checkColumn(t, c string) error {
 			agentmemory.Table:   agentmemory.ValidColumn,
 			agentrun.Table:      agentrun.ValidColumn,
 			agenttemplate.Table: agenttemplate.ValidColumn,
+			auditentry.Table:    auditentry.ValidColumn,
 			collection.Table:    collection.ValidColumn,
 			connector.Table:     connector.ValidColumn,
 			conversation.Table:  conversation.ValidColumn,
 			document.Table:      document.ValidColumn,
+			feedback.Table:      feedback.ValidColumn,
+			invitation.Table:    invitation.ValidColumn,
 			membership.Table:    membership.ValidColumn,
 			message.Table:       message.ValidColumn,
+			oauthgrant.Table:    oauthgrant.ValidColumn,
 			session.Table:       session.ValidColumn,
 			sourcefile.Table:    sourcefile.ValidColumn,
 			syncitem.Table:      syncitem.ValidColumn,

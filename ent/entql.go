@@ -8,12 +8,16 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/feedback"
+	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/predicate"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -30,7 +34,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 17)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 21)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -81,16 +85,17 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Agent",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			agent.FieldCreatedAt:    {Type: field.TypeTime, Column: agent.FieldCreatedAt},
-			agent.FieldUpdatedAt:    {Type: field.TypeTime, Column: agent.FieldUpdatedAt},
-			agent.FieldWorkspaceID:  {Type: field.TypeUUID, Column: agent.FieldWorkspaceID},
-			agent.FieldName:         {Type: field.TypeString, Column: agent.FieldName},
-			agent.FieldDescription:  {Type: field.TypeString, Column: agent.FieldDescription},
-			agent.FieldSystemPrompt: {Type: field.TypeString, Column: agent.FieldSystemPrompt},
-			agent.FieldTools:        {Type: field.TypeJSON, Column: agent.FieldTools},
-			agent.FieldCollections:  {Type: field.TypeJSON, Column: agent.FieldCollections},
-			agent.FieldStartMessage: {Type: field.TypeString, Column: agent.FieldStartMessage},
-			agent.FieldModel:        {Type: field.TypeString, Column: agent.FieldModel},
+			agent.FieldCreatedAt:      {Type: field.TypeTime, Column: agent.FieldCreatedAt},
+			agent.FieldUpdatedAt:      {Type: field.TypeTime, Column: agent.FieldUpdatedAt},
+			agent.FieldWorkspaceID:    {Type: field.TypeUUID, Column: agent.FieldWorkspaceID},
+			agent.FieldName:           {Type: field.TypeString, Column: agent.FieldName},
+			agent.FieldDescription:    {Type: field.TypeString, Column: agent.FieldDescription},
+			agent.FieldSystemPrompt:   {Type: field.TypeString, Column: agent.FieldSystemPrompt},
+			agent.FieldTools:          {Type: field.TypeJSON, Column: agent.FieldTools},
+			agent.FieldCollections:    {Type: field.TypeJSON, Column: agent.FieldCollections},
+			agent.FieldAllCollections: {Type: field.TypeBool, Column: agent.FieldAllCollections},
+			agent.FieldStartMessage:   {Type: field.TypeString, Column: agent.FieldStartMessage},
+			agent.FieldModel:          {Type: field.TypeString, Column: agent.FieldModel},
 		},
 	}
 	graph.Nodes[2] = &sqlgraph.Node{
@@ -172,6 +177,32 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[5] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   auditentry.Table,
+			Columns: auditentry.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: auditentry.FieldID,
+			},
+		},
+		Type: "AuditEntry",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			auditentry.FieldWorkspaceID: {Type: field.TypeUUID, Column: auditentry.FieldWorkspaceID},
+			auditentry.FieldCreatedAt:   {Type: field.TypeTime, Column: auditentry.FieldCreatedAt},
+			auditentry.FieldActorKind:   {Type: field.TypeEnum, Column: auditentry.FieldActorKind},
+			auditentry.FieldActorID:     {Type: field.TypeUUID, Column: auditentry.FieldActorID},
+			auditentry.FieldActorName:   {Type: field.TypeString, Column: auditentry.FieldActorName},
+			auditentry.FieldSessionID:   {Type: field.TypeUUID, Column: auditentry.FieldSessionID},
+			auditentry.FieldIP:          {Type: field.TypeString, Column: auditentry.FieldIP},
+			auditentry.FieldRequestID:   {Type: field.TypeString, Column: auditentry.FieldRequestID},
+			auditentry.FieldAction:      {Type: field.TypeString, Column: auditentry.FieldAction},
+			auditentry.FieldTargetKind:  {Type: field.TypeString, Column: auditentry.FieldTargetKind},
+			auditentry.FieldTargetID:    {Type: field.TypeUUID, Column: auditentry.FieldTargetID},
+			auditentry.FieldTargetName:  {Type: field.TypeString, Column: auditentry.FieldTargetName},
+			auditentry.FieldChanges:     {Type: field.TypeJSON, Column: auditentry.FieldChanges},
+		},
+	}
+	graph.Nodes[6] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   collection.Table,
 			Columns: collection.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -188,9 +219,10 @@ var schemaGraph = func() *sqlgraph.Schema {
 			collection.FieldDescription:        {Type: field.TypeString, Column: collection.FieldDescription},
 			collection.FieldEmbeddingModel:     {Type: field.TypeString, Column: collection.FieldEmbeddingModel},
 			collection.FieldNextEmbeddingModel: {Type: field.TypeString, Column: collection.FieldNextEmbeddingModel},
+			collection.FieldDeletingAt:         {Type: field.TypeTime, Column: collection.FieldDeletingAt},
 		},
 	}
-	graph.Nodes[6] = &sqlgraph.Node{
+	graph.Nodes[7] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   connector.Table,
 			Columns: connector.Columns,
@@ -211,14 +243,16 @@ var schemaGraph = func() *sqlgraph.Schema {
 			connector.FieldCollectionID:     {Type: field.TypeUUID, Column: connector.FieldCollectionID},
 			connector.FieldConfig:           {Type: field.TypeJSON, Column: connector.FieldConfig},
 			connector.FieldCredentials:      {Type: field.TypeBytes, Column: connector.FieldCredentials},
+			connector.FieldGrantID:          {Type: field.TypeUUID, Column: connector.FieldGrantID},
 			connector.FieldSyncStrategy:     {Type: field.TypeEnum, Column: connector.FieldSyncStrategy},
 			connector.FieldScheduleInterval: {Type: field.TypeString, Column: connector.FieldScheduleInterval},
 			connector.FieldNextSyncAt:       {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
 			connector.FieldLastSync:         {Type: field.TypeTime, Column: connector.FieldLastSync},
 			connector.FieldLastError:        {Type: field.TypeString, Column: connector.FieldLastError},
+			connector.FieldDeletingAt:       {Type: field.TypeTime, Column: connector.FieldDeletingAt},
 		},
 	}
-	graph.Nodes[7] = &sqlgraph.Node{
+	graph.Nodes[8] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   conversation.Table,
 			Columns: conversation.Columns,
@@ -240,7 +274,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			conversation.FieldSummarized:   {Type: field.TypeInt, Column: conversation.FieldSummarized},
 		},
 	}
-	graph.Nodes[8] = &sqlgraph.Node{
+	graph.Nodes[9] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   document.Table,
 			Columns: document.Columns,
@@ -281,7 +315,52 @@ var schemaGraph = func() *sqlgraph.Schema {
 			document.FieldDeletedAt:       {Type: field.TypeTime, Column: document.FieldDeletedAt},
 		},
 	}
-	graph.Nodes[9] = &sqlgraph.Node{
+	graph.Nodes[10] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   feedback.Table,
+			Columns: feedback.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: feedback.FieldID,
+			},
+		},
+		Type: "Feedback",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			feedback.FieldCreatedAt:   {Type: field.TypeTime, Column: feedback.FieldCreatedAt},
+			feedback.FieldUpdatedAt:   {Type: field.TypeTime, Column: feedback.FieldUpdatedAt},
+			feedback.FieldWorkspaceID: {Type: field.TypeUUID, Column: feedback.FieldWorkspaceID},
+			feedback.FieldMessageID:   {Type: field.TypeUUID, Column: feedback.FieldMessageID},
+			feedback.FieldSubjectID:   {Type: field.TypeUUID, Column: feedback.FieldSubjectID},
+			feedback.FieldRating:      {Type: field.TypeEnum, Column: feedback.FieldRating},
+			feedback.FieldReason:      {Type: field.TypeEnum, Column: feedback.FieldReason},
+			feedback.FieldComment:     {Type: field.TypeString, Column: feedback.FieldComment},
+		},
+	}
+	graph.Nodes[11] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   invitation.Table,
+			Columns: invitation.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: invitation.FieldID,
+			},
+		},
+		Type: "Invitation",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			invitation.FieldCreatedAt:   {Type: field.TypeTime, Column: invitation.FieldCreatedAt},
+			invitation.FieldUpdatedAt:   {Type: field.TypeTime, Column: invitation.FieldUpdatedAt},
+			invitation.FieldWorkspaceID: {Type: field.TypeUUID, Column: invitation.FieldWorkspaceID},
+			invitation.FieldEmail:       {Type: field.TypeString, Column: invitation.FieldEmail},
+			invitation.FieldRole:        {Type: field.TypeEnum, Column: invitation.FieldRole},
+			invitation.FieldTokenHash:   {Type: field.TypeBytes, Column: invitation.FieldTokenHash},
+			invitation.FieldInvitedBy:   {Type: field.TypeUUID, Column: invitation.FieldInvitedBy},
+			invitation.FieldSentAt:      {Type: field.TypeTime, Column: invitation.FieldSentAt},
+			invitation.FieldExpiresAt:   {Type: field.TypeTime, Column: invitation.FieldExpiresAt},
+			invitation.FieldAcceptedAt:  {Type: field.TypeTime, Column: invitation.FieldAcceptedAt},
+			invitation.FieldRevokedAt:   {Type: field.TypeTime, Column: invitation.FieldRevokedAt},
+		},
+	}
+	graph.Nodes[12] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   membership.Table,
 			Columns: membership.Columns,
@@ -299,7 +378,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			membership.FieldRole:        {Type: field.TypeEnum, Column: membership.FieldRole},
 		},
 	}
-	graph.Nodes[10] = &sqlgraph.Node{
+	graph.Nodes[13] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   message.Table,
 			Columns: message.Columns,
@@ -321,9 +400,38 @@ var schemaGraph = func() *sqlgraph.Schema {
 			message.FieldRunID:            {Type: field.TypeUUID, Column: message.FieldRunID},
 			message.FieldPromptTokens:     {Type: field.TypeInt, Column: message.FieldPromptTokens},
 			message.FieldCompletionTokens: {Type: field.TypeInt, Column: message.FieldCompletionTokens},
+			message.FieldRequestID:        {Type: field.TypeString, Column: message.FieldRequestID},
 		},
 	}
-	graph.Nodes[11] = &sqlgraph.Node{
+	graph.Nodes[14] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   oauthgrant.Table,
+			Columns: oauthgrant.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: oauthgrant.FieldID,
+			},
+		},
+		Type: "OAuthGrant",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			oauthgrant.FieldCreatedAt:   {Type: field.TypeTime, Column: oauthgrant.FieldCreatedAt},
+			oauthgrant.FieldUpdatedAt:   {Type: field.TypeTime, Column: oauthgrant.FieldUpdatedAt},
+			oauthgrant.FieldWorkspaceID: {Type: field.TypeUUID, Column: oauthgrant.FieldWorkspaceID},
+			oauthgrant.FieldProvider:    {Type: field.TypeString, Column: oauthgrant.FieldProvider},
+			oauthgrant.FieldPersonID:    {Type: field.TypeUUID, Column: oauthgrant.FieldPersonID},
+			oauthgrant.FieldAccount:     {Type: field.TypeString, Column: oauthgrant.FieldAccount},
+			oauthgrant.FieldScopes:      {Type: field.TypeJSON, Column: oauthgrant.FieldScopes},
+			oauthgrant.FieldStatus:      {Type: field.TypeEnum, Column: oauthgrant.FieldStatus},
+			oauthgrant.FieldTokens:      {Type: field.TypeBytes, Column: oauthgrant.FieldTokens},
+			oauthgrant.FieldExpiresAt:   {Type: field.TypeTime, Column: oauthgrant.FieldExpiresAt},
+			oauthgrant.FieldRefreshedAt: {Type: field.TypeTime, Column: oauthgrant.FieldRefreshedAt},
+			oauthgrant.FieldLastError:   {Type: field.TypeString, Column: oauthgrant.FieldLastError},
+			oauthgrant.FieldGeneration:  {Type: field.TypeInt, Column: oauthgrant.FieldGeneration},
+			oauthgrant.FieldLeaseID:     {Type: field.TypeUUID, Column: oauthgrant.FieldLeaseID},
+			oauthgrant.FieldLeaseUntil:  {Type: field.TypeTime, Column: oauthgrant.FieldLeaseUntil},
+		},
+	}
+	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
@@ -334,17 +442,20 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Session",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			session.FieldCreatedAt:    {Type: field.TypeTime, Column: session.FieldCreatedAt},
-			session.FieldUpdatedAt:    {Type: field.TypeTime, Column: session.FieldUpdatedAt},
-			session.FieldWorkspaceID:  {Type: field.TypeUUID, Column: session.FieldWorkspaceID},
-			session.FieldUserID:       {Type: field.TypeUUID, Column: session.FieldUserID},
-			session.FieldRefreshHash:  {Type: field.TypeBytes, Column: session.FieldRefreshHash},
-			session.FieldPreviousHash: {Type: field.TypeBytes, Column: session.FieldPreviousHash},
-			session.FieldExpiresAt:    {Type: field.TypeTime, Column: session.FieldExpiresAt},
-			session.FieldRevokedAt:    {Type: field.TypeTime, Column: session.FieldRevokedAt},
+			session.FieldCreatedAt:   {Type: field.TypeTime, Column: session.FieldCreatedAt},
+			session.FieldUpdatedAt:   {Type: field.TypeTime, Column: session.FieldUpdatedAt},
+			session.FieldWorkspaceID: {Type: field.TypeUUID, Column: session.FieldWorkspaceID},
+			session.FieldUserID:      {Type: field.TypeUUID, Column: session.FieldUserID},
+			session.FieldGeneration:  {Type: field.TypeInt64, Column: session.FieldGeneration},
+			session.FieldRotatedAt:   {Type: field.TypeTime, Column: session.FieldRotatedAt},
+			session.FieldExpiresAt:   {Type: field.TypeTime, Column: session.FieldExpiresAt},
+			session.FieldRevokedAt:   {Type: field.TypeTime, Column: session.FieldRevokedAt},
+			session.FieldUserAgent:   {Type: field.TypeString, Column: session.FieldUserAgent},
+			session.FieldAddress:     {Type: field.TypeString, Column: session.FieldAddress},
+			session.FieldLastUsedAt:  {Type: field.TypeTime, Column: session.FieldLastUsedAt},
 		},
 	}
-	graph.Nodes[12] = &sqlgraph.Node{
+	graph.Nodes[16] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -366,7 +477,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[13] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -394,7 +505,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[14] = &sqlgraph.Node{
+	graph.Nodes[18] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -435,7 +546,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[15] = &sqlgraph.Node{
+	graph.Nodes[19] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -446,15 +557,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "User",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			user.FieldCreatedAt:     {Type: field.TypeTime, Column: user.FieldCreatedAt},
-			user.FieldUpdatedAt:     {Type: field.TypeTime, Column: user.FieldUpdatedAt},
-			user.FieldEmail:         {Type: field.TypeString, Column: user.FieldEmail},
-			user.FieldName:          {Type: field.TypeString, Column: user.FieldName},
-			user.FieldPasswordHash:  {Type: field.TypeString, Column: user.FieldPasswordHash},
-			user.FieldEmailVerified: {Type: field.TypeBool, Column: user.FieldEmailVerified},
+			user.FieldCreatedAt:        {Type: field.TypeTime, Column: user.FieldCreatedAt},
+			user.FieldUpdatedAt:        {Type: field.TypeTime, Column: user.FieldUpdatedAt},
+			user.FieldEmail:            {Type: field.TypeString, Column: user.FieldEmail},
+			user.FieldName:             {Type: field.TypeString, Column: user.FieldName},
+			user.FieldPasswordHash:     {Type: field.TypeString, Column: user.FieldPasswordHash},
+			user.FieldEmailVerified:    {Type: field.TypeBool, Column: user.FieldEmailVerified},
+			user.FieldResetHash:        {Type: field.TypeBytes, Column: user.FieldResetHash},
+			user.FieldResetExpiresAt:   {Type: field.TypeTime, Column: user.FieldResetExpiresAt},
+			user.FieldResetWorkspaceID: {Type: field.TypeUUID, Column: user.FieldResetWorkspaceID},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[20] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -568,6 +682,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		"Collection",
 	)
 	graph.MustAddE(
+		"grant",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   connector.GrantTable,
+			Columns: []string{connector.GrantColumn},
+			Bidi:    false,
+		},
+		"Connector",
+		"OAuthGrant",
+	)
+	graph.MustAddE(
 		"documents",
 		&sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -664,6 +790,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		"Connector",
 	)
 	graph.MustAddE(
+		"message",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   feedback.MessageTable,
+			Columns: []string{feedback.MessageColumn},
+			Bidi:    false,
+		},
+		"Feedback",
+		"Message",
+	)
+	graph.MustAddE(
 		"workspace",
 		&sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -698,6 +836,30 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		"Message",
 		"Conversation",
+	)
+	graph.MustAddE(
+		"feedback",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+		},
+		"Message",
+		"Feedback",
+	)
+	graph.MustAddE(
+		"connectors",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   oauthgrant.ConnectorsTable,
+			Columns: []string{oauthgrant.ConnectorsColumn},
+			Bidi:    false,
+		},
+		"OAuthGrant",
+		"Connector",
 	)
 	graph.MustAddE(
 		"user",
@@ -1040,6 +1202,11 @@ func (f *AgentFilter) WhereTools(p entql.BytesP) {
 // WhereCollections applies the entql json.RawMessage predicate on the collections field.
 func (f *AgentFilter) WhereCollections(p entql.BytesP) {
 	f.Where(p.Field(agent.FieldCollections))
+}
+
+// WhereAllCollections applies the entql bool predicate on the all_collections field.
+func (f *AgentFilter) WhereAllCollections(p entql.BoolP) {
+	f.Where(p.Field(agent.FieldAllCollections))
 }
 
 // WhereStartMessage applies the entql string predicate on the start_message field.
@@ -1433,6 +1600,111 @@ func (f *AgentTemplateFilter) WhereStartMessage(p entql.StringP) {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *AuditEntryQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the AuditEntryQuery builder.
+func (_q *AuditEntryQuery) Filter() *AuditEntryFilter {
+	return &AuditEntryFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *AuditEntryMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the AuditEntryMutation builder.
+func (m *AuditEntryMutation) Filter() *AuditEntryFilter {
+	return &AuditEntryFilter{config: m.config, predicateAdder: m}
+}
+
+// AuditEntryFilter provides a generic filtering capability at runtime for AuditEntryQuery.
+type AuditEntryFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *AuditEntryFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[5].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *AuditEntryFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldID))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *AuditEntryFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldWorkspaceID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *AuditEntryFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(auditentry.FieldCreatedAt))
+}
+
+// WhereActorKind applies the entql string predicate on the actor_kind field.
+func (f *AuditEntryFilter) WhereActorKind(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldActorKind))
+}
+
+// WhereActorID applies the entql [16]byte predicate on the actor_id field.
+func (f *AuditEntryFilter) WhereActorID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldActorID))
+}
+
+// WhereActorName applies the entql string predicate on the actor_name field.
+func (f *AuditEntryFilter) WhereActorName(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldActorName))
+}
+
+// WhereSessionID applies the entql [16]byte predicate on the session_id field.
+func (f *AuditEntryFilter) WhereSessionID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldSessionID))
+}
+
+// WhereIP applies the entql string predicate on the ip field.
+func (f *AuditEntryFilter) WhereIP(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldIP))
+}
+
+// WhereRequestID applies the entql string predicate on the request_id field.
+func (f *AuditEntryFilter) WhereRequestID(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldRequestID))
+}
+
+// WhereAction applies the entql string predicate on the action field.
+func (f *AuditEntryFilter) WhereAction(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldAction))
+}
+
+// WhereTargetKind applies the entql string predicate on the target_kind field.
+func (f *AuditEntryFilter) WhereTargetKind(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldTargetKind))
+}
+
+// WhereTargetID applies the entql [16]byte predicate on the target_id field.
+func (f *AuditEntryFilter) WhereTargetID(p entql.ValueP) {
+	f.Where(p.Field(auditentry.FieldTargetID))
+}
+
+// WhereTargetName applies the entql string predicate on the target_name field.
+func (f *AuditEntryFilter) WhereTargetName(p entql.StringP) {
+	f.Where(p.Field(auditentry.FieldTargetName))
+}
+
+// WhereChanges applies the entql json.RawMessage predicate on the changes field.
+func (f *AuditEntryFilter) WhereChanges(p entql.BytesP) {
+	f.Where(p.Field(auditentry.FieldChanges))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *CollectionQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -1461,7 +1733,7 @@ type CollectionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *CollectionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[5].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[6].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1505,6 +1777,11 @@ func (f *CollectionFilter) WhereEmbeddingModel(p entql.StringP) {
 // WhereNextEmbeddingModel applies the entql string predicate on the next_embedding_model field.
 func (f *CollectionFilter) WhereNextEmbeddingModel(p entql.StringP) {
 	f.Where(p.Field(collection.FieldNextEmbeddingModel))
+}
+
+// WhereDeletingAt applies the entql time.Time predicate on the deleting_at field.
+func (f *CollectionFilter) WhereDeletingAt(p entql.TimeP) {
+	f.Where(p.Field(collection.FieldDeletingAt))
 }
 
 // WhereHasConnectors applies a predicate to check if query has an edge connectors.
@@ -1564,7 +1841,7 @@ type ConnectorFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *ConnectorFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[6].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[7].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1625,6 +1902,11 @@ func (f *ConnectorFilter) WhereCredentials(p entql.BytesP) {
 	f.Where(p.Field(connector.FieldCredentials))
 }
 
+// WhereGrantID applies the entql [16]byte predicate on the grant_id field.
+func (f *ConnectorFilter) WhereGrantID(p entql.ValueP) {
+	f.Where(p.Field(connector.FieldGrantID))
+}
+
 // WhereSyncStrategy applies the entql string predicate on the sync_strategy field.
 func (f *ConnectorFilter) WhereSyncStrategy(p entql.StringP) {
 	f.Where(p.Field(connector.FieldSyncStrategy))
@@ -1650,6 +1932,11 @@ func (f *ConnectorFilter) WhereLastError(p entql.StringP) {
 	f.Where(p.Field(connector.FieldLastError))
 }
 
+// WhereDeletingAt applies the entql time.Time predicate on the deleting_at field.
+func (f *ConnectorFilter) WhereDeletingAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldDeletingAt))
+}
+
 // WhereHasCollection applies a predicate to check if query has an edge collection.
 func (f *ConnectorFilter) WhereHasCollection() {
 	f.Where(entql.HasEdge("collection"))
@@ -1658,6 +1945,20 @@ func (f *ConnectorFilter) WhereHasCollection() {
 // WhereHasCollectionWith applies a predicate to check if query has an edge collection with a given conditions (other predicates).
 func (f *ConnectorFilter) WhereHasCollectionWith(preds ...predicate.Collection) {
 	f.Where(entql.HasEdgeWith("collection", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasGrant applies a predicate to check if query has an edge grant.
+func (f *ConnectorFilter) WhereHasGrant() {
+	f.Where(entql.HasEdge("grant"))
+}
+
+// WhereHasGrantWith applies a predicate to check if query has an edge grant with a given conditions (other predicates).
+func (f *ConnectorFilter) WhereHasGrantWith(preds ...predicate.OAuthGrant) {
+	f.Where(entql.HasEdgeWith("grant", sqlgraph.WrapFunc(func(s *sql.Selector) {
 		for _, p := range preds {
 			p(s)
 		}
@@ -1749,7 +2050,7 @@ type ConversationFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *ConversationFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[7].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[8].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -1862,7 +2163,7 @@ type DocumentFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *DocumentFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[8].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2042,6 +2343,195 @@ func (f *DocumentFilter) WhereHasConnectorWith(preds ...predicate.Connector) {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *FeedbackQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the FeedbackQuery builder.
+func (_q *FeedbackQuery) Filter() *FeedbackFilter {
+	return &FeedbackFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *FeedbackMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the FeedbackMutation builder.
+func (m *FeedbackMutation) Filter() *FeedbackFilter {
+	return &FeedbackFilter{config: m.config, predicateAdder: m}
+}
+
+// FeedbackFilter provides a generic filtering capability at runtime for FeedbackQuery.
+type FeedbackFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *FeedbackFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *FeedbackFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *FeedbackFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(feedback.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *FeedbackFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(feedback.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *FeedbackFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldWorkspaceID))
+}
+
+// WhereMessageID applies the entql [16]byte predicate on the message_id field.
+func (f *FeedbackFilter) WhereMessageID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldMessageID))
+}
+
+// WhereSubjectID applies the entql [16]byte predicate on the subject_id field.
+func (f *FeedbackFilter) WhereSubjectID(p entql.ValueP) {
+	f.Where(p.Field(feedback.FieldSubjectID))
+}
+
+// WhereRating applies the entql string predicate on the rating field.
+func (f *FeedbackFilter) WhereRating(p entql.StringP) {
+	f.Where(p.Field(feedback.FieldRating))
+}
+
+// WhereReason applies the entql string predicate on the reason field.
+func (f *FeedbackFilter) WhereReason(p entql.StringP) {
+	f.Where(p.Field(feedback.FieldReason))
+}
+
+// WhereComment applies the entql string predicate on the comment field.
+func (f *FeedbackFilter) WhereComment(p entql.StringP) {
+	f.Where(p.Field(feedback.FieldComment))
+}
+
+// WhereHasMessage applies a predicate to check if query has an edge message.
+func (f *FeedbackFilter) WhereHasMessage() {
+	f.Where(entql.HasEdge("message"))
+}
+
+// WhereHasMessageWith applies a predicate to check if query has an edge message with a given conditions (other predicates).
+func (f *FeedbackFilter) WhereHasMessageWith(preds ...predicate.Message) {
+	f.Where(entql.HasEdgeWith("message", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
+func (_q *InvitationQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the InvitationQuery builder.
+func (_q *InvitationQuery) Filter() *InvitationFilter {
+	return &InvitationFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *InvitationMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the InvitationMutation builder.
+func (m *InvitationMutation) Filter() *InvitationFilter {
+	return &InvitationFilter{config: m.config, predicateAdder: m}
+}
+
+// InvitationFilter provides a generic filtering capability at runtime for InvitationQuery.
+type InvitationFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *InvitationFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *InvitationFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(invitation.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *InvitationFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *InvitationFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *InvitationFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(invitation.FieldWorkspaceID))
+}
+
+// WhereEmail applies the entql string predicate on the email field.
+func (f *InvitationFilter) WhereEmail(p entql.StringP) {
+	f.Where(p.Field(invitation.FieldEmail))
+}
+
+// WhereRole applies the entql string predicate on the role field.
+func (f *InvitationFilter) WhereRole(p entql.StringP) {
+	f.Where(p.Field(invitation.FieldRole))
+}
+
+// WhereTokenHash applies the entql []byte predicate on the token_hash field.
+func (f *InvitationFilter) WhereTokenHash(p entql.BytesP) {
+	f.Where(p.Field(invitation.FieldTokenHash))
+}
+
+// WhereInvitedBy applies the entql [16]byte predicate on the invited_by field.
+func (f *InvitationFilter) WhereInvitedBy(p entql.ValueP) {
+	f.Where(p.Field(invitation.FieldInvitedBy))
+}
+
+// WhereSentAt applies the entql time.Time predicate on the sent_at field.
+func (f *InvitationFilter) WhereSentAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldSentAt))
+}
+
+// WhereExpiresAt applies the entql time.Time predicate on the expires_at field.
+func (f *InvitationFilter) WhereExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldExpiresAt))
+}
+
+// WhereAcceptedAt applies the entql time.Time predicate on the accepted_at field.
+func (f *InvitationFilter) WhereAcceptedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldAcceptedAt))
+}
+
+// WhereRevokedAt applies the entql time.Time predicate on the revoked_at field.
+func (f *InvitationFilter) WhereRevokedAt(p entql.TimeP) {
+	f.Where(p.Field(invitation.FieldRevokedAt))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *MembershipQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -2070,7 +2560,7 @@ type MembershipFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MembershipFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[9].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2163,7 +2653,7 @@ type MessageFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *MessageFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[10].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2229,6 +2719,11 @@ func (f *MessageFilter) WhereCompletionTokens(p entql.IntP) {
 	f.Where(p.Field(message.FieldCompletionTokens))
 }
 
+// WhereRequestID applies the entql string predicate on the request_id field.
+func (f *MessageFilter) WhereRequestID(p entql.StringP) {
+	f.Where(p.Field(message.FieldRequestID))
+}
+
 // WhereHasConversation applies a predicate to check if query has an edge conversation.
 func (f *MessageFilter) WhereHasConversation() {
 	f.Where(entql.HasEdge("conversation"))
@@ -2237,6 +2732,149 @@ func (f *MessageFilter) WhereHasConversation() {
 // WhereHasConversationWith applies a predicate to check if query has an edge conversation with a given conditions (other predicates).
 func (f *MessageFilter) WhereHasConversationWith(preds ...predicate.Conversation) {
 	f.Where(entql.HasEdgeWith("conversation", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasFeedback applies a predicate to check if query has an edge feedback.
+func (f *MessageFilter) WhereHasFeedback() {
+	f.Where(entql.HasEdge("feedback"))
+}
+
+// WhereHasFeedbackWith applies a predicate to check if query has an edge feedback with a given conditions (other predicates).
+func (f *MessageFilter) WhereHasFeedbackWith(preds ...predicate.Feedback) {
+	f.Where(entql.HasEdgeWith("feedback", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
+func (_q *OAuthGrantQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the OAuthGrantQuery builder.
+func (_q *OAuthGrantQuery) Filter() *OAuthGrantFilter {
+	return &OAuthGrantFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *OAuthGrantMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the OAuthGrantMutation builder.
+func (m *OAuthGrantMutation) Filter() *OAuthGrantFilter {
+	return &OAuthGrantFilter{config: m.config, predicateAdder: m}
+}
+
+// OAuthGrantFilter provides a generic filtering capability at runtime for OAuthGrantQuery.
+type OAuthGrantFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *OAuthGrantFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *OAuthGrantFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *OAuthGrantFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *OAuthGrantFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *OAuthGrantFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldWorkspaceID))
+}
+
+// WhereProvider applies the entql string predicate on the provider field.
+func (f *OAuthGrantFilter) WhereProvider(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldProvider))
+}
+
+// WherePersonID applies the entql [16]byte predicate on the person_id field.
+func (f *OAuthGrantFilter) WherePersonID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldPersonID))
+}
+
+// WhereAccount applies the entql string predicate on the account field.
+func (f *OAuthGrantFilter) WhereAccount(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldAccount))
+}
+
+// WhereScopes applies the entql json.RawMessage predicate on the scopes field.
+func (f *OAuthGrantFilter) WhereScopes(p entql.BytesP) {
+	f.Where(p.Field(oauthgrant.FieldScopes))
+}
+
+// WhereStatus applies the entql string predicate on the status field.
+func (f *OAuthGrantFilter) WhereStatus(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldStatus))
+}
+
+// WhereTokens applies the entql []byte predicate on the tokens field.
+func (f *OAuthGrantFilter) WhereTokens(p entql.BytesP) {
+	f.Where(p.Field(oauthgrant.FieldTokens))
+}
+
+// WhereExpiresAt applies the entql time.Time predicate on the expires_at field.
+func (f *OAuthGrantFilter) WhereExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldExpiresAt))
+}
+
+// WhereRefreshedAt applies the entql time.Time predicate on the refreshed_at field.
+func (f *OAuthGrantFilter) WhereRefreshedAt(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldRefreshedAt))
+}
+
+// WhereLastError applies the entql string predicate on the last_error field.
+func (f *OAuthGrantFilter) WhereLastError(p entql.StringP) {
+	f.Where(p.Field(oauthgrant.FieldLastError))
+}
+
+// WhereGeneration applies the entql int predicate on the generation field.
+func (f *OAuthGrantFilter) WhereGeneration(p entql.IntP) {
+	f.Where(p.Field(oauthgrant.FieldGeneration))
+}
+
+// WhereLeaseID applies the entql [16]byte predicate on the lease_id field.
+func (f *OAuthGrantFilter) WhereLeaseID(p entql.ValueP) {
+	f.Where(p.Field(oauthgrant.FieldLeaseID))
+}
+
+// WhereLeaseUntil applies the entql time.Time predicate on the lease_until field.
+func (f *OAuthGrantFilter) WhereLeaseUntil(p entql.TimeP) {
+	f.Where(p.Field(oauthgrant.FieldLeaseUntil))
+}
+
+// WhereHasConnectors applies a predicate to check if query has an edge connectors.
+func (f *OAuthGrantFilter) WhereHasConnectors() {
+	f.Where(entql.HasEdge("connectors"))
+}
+
+// WhereHasConnectorsWith applies a predicate to check if query has an edge connectors with a given conditions (other predicates).
+func (f *OAuthGrantFilter) WhereHasConnectorsWith(preds ...predicate.Connector) {
+	f.Where(entql.HasEdgeWith("connectors", sqlgraph.WrapFunc(func(s *sql.Selector) {
 		for _, p := range preds {
 			p(s)
 		}
@@ -2272,7 +2910,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[11].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2303,14 +2941,14 @@ func (f *SessionFilter) WhereUserID(p entql.ValueP) {
 	f.Where(p.Field(session.FieldUserID))
 }
 
-// WhereRefreshHash applies the entql []byte predicate on the refresh_hash field.
-func (f *SessionFilter) WhereRefreshHash(p entql.BytesP) {
-	f.Where(p.Field(session.FieldRefreshHash))
+// WhereGeneration applies the entql int64 predicate on the generation field.
+func (f *SessionFilter) WhereGeneration(p entql.Int64P) {
+	f.Where(p.Field(session.FieldGeneration))
 }
 
-// WherePreviousHash applies the entql []byte predicate on the previous_hash field.
-func (f *SessionFilter) WherePreviousHash(p entql.BytesP) {
-	f.Where(p.Field(session.FieldPreviousHash))
+// WhereRotatedAt applies the entql time.Time predicate on the rotated_at field.
+func (f *SessionFilter) WhereRotatedAt(p entql.TimeP) {
+	f.Where(p.Field(session.FieldRotatedAt))
 }
 
 // WhereExpiresAt applies the entql time.Time predicate on the expires_at field.
@@ -2321,6 +2959,21 @@ func (f *SessionFilter) WhereExpiresAt(p entql.TimeP) {
 // WhereRevokedAt applies the entql time.Time predicate on the revoked_at field.
 func (f *SessionFilter) WhereRevokedAt(p entql.TimeP) {
 	f.Where(p.Field(session.FieldRevokedAt))
+}
+
+// WhereUserAgent applies the entql string predicate on the user_agent field.
+func (f *SessionFilter) WhereUserAgent(p entql.StringP) {
+	f.Where(p.Field(session.FieldUserAgent))
+}
+
+// WhereAddress applies the entql string predicate on the address field.
+func (f *SessionFilter) WhereAddress(p entql.StringP) {
+	f.Where(p.Field(session.FieldAddress))
+}
+
+// WhereLastUsedAt applies the entql time.Time predicate on the last_used_at field.
+func (f *SessionFilter) WhereLastUsedAt(p entql.TimeP) {
+	f.Where(p.Field(session.FieldLastUsedAt))
 }
 
 // WhereHasUser applies a predicate to check if query has an edge user.
@@ -2366,7 +3019,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[12].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2465,7 +3118,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[13].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2594,7 +3247,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[14].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[18].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2788,7 +3441,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[19].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -2827,6 +3480,21 @@ func (f *UserFilter) WherePasswordHash(p entql.StringP) {
 // WhereEmailVerified applies the entql bool predicate on the email_verified field.
 func (f *UserFilter) WhereEmailVerified(p entql.BoolP) {
 	f.Where(p.Field(user.FieldEmailVerified))
+}
+
+// WhereResetHash applies the entql []byte predicate on the reset_hash field.
+func (f *UserFilter) WhereResetHash(p entql.BytesP) {
+	f.Where(p.Field(user.FieldResetHash))
+}
+
+// WhereResetExpiresAt applies the entql time.Time predicate on the reset_expires_at field.
+func (f *UserFilter) WhereResetExpiresAt(p entql.TimeP) {
+	f.Where(p.Field(user.FieldResetExpiresAt))
+}
+
+// WhereResetWorkspaceID applies the entql [16]byte predicate on the reset_workspace_id field.
+func (f *UserFilter) WhereResetWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(user.FieldResetWorkspaceID))
 }
 
 // WhereHasMemberships applies a predicate to check if query has an edge memberships.
@@ -2886,7 +3554,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[20].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -10,11 +10,15 @@ import (
 	"magpie/ent/agentmemory"
 	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
+	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -274,6 +278,11 @@ func (_q *AgentQuery) collectField(ctx context.Context, oneNode bool, opCtx *gra
 			if _, ok := fieldSeen[agent.FieldCollections]; !ok {
 				selectedFields = append(selectedFields, agent.FieldCollections)
 				fieldSeen[agent.FieldCollections] = struct{}{}
+			}
+		case "allCollections":
+			if _, ok := fieldSeen[agent.FieldAllCollections]; !ok {
+				selectedFields = append(selectedFields, agent.FieldAllCollections)
+				fieldSeen[agent.FieldAllCollections] = struct{}{}
 			}
 		case "startMessage":
 			if _, ok := fieldSeen[agent.FieldStartMessage]; !ok {
@@ -665,6 +674,148 @@ func newAgentRunPaginateArgs(rv map[string]any) *agentrunPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithAgentRunOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *AuditEntryQuery) CollectFields(ctx context.Context, satisfies ...string) (*AuditEntryQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *AuditEntryQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(auditentry.Columns))
+		selectedFields = []string{auditentry.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[auditentry.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldCreatedAt)
+				fieldSeen[auditentry.FieldCreatedAt] = struct{}{}
+			}
+		case "actorKind":
+			if _, ok := fieldSeen[auditentry.FieldActorKind]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldActorKind)
+				fieldSeen[auditentry.FieldActorKind] = struct{}{}
+			}
+		case "actorID":
+			if _, ok := fieldSeen[auditentry.FieldActorID]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldActorID)
+				fieldSeen[auditentry.FieldActorID] = struct{}{}
+			}
+		case "actorName":
+			if _, ok := fieldSeen[auditentry.FieldActorName]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldActorName)
+				fieldSeen[auditentry.FieldActorName] = struct{}{}
+			}
+		case "sessionID":
+			if _, ok := fieldSeen[auditentry.FieldSessionID]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldSessionID)
+				fieldSeen[auditentry.FieldSessionID] = struct{}{}
+			}
+		case "ip":
+			if _, ok := fieldSeen[auditentry.FieldIP]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldIP)
+				fieldSeen[auditentry.FieldIP] = struct{}{}
+			}
+		case "requestID":
+			if _, ok := fieldSeen[auditentry.FieldRequestID]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldRequestID)
+				fieldSeen[auditentry.FieldRequestID] = struct{}{}
+			}
+		case "action":
+			if _, ok := fieldSeen[auditentry.FieldAction]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldAction)
+				fieldSeen[auditentry.FieldAction] = struct{}{}
+			}
+		case "targetKind":
+			if _, ok := fieldSeen[auditentry.FieldTargetKind]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldTargetKind)
+				fieldSeen[auditentry.FieldTargetKind] = struct{}{}
+			}
+		case "targetID":
+			if _, ok := fieldSeen[auditentry.FieldTargetID]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldTargetID)
+				fieldSeen[auditentry.FieldTargetID] = struct{}{}
+			}
+		case "targetName":
+			if _, ok := fieldSeen[auditentry.FieldTargetName]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldTargetName)
+				fieldSeen[auditentry.FieldTargetName] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type auditentryPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []AuditEntryPaginateOption
+}
+
+func newAuditEntryPaginateArgs(rv map[string]any) *auditentryPaginateArgs {
+	args := &auditentryPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*AuditEntryOrder:
+			args.opts = append(args.opts, WithAuditEntryOrder(v))
+		case []any:
+			var orders []*AuditEntryOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &AuditEntryOrder{Field: &AuditEntryOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithAuditEntryOrder(orders))
 		}
 	}
 	return args
@@ -1397,6 +1548,11 @@ func (_q *ConnectorQuery) collectField(ctx context.Context, oneNode bool, opCtx 
 				selectedFields = append(selectedFields, connector.FieldConfig)
 				fieldSeen[connector.FieldConfig] = struct{}{}
 			}
+		case "grantID":
+			if _, ok := fieldSeen[connector.FieldGrantID]; !ok {
+				selectedFields = append(selectedFields, connector.FieldGrantID)
+				fieldSeen[connector.FieldGrantID] = struct{}{}
+			}
 		case "syncStrategy":
 			if _, ok := fieldSeen[connector.FieldSyncStrategy]; !ok {
 				selectedFields = append(selectedFields, connector.FieldSyncStrategy)
@@ -1922,6 +2078,250 @@ func newDocumentPaginateArgs(rv map[string]any) *documentPaginateArgs {
 }
 
 // CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *InvitationQuery) CollectFields(ctx context.Context, satisfies ...string) (*InvitationQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *InvitationQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(invitation.Columns))
+		selectedFields = []string{invitation.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[invitation.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldCreatedAt)
+				fieldSeen[invitation.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[invitation.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldUpdatedAt)
+				fieldSeen[invitation.FieldUpdatedAt] = struct{}{}
+			}
+		case "email":
+			if _, ok := fieldSeen[invitation.FieldEmail]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldEmail)
+				fieldSeen[invitation.FieldEmail] = struct{}{}
+			}
+		case "invitedBy":
+			if _, ok := fieldSeen[invitation.FieldInvitedBy]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldInvitedBy)
+				fieldSeen[invitation.FieldInvitedBy] = struct{}{}
+			}
+		case "sentAt":
+			if _, ok := fieldSeen[invitation.FieldSentAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldSentAt)
+				fieldSeen[invitation.FieldSentAt] = struct{}{}
+			}
+		case "expiresAt":
+			if _, ok := fieldSeen[invitation.FieldExpiresAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldExpiresAt)
+				fieldSeen[invitation.FieldExpiresAt] = struct{}{}
+			}
+		case "acceptedAt":
+			if _, ok := fieldSeen[invitation.FieldAcceptedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldAcceptedAt)
+				fieldSeen[invitation.FieldAcceptedAt] = struct{}{}
+			}
+		case "revokedAt":
+			if _, ok := fieldSeen[invitation.FieldRevokedAt]; !ok {
+				selectedFields = append(selectedFields, invitation.FieldRevokedAt)
+				fieldSeen[invitation.FieldRevokedAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type invitationPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []InvitationPaginateOption
+}
+
+func newInvitationPaginateArgs(rv map[string]any) *invitationPaginateArgs {
+	args := &invitationPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*InvitationOrder:
+			args.opts = append(args.opts, WithInvitationOrder(v))
+		case []any:
+			var orders []*InvitationOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &InvitationOrder{Field: &InvitationOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithInvitationOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *MembershipQuery) CollectFields(ctx context.Context, satisfies ...string) (*MembershipQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *MembershipQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(membership.Columns))
+		selectedFields = []string{membership.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "user":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&UserClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, oneNode, opCtx, field, path, mayAddCondition(satisfies, userImplementors)...); err != nil {
+				return err
+			}
+			_q.withUser = query
+			if _, ok := fieldSeen[membership.FieldUserID]; !ok {
+				selectedFields = append(selectedFields, membership.FieldUserID)
+				fieldSeen[membership.FieldUserID] = struct{}{}
+			}
+		case "createdAt":
+			if _, ok := fieldSeen[membership.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, membership.FieldCreatedAt)
+				fieldSeen[membership.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[membership.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, membership.FieldUpdatedAt)
+				fieldSeen[membership.FieldUpdatedAt] = struct{}{}
+			}
+		case "userID":
+			if _, ok := fieldSeen[membership.FieldUserID]; !ok {
+				selectedFields = append(selectedFields, membership.FieldUserID)
+				fieldSeen[membership.FieldUserID] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type memberPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []MemberPaginateOption
+}
+
+func newMemberPaginateArgs(rv map[string]any) *memberPaginateArgs {
+	args := &memberPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*MemberOrder:
+			args.opts = append(args.opts, WithMemberOrder(v))
+		case []any:
+			var orders []*MemberOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &MemberOrder{Field: &MemberOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithMemberOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
 func (_q *MessageQuery) CollectFields(ctx context.Context, satisfies ...string) (*MessageQuery, error) {
 	fc := graphql.GetFieldContext(ctx)
 	if fc == nil {
@@ -2063,6 +2463,143 @@ func newMessagePaginateArgs(rv map[string]any) *messagePaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithMessageOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *OAuthGrantQuery) CollectFields(ctx context.Context, satisfies ...string) (*OAuthGrantQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *OAuthGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(oauthgrant.Columns))
+		selectedFields = []string{oauthgrant.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[oauthgrant.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldCreatedAt)
+				fieldSeen[oauthgrant.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[oauthgrant.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldUpdatedAt)
+				fieldSeen[oauthgrant.FieldUpdatedAt] = struct{}{}
+			}
+		case "provider":
+			if _, ok := fieldSeen[oauthgrant.FieldProvider]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldProvider)
+				fieldSeen[oauthgrant.FieldProvider] = struct{}{}
+			}
+		case "personID":
+			if _, ok := fieldSeen[oauthgrant.FieldPersonID]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldPersonID)
+				fieldSeen[oauthgrant.FieldPersonID] = struct{}{}
+			}
+		case "account":
+			if _, ok := fieldSeen[oauthgrant.FieldAccount]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldAccount)
+				fieldSeen[oauthgrant.FieldAccount] = struct{}{}
+			}
+		case "scopes":
+			if _, ok := fieldSeen[oauthgrant.FieldScopes]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldScopes)
+				fieldSeen[oauthgrant.FieldScopes] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[oauthgrant.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldStatus)
+				fieldSeen[oauthgrant.FieldStatus] = struct{}{}
+			}
+		case "expiresAt":
+			if _, ok := fieldSeen[oauthgrant.FieldExpiresAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldExpiresAt)
+				fieldSeen[oauthgrant.FieldExpiresAt] = struct{}{}
+			}
+		case "refreshedAt":
+			if _, ok := fieldSeen[oauthgrant.FieldRefreshedAt]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldRefreshedAt)
+				fieldSeen[oauthgrant.FieldRefreshedAt] = struct{}{}
+			}
+		case "lastError":
+			if _, ok := fieldSeen[oauthgrant.FieldLastError]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldLastError)
+				fieldSeen[oauthgrant.FieldLastError] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type oauthgrantPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []OAuthGrantPaginateOption
+}
+
+func newOAuthGrantPaginateArgs(rv map[string]any) *oauthgrantPaginateArgs {
+	args := &oauthgrantPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*OAuthGrantOrder:
+			args.opts = append(args.opts, WithOAuthGrantOrder(v))
+		case []any:
+			var orders []*OAuthGrantOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &OAuthGrantOrder{Field: &OAuthGrantOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithOAuthGrantOrder(orders))
 		}
 	}
 	return args

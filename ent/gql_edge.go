@@ -188,6 +188,14 @@ func (_m *Document) Connector(ctx context.Context) (*Connector, error) {
 	return result, err
 }
 
+func (_m *Membership) User(ctx context.Context) (*User, error) {
+	result, err := _m.Edges.UserOrErr()
+	if IsNotLoaded(err) {
+		result, err = _m.QueryUser().Only(ctx)
+	}
+	return result, err
+}
+
 func (_m *Message) Conversation(ctx context.Context) (*Conversation, error) {
 	result, err := _m.Edges.ConversationOrErr()
 	if IsNotLoaded(err) {

@@ -9,11 +9,15 @@ import (
 	"magpie/ent/agentmemory"
 	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
+	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -51,6 +55,11 @@ var agentrunImplementors = []string{"AgentRun", "Node"}
 // IsNode implements the Node interface check for GQLGen.
 func (*AgentRun) IsNode() {}
 
+var auditentryImplementors = []string{"AuditEntry", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*AuditEntry) IsNode() {}
+
 var collectionImplementors = []string{"Collection", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
@@ -71,10 +80,25 @@ var documentImplementors = []string{"Document", "Node"}
 // IsNode implements the Node interface check for GQLGen.
 func (*Document) IsNode() {}
 
+var invitationImplementors = []string{"Invitation", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Invitation) IsNode() {}
+
+var membershipImplementors = []string{"Member", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Membership) IsNode() {}
+
 var messageImplementors = []string{"Message", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*Message) IsNode() {}
+
+var oauthgrantImplementors = []string{"OAuthGrant", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*OAuthGrant) IsNode() {}
 
 var sourcefileImplementors = []string{"SourceFile", "Node"}
 
@@ -195,6 +219,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			}
 		}
 		return query.Only(ctx)
+	case auditentry.Table:
+		query := c.AuditEntry.Query().
+			Where(auditentry.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, auditentryImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
 	case collection.Table:
 		query := c.Collection.Query().
 			Where(collection.ID(id))
@@ -231,11 +264,38 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			}
 		}
 		return query.Only(ctx)
+	case invitation.Table:
+		query := c.Invitation.Query().
+			Where(invitation.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, invitationImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case membership.Table:
+		query := c.Membership.Query().
+			Where(membership.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, membershipImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
 	case message.Table:
 		query := c.Message.Query().
 			Where(message.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, messageImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case oauthgrant.Table:
+		query := c.OAuthGrant.Query().
+			Where(oauthgrant.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, oauthgrantImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -422,6 +482,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 				*noder = node
 			}
 		}
+	case auditentry.Table:
+		query := c.AuditEntry.Query().
+			Where(auditentry.IDIn(ids...))
+		query, err := query.CollectFields(ctx, auditentryImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
 	case collection.Table:
 		query := c.Collection.Query().
 			Where(collection.IDIn(ids...))
@@ -486,10 +562,58 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 				*noder = node
 			}
 		}
+	case invitation.Table:
+		query := c.Invitation.Query().
+			Where(invitation.IDIn(ids...))
+		query, err := query.CollectFields(ctx, invitationImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case membership.Table:
+		query := c.Membership.Query().
+			Where(membership.IDIn(ids...))
+		query, err := query.CollectFields(ctx, membershipImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
 	case message.Table:
 		query := c.Message.Query().
 			Where(message.IDIn(ids...))
 		query, err := query.CollectFields(ctx, messageImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case oauthgrant.Table:
+		query := c.OAuthGrant.Query().
+			Where(oauthgrant.IDIn(ids...))
+		query, err := query.CollectFields(ctx, oauthgrantImplementors...)
 		if err != nil {
 			return nil, err
 		}

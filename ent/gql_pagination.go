@@ -11,11 +11,15 @@ import (
 	"magpie/ent/agentmemory"
 	"magpie/ent/agentrun"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/invitation"
+	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -1530,6 +1534,338 @@ func (_m *AgentRun) ToEdge(order *AgentRunOrder) *AgentRunEdge {
 	}
 }
 
+// AuditEntryEdge is the edge representation of AuditEntry.
+type AuditEntryEdge struct {
+	Node   *AuditEntry `json:"node"`
+	Cursor Cursor      `json:"cursor"`
+}
+
+// AuditEntryConnection is the connection containing edges to AuditEntry.
+type AuditEntryConnection struct {
+	Edges      []*AuditEntryEdge `json:"edges"`
+	PageInfo   PageInfo          `json:"pageInfo"`
+	TotalCount int               `json:"totalCount"`
+}
+
+func (c *AuditEntryConnection) build(nodes []*AuditEntry, pager *auditentryPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *AuditEntry
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *AuditEntry {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *AuditEntry {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*AuditEntryEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &AuditEntryEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// AuditEntryPaginateOption enables pagination customization.
+type AuditEntryPaginateOption func(*auditentryPager) error
+
+// WithAuditEntryOrder configures pagination ordering.
+func WithAuditEntryOrder(order []*AuditEntryOrder) AuditEntryPaginateOption {
+	return func(pager *auditentryPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithAuditEntryFilter configures pagination filter.
+func WithAuditEntryFilter(filter func(*AuditEntryQuery) (*AuditEntryQuery, error)) AuditEntryPaginateOption {
+	return func(pager *auditentryPager) error {
+		if filter == nil {
+			return errors.New("AuditEntryQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type auditentryPager struct {
+	reverse bool
+	order   []*AuditEntryOrder
+	filter  func(*AuditEntryQuery) (*AuditEntryQuery, error)
+}
+
+func newAuditEntryPager(opts []AuditEntryPaginateOption, reverse bool) (*auditentryPager, error) {
+	pager := &auditentryPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *auditentryPager) applyFilter(query *AuditEntryQuery) (*AuditEntryQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *auditentryPager) toCursor(_m *AuditEntry) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *auditentryPager) applyCursors(query *AuditEntryQuery, after, before *Cursor) (*AuditEntryQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultAuditEntryOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *auditentryPager) applyOrder(query *AuditEntryQuery) *AuditEntryQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultAuditEntryOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultAuditEntryOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *auditentryPager) orderExpr(query *AuditEntryQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultAuditEntryOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to AuditEntry.
+func (_m *AuditEntryQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...AuditEntryPaginateOption,
+) (*AuditEntryConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newAuditEntryPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &AuditEntryConnection{Edges: []*AuditEntryEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// AuditEntryOrderFieldCreatedAt orders AuditEntry by created_at.
+	AuditEntryOrderFieldCreatedAt = &AuditEntryOrderField{
+		Value: func(_m *AuditEntry) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: auditentry.FieldCreatedAt,
+		toTerm: auditentry.ByCreatedAt,
+		toCursor: func(_m *AuditEntry) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f AuditEntryOrderField) String() string {
+	var str string
+	switch f.column {
+	case AuditEntryOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f AuditEntryOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *AuditEntryOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("AuditEntryOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *AuditEntryOrderFieldCreatedAt
+	default:
+		return fmt.Errorf("%s is not a valid AuditEntryOrderField", str)
+	}
+	return nil
+}
+
+// AuditEntryOrderField defines the ordering field of AuditEntry.
+type AuditEntryOrderField struct {
+	// Value extracts the ordering value from the given AuditEntry.
+	Value    func(*AuditEntry) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) auditentry.OrderOption
+	toCursor func(*AuditEntry) Cursor
+}
+
+// AuditEntryOrder defines the ordering of AuditEntry.
+type AuditEntryOrder struct {
+	Direction OrderDirection        `json:"direction"`
+	Field     *AuditEntryOrderField `json:"field"`
+}
+
+// DefaultAuditEntryOrder is the default ordering of AuditEntry.
+var DefaultAuditEntryOrder = &AuditEntryOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &AuditEntryOrderField{
+		Value: func(_m *AuditEntry) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: auditentry.FieldID,
+		toTerm: auditentry.ByID,
+		toCursor: func(_m *AuditEntry) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts AuditEntry into AuditEntryEdge.
+func (_m *AuditEntry) ToEdge(order *AuditEntryOrder) *AuditEntryEdge {
+	if order == nil {
+		order = DefaultAuditEntryOrder
+	}
+	return &AuditEntryEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
 // CollectionEdge is the edge representation of Collection.
 type CollectionEdge struct {
 	Node   *Collection `json:"node"`
@@ -2931,6 +3267,20 @@ var (
 			}
 		},
 	}
+	// DocumentOrderFieldBytes orders Document by bytes.
+	DocumentOrderFieldBytes = &DocumentOrderField{
+		Value: func(_m *Document) (ent.Value, error) {
+			return _m.Bytes, nil
+		},
+		column: document.FieldBytes,
+		toTerm: document.ByBytes,
+		toCursor: func(_m *Document) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Bytes,
+			}
+		},
+	}
 )
 
 // String implement fmt.Stringer interface.
@@ -2947,6 +3297,8 @@ func (f DocumentOrderField) String() string {
 		str = "TITLE"
 	case DocumentOrderFieldStatus.column:
 		str = "STATUS"
+	case DocumentOrderFieldBytes.column:
+		str = "BYTES"
 	}
 	return str
 }
@@ -2973,6 +3325,8 @@ func (f *DocumentOrderField) UnmarshalGQL(v interface{}) error {
 		*f = *DocumentOrderFieldTitle
 	case "STATUS":
 		*f = *DocumentOrderFieldStatus
+	case "BYTES":
+		*f = *DocumentOrderFieldBytes
 	default:
 		return fmt.Errorf("%s is not a valid DocumentOrderField", str)
 	}
@@ -3015,6 +3369,709 @@ func (_m *Document) ToEdge(order *DocumentOrder) *DocumentEdge {
 		order = DefaultDocumentOrder
 	}
 	return &DocumentEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// InvitationEdge is the edge representation of Invitation.
+type InvitationEdge struct {
+	Node   *Invitation `json:"node"`
+	Cursor Cursor      `json:"cursor"`
+}
+
+// InvitationConnection is the connection containing edges to Invitation.
+type InvitationConnection struct {
+	Edges      []*InvitationEdge `json:"edges"`
+	PageInfo   PageInfo          `json:"pageInfo"`
+	TotalCount int               `json:"totalCount"`
+}
+
+func (c *InvitationConnection) build(nodes []*Invitation, pager *invitationPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Invitation
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Invitation {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Invitation {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*InvitationEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &InvitationEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// InvitationPaginateOption enables pagination customization.
+type InvitationPaginateOption func(*invitationPager) error
+
+// WithInvitationOrder configures pagination ordering.
+func WithInvitationOrder(order []*InvitationOrder) InvitationPaginateOption {
+	return func(pager *invitationPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithInvitationFilter configures pagination filter.
+func WithInvitationFilter(filter func(*InvitationQuery) (*InvitationQuery, error)) InvitationPaginateOption {
+	return func(pager *invitationPager) error {
+		if filter == nil {
+			return errors.New("InvitationQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type invitationPager struct {
+	reverse bool
+	order   []*InvitationOrder
+	filter  func(*InvitationQuery) (*InvitationQuery, error)
+}
+
+func newInvitationPager(opts []InvitationPaginateOption, reverse bool) (*invitationPager, error) {
+	pager := &invitationPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *invitationPager) applyFilter(query *InvitationQuery) (*InvitationQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *invitationPager) toCursor(_m *Invitation) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *invitationPager) applyCursors(query *InvitationQuery, after, before *Cursor) (*InvitationQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultInvitationOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *invitationPager) applyOrder(query *InvitationQuery) *InvitationQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultInvitationOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultInvitationOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *invitationPager) orderExpr(query *InvitationQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultInvitationOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Invitation.
+func (_m *InvitationQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...InvitationPaginateOption,
+) (*InvitationConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newInvitationPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &InvitationConnection{Edges: []*InvitationEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// InvitationOrderFieldCreatedAt orders Invitation by created_at.
+	InvitationOrderFieldCreatedAt = &InvitationOrderField{
+		Value: func(_m *Invitation) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: invitation.FieldCreatedAt,
+		toTerm: invitation.ByCreatedAt,
+		toCursor: func(_m *Invitation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// InvitationOrderFieldUpdatedAt orders Invitation by updated_at.
+	InvitationOrderFieldUpdatedAt = &InvitationOrderField{
+		Value: func(_m *Invitation) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: invitation.FieldUpdatedAt,
+		toTerm: invitation.ByUpdatedAt,
+		toCursor: func(_m *Invitation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f InvitationOrderField) String() string {
+	var str string
+	switch f.column {
+	case InvitationOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case InvitationOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f InvitationOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *InvitationOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("InvitationOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *InvitationOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *InvitationOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid InvitationOrderField", str)
+	}
+	return nil
+}
+
+// InvitationOrderField defines the ordering field of Invitation.
+type InvitationOrderField struct {
+	// Value extracts the ordering value from the given Invitation.
+	Value    func(*Invitation) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) invitation.OrderOption
+	toCursor func(*Invitation) Cursor
+}
+
+// InvitationOrder defines the ordering of Invitation.
+type InvitationOrder struct {
+	Direction OrderDirection        `json:"direction"`
+	Field     *InvitationOrderField `json:"field"`
+}
+
+// DefaultInvitationOrder is the default ordering of Invitation.
+var DefaultInvitationOrder = &InvitationOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &InvitationOrderField{
+		Value: func(_m *Invitation) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: invitation.FieldID,
+		toTerm: invitation.ByID,
+		toCursor: func(_m *Invitation) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Invitation into InvitationEdge.
+func (_m *Invitation) ToEdge(order *InvitationOrder) *InvitationEdge {
+	if order == nil {
+		order = DefaultInvitationOrder
+	}
+	return &InvitationEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// Member is the type alias for Membership.
+type Member = Membership
+
+// MemberEdge is the edge representation of Member.
+type MemberEdge struct {
+	Node   *Member `json:"node"`
+	Cursor Cursor  `json:"cursor"`
+}
+
+// MemberConnection is the connection containing edges to Member.
+type MemberConnection struct {
+	Edges      []*MemberEdge `json:"edges"`
+	PageInfo   PageInfo      `json:"pageInfo"`
+	TotalCount int           `json:"totalCount"`
+}
+
+func (c *MemberConnection) build(nodes []*Member, pager *memberPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Member
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Member {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Member {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*MemberEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &MemberEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// MemberPaginateOption enables pagination customization.
+type MemberPaginateOption func(*memberPager) error
+
+// WithMemberOrder configures pagination ordering.
+func WithMemberOrder(order []*MemberOrder) MemberPaginateOption {
+	return func(pager *memberPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithMemberFilter configures pagination filter.
+func WithMemberFilter(filter func(*MembershipQuery) (*MembershipQuery, error)) MemberPaginateOption {
+	return func(pager *memberPager) error {
+		if filter == nil {
+			return errors.New("MembershipQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type memberPager struct {
+	reverse bool
+	order   []*MemberOrder
+	filter  func(*MembershipQuery) (*MembershipQuery, error)
+}
+
+func newMemberPager(opts []MemberPaginateOption, reverse bool) (*memberPager, error) {
+	pager := &memberPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *memberPager) applyFilter(query *MembershipQuery) (*MembershipQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *memberPager) toCursor(_m *Member) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *memberPager) applyCursors(query *MembershipQuery, after, before *Cursor) (*MembershipQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultMemberOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *memberPager) applyOrder(query *MembershipQuery) *MembershipQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultMemberOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultMemberOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *memberPager) orderExpr(query *MembershipQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultMemberOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Member.
+func (_m *MembershipQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...MemberPaginateOption,
+) (*MemberConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newMemberPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &MemberConnection{Edges: []*MemberEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// MembershipOrderFieldCreatedAt orders Membership by created_at.
+	MembershipOrderFieldCreatedAt = &MemberOrderField{
+		Value: func(_m *Member) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: membership.FieldCreatedAt,
+		toTerm: membership.ByCreatedAt,
+		toCursor: func(_m *Member) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// MembershipOrderFieldUpdatedAt orders Membership by updated_at.
+	MembershipOrderFieldUpdatedAt = &MemberOrderField{
+		Value: func(_m *Member) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: membership.FieldUpdatedAt,
+		toTerm: membership.ByUpdatedAt,
+		toCursor: func(_m *Member) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f MemberOrderField) String() string {
+	var str string
+	switch f.column {
+	case MembershipOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case MembershipOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f MemberOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *MemberOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("MemberOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *MembershipOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *MembershipOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid MemberOrderField", str)
+	}
+	return nil
+}
+
+// MemberOrderField defines the ordering field of Membership.
+type MemberOrderField struct {
+	// Value extracts the ordering value from the given Membership.
+	Value    func(*Member) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) membership.OrderOption
+	toCursor func(*Member) Cursor
+}
+
+// MemberOrder defines the ordering of Membership.
+type MemberOrder struct {
+	Direction OrderDirection    `json:"direction"`
+	Field     *MemberOrderField `json:"field"`
+}
+
+// DefaultMemberOrder is the default ordering of Membership.
+var DefaultMemberOrder = &MemberOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &MemberOrderField{
+		Value: func(_m *Member) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: membership.FieldID,
+		toTerm: membership.ByID,
+		toCursor: func(_m *Member) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Member into MemberEdge.
+func (_m *Member) ToEdge(order *MemberOrder) *MemberEdge {
+	if order == nil {
+		order = DefaultMemberOrder
+	}
+	return &MemberEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}
@@ -3370,6 +4427,356 @@ func (_m *Message) ToEdge(order *MessageOrder) *MessageEdge {
 	}
 }
 
+// OAuthGrantEdge is the edge representation of OAuthGrant.
+type OAuthGrantEdge struct {
+	Node   *OAuthGrant `json:"node"`
+	Cursor Cursor      `json:"cursor"`
+}
+
+// OAuthGrantConnection is the connection containing edges to OAuthGrant.
+type OAuthGrantConnection struct {
+	Edges      []*OAuthGrantEdge `json:"edges"`
+	PageInfo   PageInfo          `json:"pageInfo"`
+	TotalCount int               `json:"totalCount"`
+}
+
+func (c *OAuthGrantConnection) build(nodes []*OAuthGrant, pager *oauthgrantPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *OAuthGrant
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *OAuthGrant {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *OAuthGrant {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*OAuthGrantEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &OAuthGrantEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// OAuthGrantPaginateOption enables pagination customization.
+type OAuthGrantPaginateOption func(*oauthgrantPager) error
+
+// WithOAuthGrantOrder configures pagination ordering.
+func WithOAuthGrantOrder(order []*OAuthGrantOrder) OAuthGrantPaginateOption {
+	return func(pager *oauthgrantPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithOAuthGrantFilter configures pagination filter.
+func WithOAuthGrantFilter(filter func(*OAuthGrantQuery) (*OAuthGrantQuery, error)) OAuthGrantPaginateOption {
+	return func(pager *oauthgrantPager) error {
+		if filter == nil {
+			return errors.New("OAuthGrantQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type oauthgrantPager struct {
+	reverse bool
+	order   []*OAuthGrantOrder
+	filter  func(*OAuthGrantQuery) (*OAuthGrantQuery, error)
+}
+
+func newOAuthGrantPager(opts []OAuthGrantPaginateOption, reverse bool) (*oauthgrantPager, error) {
+	pager := &oauthgrantPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *oauthgrantPager) applyFilter(query *OAuthGrantQuery) (*OAuthGrantQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *oauthgrantPager) toCursor(_m *OAuthGrant) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *oauthgrantPager) applyCursors(query *OAuthGrantQuery, after, before *Cursor) (*OAuthGrantQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultOAuthGrantOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *oauthgrantPager) applyOrder(query *OAuthGrantQuery) *OAuthGrantQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultOAuthGrantOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultOAuthGrantOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *oauthgrantPager) orderExpr(query *OAuthGrantQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultOAuthGrantOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to OAuthGrant.
+func (_m *OAuthGrantQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...OAuthGrantPaginateOption,
+) (*OAuthGrantConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newOAuthGrantPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &OAuthGrantConnection{Edges: []*OAuthGrantEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// OAuthGrantOrderFieldCreatedAt orders OAuthGrant by created_at.
+	OAuthGrantOrderFieldCreatedAt = &OAuthGrantOrderField{
+		Value: func(_m *OAuthGrant) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: oauthgrant.FieldCreatedAt,
+		toTerm: oauthgrant.ByCreatedAt,
+		toCursor: func(_m *OAuthGrant) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// OAuthGrantOrderFieldUpdatedAt orders OAuthGrant by updated_at.
+	OAuthGrantOrderFieldUpdatedAt = &OAuthGrantOrderField{
+		Value: func(_m *OAuthGrant) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: oauthgrant.FieldUpdatedAt,
+		toTerm: oauthgrant.ByUpdatedAt,
+		toCursor: func(_m *OAuthGrant) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f OAuthGrantOrderField) String() string {
+	var str string
+	switch f.column {
+	case OAuthGrantOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case OAuthGrantOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f OAuthGrantOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *OAuthGrantOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("OAuthGrantOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *OAuthGrantOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *OAuthGrantOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid OAuthGrantOrderField", str)
+	}
+	return nil
+}
+
+// OAuthGrantOrderField defines the ordering field of OAuthGrant.
+type OAuthGrantOrderField struct {
+	// Value extracts the ordering value from the given OAuthGrant.
+	Value    func(*OAuthGrant) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) oauthgrant.OrderOption
+	toCursor func(*OAuthGrant) Cursor
+}
+
+// OAuthGrantOrder defines the ordering of OAuthGrant.
+type OAuthGrantOrder struct {
+	Direction OrderDirection        `json:"direction"`
+	Field     *OAuthGrantOrderField `json:"field"`
+}
+
+// DefaultOAuthGrantOrder is the default ordering of OAuthGrant.
+var DefaultOAuthGrantOrder = &OAuthGrantOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &OAuthGrantOrderField{
+		Value: func(_m *OAuthGrant) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: oauthgrant.FieldID,
+		toTerm: oauthgrant.ByID,
+		toCursor: func(_m *OAuthGrant) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts OAuthGrant into OAuthGrantEdge.
+func (_m *OAuthGrant) ToEdge(order *OAuthGrantOrder) *OAuthGrantEdge {
+	if order == nil {
+		order = DefaultOAuthGrantOrder
+	}
+	return &OAuthGrantEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
 // SourceFileEdge is the edge representation of SourceFile.
 type SourceFileEdge struct {
 	Node   *SourceFile `json:"node"`
@@ -3657,6 +5064,20 @@ var (
 			}
 		},
 	}
+	// SourceFileOrderFieldBytes orders SourceFile by bytes.
+	SourceFileOrderFieldBytes = &SourceFileOrderField{
+		Value: func(_m *SourceFile) (ent.Value, error) {
+			return _m.Bytes, nil
+		},
+		column: sourcefile.FieldBytes,
+		toTerm: sourcefile.ByBytes,
+		toCursor: func(_m *SourceFile) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Bytes,
+			}
+		},
+	}
 )
 
 // String implement fmt.Stringer interface.
@@ -3669,6 +5090,8 @@ func (f SourceFileOrderField) String() string {
 		str = "UPDATED_AT"
 	case SourceFileOrderFieldPath.column:
 		str = "PATH"
+	case SourceFileOrderFieldBytes.column:
+		str = "BYTES"
 	}
 	return str
 }
@@ -3691,6 +5114,8 @@ func (f *SourceFileOrderField) UnmarshalGQL(v interface{}) error {
 		*f = *SourceFileOrderFieldUpdatedAt
 	case "PATH":
 		*f = *SourceFileOrderFieldPath
+	case "BYTES":
+		*f = *SourceFileOrderFieldBytes
 	default:
 		return fmt.Errorf("%s is not a valid SourceFileOrderField", str)
 	}

@@ -28,7 +28,7 @@ type Membership struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// UserID holds the value of the "user_id" field.
 	UserID uuid.UUID `json:"user_id,omitempty"`
-	// Role holds the value of the "role" field.
+	// shown as Role, which the directives use, too
 	Role membership.Role `json:"role,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the MembershipQuery when eager-loading is set.
@@ -46,7 +46,7 @@ type MembershipEdges struct {
 	// type was loaded (or requested) in eager-loading or not.
 	loadedTypes [2]bool
 	// totalCount holds the count of the edges above.
-	totalCount [2]map[string]int
+	totalCount [1]map[string]int
 }
 
 // WorkspaceOrErr returns the Workspace value or an error if the edge

@@ -42,6 +42,8 @@ type Message struct {
 	PromptTokens int `json:"prompt_tokens,omitempty"`
 	// CompletionTokens holds the value of the "completion_tokens" field.
 	CompletionTokens int `json:"completion_tokens,omitempty"`
+	// of the request that it was asked or answered in; joins feedback to the query log
+	RequestID string `json:"request_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the MessageQuery when eager-loading is set.
 	Edges        MessageEdges `json:"edges"`
@@ -52,11 +54,15 @@ type Message struct {
 type MessageEdges struct {
 	// Conversation holds the value of the conversation edge.
 	Conversation *Conversation `json:"conversation,omitempty"`
+	// Feedback holds the value of the feedback edge.
+	Feedback []*Feedback `json:"feedback,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [2]bool
 	// totalCount holds the count of the edges above.
 	totalCount [1]map[string]int
+
+	namedFeedback map[string][]*Feedback
 }
 
 // ConversationOrErr returns the Conversation value or an error if the edge
@@ -70,6 +76,15 @@ func (e MessageEdges) ConversationOrErr() (*Conversation, error) {
 	return nil, &NotLoadedError{edge: "conversation"}
 }
 
+// FeedbackOrErr returns the Feedback value or an error if the edge
+// was not loaded in eager-loading.
+func (e MessageEdges) FeedbackOrErr() ([]*Feedback, error) {
+	if e.loadedTypes[1] {
+		return e.Feedback, nil
+	}
+	return nil, &NotLoadedError{edge: "feedback"}
+}
+
 // scanValues returns the types for scanning values from sql.Rows.
 func (*Message) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
@@ -81,7 +96,7 @@ func (*Message) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case message.FieldPromptTokens, message.FieldCompletionTokens:
 			values[i] = new(sql.NullInt64)
-		case message.FieldRole, message.FieldContent:
+		case message.FieldRole, message.FieldContent, message.FieldRequestID:
 			values[i] = new(sql.NullString)
 		case message.FieldCreatedAt, message.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -177,6 +192,12 @@ func (_m *Message) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CompletionTokens = int(value.Int64)
 			}
+		case message.FieldRequestID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field request_id", values[i])
+			} else if value.Valid {
+				_m.RequestID = value.String
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -193,6 +214,11 @@ func (_m *Message) Value(name string) (ent.Value, error) {
 // QueryConversation queries the "conversation" edge of the Message entity.
 func (_m *Message) QueryConversation() *ConversationQuery {
 	return NewMessageClient(_m.config).QueryConversation(_m)
+}
+
+// QueryFeedback queries the "feedback" edge of the Message entity.
+func (_m *Message) QueryFeedback() *FeedbackQuery {
+	return NewMessageClient(_m.config).QueryFeedback(_m)
 }
 
 // Update returns a builder for updating this Message.
@@ -252,8 +278,35 @@ func (_m *Message) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("completion_tokens=")
 	builder.WriteString(fmt.Sprintf("%v", _m.CompletionTokens))
+	builder.WriteString(", ")
+	builder.WriteString("request_id=")
+	builder.WriteString(_m.RequestID)
 	builder.WriteByte(')')
 	return builder.String()
+}
+
+// NamedFeedback returns the Feedback named value or an error if the edge was not
+// loaded in eager-loading with this name.
+func (_m *Message) NamedFeedback(name string) ([]*Feedback, error) {
+	if _m.Edges.namedFeedback == nil {
+		return nil, &NotLoadedError{edge: name}
+	}
+	nodes, ok := _m.Edges.namedFeedback[name]
+	if !ok {
+		return nil, &NotLoadedError{edge: name}
+	}
+	return nodes, nil
+}
+
+func (_m *Message) appendNamedFeedback(name string, edges ...*Feedback) {
+	if _m.Edges.namedFeedback == nil {
+		_m.Edges.namedFeedback = make(map[string][]*Feedback)
+	}
+	if len(edges) == 0 {
+		_m.Edges.namedFeedback[name] = []*Feedback{}
+	} else {
+		_m.Edges.namedFeedback[name] = append(_m.Edges.namedFeedback[name], edges...)
+	}
 }
 
 // Messages is a parsable slice of Message.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"magpie/ent/conversation"
+	"magpie/ent/feedback"
 	"magpie/ent/message"
 	"time"
 
@@ -131,6 +132,20 @@ func (_c *MessageCreate) SetNillableCompletionTokens(v *int) *MessageCreate {
 	return _c
 }
 
+// SetRequestID sets the "request_id" field.
+func (_c *MessageCreate) SetRequestID(v string) *MessageCreate {
+	_c.mutation.SetRequestID(v)
+	return _c
+}
+
+// SetNillableRequestID sets the "request_id" field if the given value is not nil.
+func (_c *MessageCreate) SetNillableRequestID(v *string) *MessageCreate {
+	if v != nil {
+		_c.SetRequestID(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *MessageCreate) SetID(v uuid.UUID) *MessageCreate {
 	_c.mutation.SetID(v)
@@ -148,6 +163,21 @@ func (_c *MessageCreate) SetNillableID(v *uuid.UUID) *MessageCreate {
 // SetConversation sets the "conversation" edge to the Conversation entity.
 func (_c *MessageCreate) SetConversation(v *Conversation) *MessageCreate {
 	return _c.SetConversationID(v.ID)
+}
+
+// AddFeedbackIDs adds the "feedback" edge to the Feedback entity by IDs.
+func (_c *MessageCreate) AddFeedbackIDs(ids ...uuid.UUID) *MessageCreate {
+	_c.mutation.AddFeedbackIDs(ids...)
+	return _c
+}
+
+// AddFeedback adds the "feedback" edges to the Feedback entity.
+func (_c *MessageCreate) AddFeedback(v ...*Feedback) *MessageCreate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddFeedbackIDs(ids...)
 }
 
 // Mutation returns the MessageMutation object of the builder.
@@ -253,6 +283,11 @@ func (_c *MessageCreate) check() error {
 	if _, ok := _c.mutation.CompletionTokens(); !ok {
 		return &ValidationError{Name: "completion_tokens", err: errors.New(`ent: missing required field "Message.completion_tokens"`)}
 	}
+	if v, ok := _c.mutation.RequestID(); ok {
+		if err := message.RequestIDValidator(v); err != nil {
+			return &ValidationError{Name: "request_id", err: fmt.Errorf(`ent: validator failed for field "Message.request_id": %w`, err)}
+		}
+	}
 	if len(_c.mutation.ConversationIDs()) == 0 {
 		return &ValidationError{Name: "conversation", err: errors.New(`ent: missing required edge "Message.conversation"`)}
 	}
@@ -332,6 +367,10 @@ func (_c *MessageCreate) createSpec() (*Message, *sqlgraph.CreateSpec) {
 		_spec.SetField(message.FieldCompletionTokens, field.TypeInt, value)
 		_node.CompletionTokens = value
 	}
+	if value, ok := _c.mutation.RequestID(); ok {
+		_spec.SetField(message.FieldRequestID, field.TypeString, value)
+		_node.RequestID = value
+	}
 	if nodes := _c.mutation.ConversationIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -347,6 +386,22 @@ func (_c *MessageCreate) createSpec() (*Message, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.ConversationID = nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.FeedbackIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
@@ -459,6 +514,9 @@ func (u *MessageUpsertOne) UpdateNewValues() *MessageUpsertOne {
 		}
 		if _, exists := u.create.mutation.CompletionTokens(); exists {
 			s.SetIgnore(message.FieldCompletionTokens)
+		}
+		if _, exists := u.create.mutation.RequestID(); exists {
+			s.SetIgnore(message.FieldRequestID)
 		}
 	}))
 	return u
@@ -717,6 +775,9 @@ func (u *MessageUpsertBulk) UpdateNewValues() *MessageUpsertBulk {
 			}
 			if _, exists := b.mutation.CompletionTokens(); exists {
 				s.SetIgnore(message.FieldCompletionTokens)
+			}
+			if _, exists := b.mutation.RequestID(); exists {
+				s.SetIgnore(message.FieldRequestID)
 			}
 		}
 	}))

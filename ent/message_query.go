@@ -4,9 +4,11 @@ package ent
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"magpie/ent/conversation"
+	"magpie/ent/feedback"
 	"magpie/ent/message"
 	"magpie/ent/predicate"
 	"math"
@@ -22,13 +24,15 @@ import (
 // MessageQuery is the builder for querying Message entities.
 type MessageQuery struct {
 	config
-	ctx              *QueryContext
-	order            []message.OrderOption
-	inters           []Interceptor
-	predicates       []predicate.Message
-	withConversation *ConversationQuery
-	loadTotal        []func(context.Context, []*Message) error
-	modifiers        []func(*sql.Selector)
+	ctx               *QueryContext
+	order             []message.OrderOption
+	inters            []Interceptor
+	predicates        []predicate.Message
+	withConversation  *ConversationQuery
+	withFeedback      *FeedbackQuery
+	loadTotal         []func(context.Context, []*Message) error
+	modifiers         []func(*sql.Selector)
+	withNamedFeedback map[string]*FeedbackQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -80,6 +84,28 @@ func (_q *MessageQuery) QueryConversation() *ConversationQuery {
 			sqlgraph.From(message.Table, message.FieldID, selector),
 			sqlgraph.To(conversation.Table, conversation.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, message.ConversationTable, message.ConversationColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryFeedback chains the current query on the "feedback" edge.
+func (_q *MessageQuery) QueryFeedback() *FeedbackQuery {
+	query := (&FeedbackClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(message.Table, message.FieldID, selector),
+			sqlgraph.To(feedback.Table, feedback.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, message.FeedbackTable, message.FeedbackColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -280,6 +306,7 @@ func (_q *MessageQuery) Clone() *MessageQuery {
 		inters:           append([]Interceptor{}, _q.inters...),
 		predicates:       append([]predicate.Message{}, _q.predicates...),
 		withConversation: _q.withConversation.Clone(),
+		withFeedback:     _q.withFeedback.Clone(),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
@@ -295,6 +322,17 @@ func (_q *MessageQuery) WithConversation(opts ...func(*ConversationQuery)) *Mess
 		opt(query)
 	}
 	_q.withConversation = query
+	return _q
+}
+
+// WithFeedback tells the query-builder to eager-load the nodes that are connected to
+// the "feedback" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *MessageQuery) WithFeedback(opts ...func(*FeedbackQuery)) *MessageQuery {
+	query := (&FeedbackClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withFeedback = query
 	return _q
 }
 
@@ -382,8 +420,9 @@ func (_q *MessageQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Mess
 	var (
 		nodes       = []*Message{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [2]bool{
 			_q.withConversation != nil,
+			_q.withFeedback != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -410,6 +449,20 @@ func (_q *MessageQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Mess
 	if query := _q.withConversation; query != nil {
 		if err := _q.loadConversation(ctx, query, nodes, nil,
 			func(n *Message, e *Conversation) { n.Edges.Conversation = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withFeedback; query != nil {
+		if err := _q.loadFeedback(ctx, query, nodes,
+			func(n *Message) { n.Edges.Feedback = []*Feedback{} },
+			func(n *Message, e *Feedback) { n.Edges.Feedback = append(n.Edges.Feedback, e) }); err != nil {
+			return nil, err
+		}
+	}
+	for name, query := range _q.withNamedFeedback {
+		if err := _q.loadFeedback(ctx, query, nodes,
+			func(n *Message) { n.appendNamedFeedback(name) },
+			func(n *Message, e *Feedback) { n.appendNamedFeedback(name, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -447,6 +500,36 @@ func (_q *MessageQuery) loadConversation(ctx context.Context, query *Conversatio
 		for i := range nodes {
 			assign(nodes[i], n)
 		}
+	}
+	return nil
+}
+func (_q *MessageQuery) loadFeedback(ctx context.Context, query *FeedbackQuery, nodes []*Message, init func(*Message), assign func(*Message, *Feedback)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[uuid.UUID]*Message)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(feedback.FieldMessageID)
+	}
+	query.Where(predicate.Feedback(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(message.FeedbackColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.MessageID
+		node, ok := nodeids[fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "message_id" returned %v for node %v`, fk, n.ID)
+		}
+		assign(node, n)
 	}
 	return nil
 }
@@ -571,6 +654,20 @@ func (_q *MessageQuery) ForShare(opts ...sql.LockOption) *MessageQuery {
 func (_q *MessageQuery) Modify(modifiers ...func(s *sql.Selector)) *MessageSelect {
 	_q.modifiers = append(_q.modifiers, modifiers...)
 	return _q.Select()
+}
+
+// WithNamedFeedback tells the query-builder to eager-load the nodes that are connected to the "feedback"
+// edge with the given name. The optional arguments are used to configure the query builder of the edge.
+func (_q *MessageQuery) WithNamedFeedback(name string, opts ...func(*FeedbackQuery)) *MessageQuery {
+	query := (&FeedbackClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	if _q.withNamedFeedback == nil {
+		_q.withNamedFeedback = make(map[string]*FeedbackQuery)
+	}
+	_q.withNamedFeedback[name] = query
+	return _q
 }
 
 // MessageGroupBy is the group-by builder for Message entities.

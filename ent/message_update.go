@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"magpie/ent/feedback"
 	"magpie/ent/message"
 	"magpie/ent/predicate"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
 )
 
 // MessageUpdate is the builder for updating Message entities.
@@ -35,9 +37,45 @@ func (_u *MessageUpdate) SetUpdatedAt(v time.Time) *MessageUpdate {
 	return _u
 }
 
+// AddFeedbackIDs adds the "feedback" edge to the Feedback entity by IDs.
+func (_u *MessageUpdate) AddFeedbackIDs(ids ...uuid.UUID) *MessageUpdate {
+	_u.mutation.AddFeedbackIDs(ids...)
+	return _u
+}
+
+// AddFeedback adds the "feedback" edges to the Feedback entity.
+func (_u *MessageUpdate) AddFeedback(v ...*Feedback) *MessageUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddFeedbackIDs(ids...)
+}
+
 // Mutation returns the MessageMutation object of the builder.
 func (_u *MessageUpdate) Mutation() *MessageMutation {
 	return _u.mutation
+}
+
+// ClearFeedback clears all "feedback" edges to the Feedback entity.
+func (_u *MessageUpdate) ClearFeedback() *MessageUpdate {
+	_u.mutation.ClearFeedback()
+	return _u
+}
+
+// RemoveFeedbackIDs removes the "feedback" edge to Feedback entities by IDs.
+func (_u *MessageUpdate) RemoveFeedbackIDs(ids ...uuid.UUID) *MessageUpdate {
+	_u.mutation.RemoveFeedbackIDs(ids...)
+	return _u
+}
+
+// RemoveFeedback removes "feedback" edges to Feedback entities.
+func (_u *MessageUpdate) RemoveFeedback(v ...*Feedback) *MessageUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveFeedbackIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -117,6 +155,54 @@ func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.RunIDCleared() {
 		_spec.ClearField(message.FieldRunID, field.TypeUUID)
 	}
+	if _u.mutation.RequestIDCleared() {
+		_spec.ClearField(message.FieldRequestID, field.TypeString)
+	}
+	if _u.mutation.FeedbackCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedFeedbackIDs(); len(nodes) > 0 && !_u.mutation.FeedbackCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FeedbackIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -145,9 +231,45 @@ func (_u *MessageUpdateOne) SetUpdatedAt(v time.Time) *MessageUpdateOne {
 	return _u
 }
 
+// AddFeedbackIDs adds the "feedback" edge to the Feedback entity by IDs.
+func (_u *MessageUpdateOne) AddFeedbackIDs(ids ...uuid.UUID) *MessageUpdateOne {
+	_u.mutation.AddFeedbackIDs(ids...)
+	return _u
+}
+
+// AddFeedback adds the "feedback" edges to the Feedback entity.
+func (_u *MessageUpdateOne) AddFeedback(v ...*Feedback) *MessageUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddFeedbackIDs(ids...)
+}
+
 // Mutation returns the MessageMutation object of the builder.
 func (_u *MessageUpdateOne) Mutation() *MessageMutation {
 	return _u.mutation
+}
+
+// ClearFeedback clears all "feedback" edges to the Feedback entity.
+func (_u *MessageUpdateOne) ClearFeedback() *MessageUpdateOne {
+	_u.mutation.ClearFeedback()
+	return _u
+}
+
+// RemoveFeedbackIDs removes the "feedback" edge to Feedback entities by IDs.
+func (_u *MessageUpdateOne) RemoveFeedbackIDs(ids ...uuid.UUID) *MessageUpdateOne {
+	_u.mutation.RemoveFeedbackIDs(ids...)
+	return _u
+}
+
+// RemoveFeedback removes "feedback" edges to Feedback entities.
+func (_u *MessageUpdateOne) RemoveFeedback(v ...*Feedback) *MessageUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveFeedbackIDs(ids...)
 }
 
 // Where appends a list predicates to the MessageUpdate builder.
@@ -256,6 +378,54 @@ func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err er
 	}
 	if _u.mutation.RunIDCleared() {
 		_spec.ClearField(message.FieldRunID, field.TypeUUID)
+	}
+	if _u.mutation.RequestIDCleared() {
+		_spec.ClearField(message.FieldRequestID, field.TypeString)
+	}
+	if _u.mutation.FeedbackCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedFeedbackIDs(); len(nodes) > 0 && !_u.mutation.FeedbackCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FeedbackIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   message.FeedbackTable,
+			Columns: []string{message.FeedbackColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(feedback.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Message{config: _u.config}

@@ -27,14 +27,20 @@ type Session struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// UserID holds the value of the "user_id" field.
 	UserID uuid.UUID `json:"user_id,omitempty"`
-	// SHA-256 of the refresh token in use
-	RefreshHash []byte `json:"-"`
-	// of the one before: its use ends the session
-	PreviousHash []byte `json:"-"`
+	// the number of the refresh token in use; the use of an older one ends the session
+	Generation int64 `json:"generation,omitempty"`
+	// when the refresh token was last exchanged
+	RotatedAt *time.Time `json:"rotated_at,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	// of the device that signed in
+	UserAgent string `json:"user_agent,omitempty"`
+	// from which the session was last used
+	Address string `json:"address,omitempty"`
+	// exact to a minute
+	LastUsedAt time.Time `json:"last_used_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the SessionQuery when eager-loading is set.
 	Edges        SessionEdges `json:"edges"`
@@ -68,9 +74,11 @@ func (*Session) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case session.FieldRefreshHash, session.FieldPreviousHash:
-			values[i] = new([]byte)
-		case session.FieldCreatedAt, session.FieldUpdatedAt, session.FieldExpiresAt, session.FieldRevokedAt:
+		case session.FieldGeneration:
+			values[i] = new(sql.NullInt64)
+		case session.FieldUserAgent, session.FieldAddress:
+			values[i] = new(sql.NullString)
+		case session.FieldCreatedAt, session.FieldUpdatedAt, session.FieldRotatedAt, session.FieldExpiresAt, session.FieldRevokedAt, session.FieldLastUsedAt:
 			values[i] = new(sql.NullTime)
 		case session.FieldID, session.FieldWorkspaceID, session.FieldUserID:
 			values[i] = new(uuid.UUID)
@@ -119,17 +127,18 @@ func (_m *Session) assignValues(columns []string, values []any) error {
 			} else if value != nil {
 				_m.UserID = *value
 			}
-		case session.FieldRefreshHash:
-			if value, ok := values[i].(*[]byte); !ok {
-				return fmt.Errorf("unexpected type %T for field refresh_hash", values[i])
-			} else if value != nil {
-				_m.RefreshHash = *value
+		case session.FieldGeneration:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field generation", values[i])
+			} else if value.Valid {
+				_m.Generation = value.Int64
 			}
-		case session.FieldPreviousHash:
-			if value, ok := values[i].(*[]byte); !ok {
-				return fmt.Errorf("unexpected type %T for field previous_hash", values[i])
-			} else if value != nil {
-				_m.PreviousHash = *value
+		case session.FieldRotatedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field rotated_at", values[i])
+			} else if value.Valid {
+				_m.RotatedAt = new(time.Time)
+				*_m.RotatedAt = value.Time
 			}
 		case session.FieldExpiresAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -143,6 +152,24 @@ func (_m *Session) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.RevokedAt = new(time.Time)
 				*_m.RevokedAt = value.Time
+			}
+		case session.FieldUserAgent:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field user_agent", values[i])
+			} else if value.Valid {
+				_m.UserAgent = value.String
+			}
+		case session.FieldAddress:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field address", values[i])
+			} else if value.Valid {
+				_m.Address = value.String
+			}
+		case session.FieldLastUsedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field last_used_at", values[i])
+			} else if value.Valid {
+				_m.LastUsedAt = value.Time
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -197,9 +224,13 @@ func (_m *Session) String() string {
 	builder.WriteString("user_id=")
 	builder.WriteString(fmt.Sprintf("%v", _m.UserID))
 	builder.WriteString(", ")
-	builder.WriteString("refresh_hash=<sensitive>")
+	builder.WriteString("generation=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Generation))
 	builder.WriteString(", ")
-	builder.WriteString("previous_hash=<sensitive>")
+	if v := _m.RotatedAt; v != nil {
+		builder.WriteString("rotated_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("expires_at=")
 	builder.WriteString(_m.ExpiresAt.Format(time.ANSIC))
@@ -208,6 +239,15 @@ func (_m *Session) String() string {
 		builder.WriteString("revoked_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("user_agent=")
+	builder.WriteString(_m.UserAgent)
+	builder.WriteString(", ")
+	builder.WriteString("address=")
+	builder.WriteString(_m.Address)
+	builder.WriteString(", ")
+	builder.WriteString("last_used_at=")
+	builder.WriteString(_m.LastUsedAt.Format(time.ANSIC))
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -65,15 +65,31 @@ func (_c *SessionCreate) SetUserID(v uuid.UUID) *SessionCreate {
 	return _c
 }
 
-// SetRefreshHash sets the "refresh_hash" field.
-func (_c *SessionCreate) SetRefreshHash(v []byte) *SessionCreate {
-	_c.mutation.SetRefreshHash(v)
+// SetGeneration sets the "generation" field.
+func (_c *SessionCreate) SetGeneration(v int64) *SessionCreate {
+	_c.mutation.SetGeneration(v)
 	return _c
 }
 
-// SetPreviousHash sets the "previous_hash" field.
-func (_c *SessionCreate) SetPreviousHash(v []byte) *SessionCreate {
-	_c.mutation.SetPreviousHash(v)
+// SetNillableGeneration sets the "generation" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableGeneration(v *int64) *SessionCreate {
+	if v != nil {
+		_c.SetGeneration(*v)
+	}
+	return _c
+}
+
+// SetRotatedAt sets the "rotated_at" field.
+func (_c *SessionCreate) SetRotatedAt(v time.Time) *SessionCreate {
+	_c.mutation.SetRotatedAt(v)
+	return _c
+}
+
+// SetNillableRotatedAt sets the "rotated_at" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableRotatedAt(v *time.Time) *SessionCreate {
+	if v != nil {
+		_c.SetRotatedAt(*v)
+	}
 	return _c
 }
 
@@ -93,6 +109,48 @@ func (_c *SessionCreate) SetRevokedAt(v time.Time) *SessionCreate {
 func (_c *SessionCreate) SetNillableRevokedAt(v *time.Time) *SessionCreate {
 	if v != nil {
 		_c.SetRevokedAt(*v)
+	}
+	return _c
+}
+
+// SetUserAgent sets the "user_agent" field.
+func (_c *SessionCreate) SetUserAgent(v string) *SessionCreate {
+	_c.mutation.SetUserAgent(v)
+	return _c
+}
+
+// SetNillableUserAgent sets the "user_agent" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableUserAgent(v *string) *SessionCreate {
+	if v != nil {
+		_c.SetUserAgent(*v)
+	}
+	return _c
+}
+
+// SetAddress sets the "address" field.
+func (_c *SessionCreate) SetAddress(v string) *SessionCreate {
+	_c.mutation.SetAddress(v)
+	return _c
+}
+
+// SetNillableAddress sets the "address" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableAddress(v *string) *SessionCreate {
+	if v != nil {
+		_c.SetAddress(*v)
+	}
+	return _c
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (_c *SessionCreate) SetLastUsedAt(v time.Time) *SessionCreate {
+	_c.mutation.SetLastUsedAt(v)
+	return _c
+}
+
+// SetNillableLastUsedAt sets the "last_used_at" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableLastUsedAt(v *time.Time) *SessionCreate {
+	if v != nil {
+		_c.SetLastUsedAt(*v)
 	}
 	return _c
 }
@@ -167,6 +225,25 @@ func (_c *SessionCreate) defaults() error {
 		v := session.DefaultUpdatedAt()
 		_c.mutation.SetUpdatedAt(v)
 	}
+	if _, ok := _c.mutation.Generation(); !ok {
+		v := session.DefaultGeneration
+		_c.mutation.SetGeneration(v)
+	}
+	if _, ok := _c.mutation.UserAgent(); !ok {
+		v := session.DefaultUserAgent
+		_c.mutation.SetUserAgent(v)
+	}
+	if _, ok := _c.mutation.Address(); !ok {
+		v := session.DefaultAddress
+		_c.mutation.SetAddress(v)
+	}
+	if _, ok := _c.mutation.LastUsedAt(); !ok {
+		if session.DefaultLastUsedAt == nil {
+			return fmt.Errorf("ent: uninitialized session.DefaultLastUsedAt (forgotten import ent/runtime?)")
+		}
+		v := session.DefaultLastUsedAt()
+		_c.mutation.SetLastUsedAt(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if session.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized session.DefaultID (forgotten import ent/runtime?)")
@@ -191,11 +268,35 @@ func (_c *SessionCreate) check() error {
 	if _, ok := _c.mutation.UserID(); !ok {
 		return &ValidationError{Name: "user_id", err: errors.New(`ent: missing required field "Session.user_id"`)}
 	}
-	if _, ok := _c.mutation.RefreshHash(); !ok {
-		return &ValidationError{Name: "refresh_hash", err: errors.New(`ent: missing required field "Session.refresh_hash"`)}
+	if _, ok := _c.mutation.Generation(); !ok {
+		return &ValidationError{Name: "generation", err: errors.New(`ent: missing required field "Session.generation"`)}
+	}
+	if v, ok := _c.mutation.Generation(); ok {
+		if err := session.GenerationValidator(v); err != nil {
+			return &ValidationError{Name: "generation", err: fmt.Errorf(`ent: validator failed for field "Session.generation": %w`, err)}
+		}
 	}
 	if _, ok := _c.mutation.ExpiresAt(); !ok {
 		return &ValidationError{Name: "expires_at", err: errors.New(`ent: missing required field "Session.expires_at"`)}
+	}
+	if _, ok := _c.mutation.UserAgent(); !ok {
+		return &ValidationError{Name: "user_agent", err: errors.New(`ent: missing required field "Session.user_agent"`)}
+	}
+	if v, ok := _c.mutation.UserAgent(); ok {
+		if err := session.UserAgentValidator(v); err != nil {
+			return &ValidationError{Name: "user_agent", err: fmt.Errorf(`ent: validator failed for field "Session.user_agent": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Address(); !ok {
+		return &ValidationError{Name: "address", err: errors.New(`ent: missing required field "Session.address"`)}
+	}
+	if v, ok := _c.mutation.Address(); ok {
+		if err := session.AddressValidator(v); err != nil {
+			return &ValidationError{Name: "address", err: fmt.Errorf(`ent: validator failed for field "Session.address": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.LastUsedAt(); !ok {
+		return &ValidationError{Name: "last_used_at", err: errors.New(`ent: missing required field "Session.last_used_at"`)}
 	}
 	if len(_c.mutation.UserIDs()) == 0 {
 		return &ValidationError{Name: "user", err: errors.New(`ent: missing required edge "Session.user"`)}
@@ -248,13 +349,13 @@ func (_c *SessionCreate) createSpec() (*Session, *sqlgraph.CreateSpec) {
 		_spec.SetField(session.FieldWorkspaceID, field.TypeUUID, value)
 		_node.WorkspaceID = value
 	}
-	if value, ok := _c.mutation.RefreshHash(); ok {
-		_spec.SetField(session.FieldRefreshHash, field.TypeBytes, value)
-		_node.RefreshHash = value
+	if value, ok := _c.mutation.Generation(); ok {
+		_spec.SetField(session.FieldGeneration, field.TypeInt64, value)
+		_node.Generation = value
 	}
-	if value, ok := _c.mutation.PreviousHash(); ok {
-		_spec.SetField(session.FieldPreviousHash, field.TypeBytes, value)
-		_node.PreviousHash = value
+	if value, ok := _c.mutation.RotatedAt(); ok {
+		_spec.SetField(session.FieldRotatedAt, field.TypeTime, value)
+		_node.RotatedAt = &value
 	}
 	if value, ok := _c.mutation.ExpiresAt(); ok {
 		_spec.SetField(session.FieldExpiresAt, field.TypeTime, value)
@@ -263,6 +364,18 @@ func (_c *SessionCreate) createSpec() (*Session, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.RevokedAt(); ok {
 		_spec.SetField(session.FieldRevokedAt, field.TypeTime, value)
 		_node.RevokedAt = &value
+	}
+	if value, ok := _c.mutation.UserAgent(); ok {
+		_spec.SetField(session.FieldUserAgent, field.TypeString, value)
+		_node.UserAgent = value
+	}
+	if value, ok := _c.mutation.Address(); ok {
+		_spec.SetField(session.FieldAddress, field.TypeString, value)
+		_node.Address = value
+	}
+	if value, ok := _c.mutation.LastUsedAt(); ok {
+		_spec.SetField(session.FieldLastUsedAt, field.TypeTime, value)
+		_node.LastUsedAt = value
 	}
 	if nodes := _c.mutation.UserIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -345,33 +458,39 @@ func (u *SessionUpsert) UpdateUpdatedAt() *SessionUpsert {
 	return u
 }
 
-// SetRefreshHash sets the "refresh_hash" field.
-func (u *SessionUpsert) SetRefreshHash(v []byte) *SessionUpsert {
-	u.Set(session.FieldRefreshHash, v)
+// SetGeneration sets the "generation" field.
+func (u *SessionUpsert) SetGeneration(v int64) *SessionUpsert {
+	u.Set(session.FieldGeneration, v)
 	return u
 }
 
-// UpdateRefreshHash sets the "refresh_hash" field to the value that was provided on create.
-func (u *SessionUpsert) UpdateRefreshHash() *SessionUpsert {
-	u.SetExcluded(session.FieldRefreshHash)
+// UpdateGeneration sets the "generation" field to the value that was provided on create.
+func (u *SessionUpsert) UpdateGeneration() *SessionUpsert {
+	u.SetExcluded(session.FieldGeneration)
 	return u
 }
 
-// SetPreviousHash sets the "previous_hash" field.
-func (u *SessionUpsert) SetPreviousHash(v []byte) *SessionUpsert {
-	u.Set(session.FieldPreviousHash, v)
+// AddGeneration adds v to the "generation" field.
+func (u *SessionUpsert) AddGeneration(v int64) *SessionUpsert {
+	u.Add(session.FieldGeneration, v)
 	return u
 }
 
-// UpdatePreviousHash sets the "previous_hash" field to the value that was provided on create.
-func (u *SessionUpsert) UpdatePreviousHash() *SessionUpsert {
-	u.SetExcluded(session.FieldPreviousHash)
+// SetRotatedAt sets the "rotated_at" field.
+func (u *SessionUpsert) SetRotatedAt(v time.Time) *SessionUpsert {
+	u.Set(session.FieldRotatedAt, v)
 	return u
 }
 
-// ClearPreviousHash clears the value of the "previous_hash" field.
-func (u *SessionUpsert) ClearPreviousHash() *SessionUpsert {
-	u.SetNull(session.FieldPreviousHash)
+// UpdateRotatedAt sets the "rotated_at" field to the value that was provided on create.
+func (u *SessionUpsert) UpdateRotatedAt() *SessionUpsert {
+	u.SetExcluded(session.FieldRotatedAt)
+	return u
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (u *SessionUpsert) ClearRotatedAt() *SessionUpsert {
+	u.SetNull(session.FieldRotatedAt)
 	return u
 }
 
@@ -402,6 +521,42 @@ func (u *SessionUpsert) UpdateRevokedAt() *SessionUpsert {
 // ClearRevokedAt clears the value of the "revoked_at" field.
 func (u *SessionUpsert) ClearRevokedAt() *SessionUpsert {
 	u.SetNull(session.FieldRevokedAt)
+	return u
+}
+
+// SetUserAgent sets the "user_agent" field.
+func (u *SessionUpsert) SetUserAgent(v string) *SessionUpsert {
+	u.Set(session.FieldUserAgent, v)
+	return u
+}
+
+// UpdateUserAgent sets the "user_agent" field to the value that was provided on create.
+func (u *SessionUpsert) UpdateUserAgent() *SessionUpsert {
+	u.SetExcluded(session.FieldUserAgent)
+	return u
+}
+
+// SetAddress sets the "address" field.
+func (u *SessionUpsert) SetAddress(v string) *SessionUpsert {
+	u.Set(session.FieldAddress, v)
+	return u
+}
+
+// UpdateAddress sets the "address" field to the value that was provided on create.
+func (u *SessionUpsert) UpdateAddress() *SessionUpsert {
+	u.SetExcluded(session.FieldAddress)
+	return u
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (u *SessionUpsert) SetLastUsedAt(v time.Time) *SessionUpsert {
+	u.Set(session.FieldLastUsedAt, v)
+	return u
+}
+
+// UpdateLastUsedAt sets the "last_used_at" field to the value that was provided on create.
+func (u *SessionUpsert) UpdateLastUsedAt() *SessionUpsert {
+	u.SetExcluded(session.FieldLastUsedAt)
 	return u
 }
 
@@ -476,38 +631,45 @@ func (u *SessionUpsertOne) UpdateUpdatedAt() *SessionUpsertOne {
 	})
 }
 
-// SetRefreshHash sets the "refresh_hash" field.
-func (u *SessionUpsertOne) SetRefreshHash(v []byte) *SessionUpsertOne {
+// SetGeneration sets the "generation" field.
+func (u *SessionUpsertOne) SetGeneration(v int64) *SessionUpsertOne {
 	return u.Update(func(s *SessionUpsert) {
-		s.SetRefreshHash(v)
+		s.SetGeneration(v)
 	})
 }
 
-// UpdateRefreshHash sets the "refresh_hash" field to the value that was provided on create.
-func (u *SessionUpsertOne) UpdateRefreshHash() *SessionUpsertOne {
+// AddGeneration adds v to the "generation" field.
+func (u *SessionUpsertOne) AddGeneration(v int64) *SessionUpsertOne {
 	return u.Update(func(s *SessionUpsert) {
-		s.UpdateRefreshHash()
+		s.AddGeneration(v)
 	})
 }
 
-// SetPreviousHash sets the "previous_hash" field.
-func (u *SessionUpsertOne) SetPreviousHash(v []byte) *SessionUpsertOne {
+// UpdateGeneration sets the "generation" field to the value that was provided on create.
+func (u *SessionUpsertOne) UpdateGeneration() *SessionUpsertOne {
 	return u.Update(func(s *SessionUpsert) {
-		s.SetPreviousHash(v)
+		s.UpdateGeneration()
 	})
 }
 
-// UpdatePreviousHash sets the "previous_hash" field to the value that was provided on create.
-func (u *SessionUpsertOne) UpdatePreviousHash() *SessionUpsertOne {
+// SetRotatedAt sets the "rotated_at" field.
+func (u *SessionUpsertOne) SetRotatedAt(v time.Time) *SessionUpsertOne {
 	return u.Update(func(s *SessionUpsert) {
-		s.UpdatePreviousHash()
+		s.SetRotatedAt(v)
 	})
 }
 
-// ClearPreviousHash clears the value of the "previous_hash" field.
-func (u *SessionUpsertOne) ClearPreviousHash() *SessionUpsertOne {
+// UpdateRotatedAt sets the "rotated_at" field to the value that was provided on create.
+func (u *SessionUpsertOne) UpdateRotatedAt() *SessionUpsertOne {
 	return u.Update(func(s *SessionUpsert) {
-		s.ClearPreviousHash()
+		s.UpdateRotatedAt()
+	})
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (u *SessionUpsertOne) ClearRotatedAt() *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.ClearRotatedAt()
 	})
 }
 
@@ -543,6 +705,48 @@ func (u *SessionUpsertOne) UpdateRevokedAt() *SessionUpsertOne {
 func (u *SessionUpsertOne) ClearRevokedAt() *SessionUpsertOne {
 	return u.Update(func(s *SessionUpsert) {
 		s.ClearRevokedAt()
+	})
+}
+
+// SetUserAgent sets the "user_agent" field.
+func (u *SessionUpsertOne) SetUserAgent(v string) *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.SetUserAgent(v)
+	})
+}
+
+// UpdateUserAgent sets the "user_agent" field to the value that was provided on create.
+func (u *SessionUpsertOne) UpdateUserAgent() *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.UpdateUserAgent()
+	})
+}
+
+// SetAddress sets the "address" field.
+func (u *SessionUpsertOne) SetAddress(v string) *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.SetAddress(v)
+	})
+}
+
+// UpdateAddress sets the "address" field to the value that was provided on create.
+func (u *SessionUpsertOne) UpdateAddress() *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.UpdateAddress()
+	})
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (u *SessionUpsertOne) SetLastUsedAt(v time.Time) *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.SetLastUsedAt(v)
+	})
+}
+
+// UpdateLastUsedAt sets the "last_used_at" field to the value that was provided on create.
+func (u *SessionUpsertOne) UpdateLastUsedAt() *SessionUpsertOne {
+	return u.Update(func(s *SessionUpsert) {
+		s.UpdateLastUsedAt()
 	})
 }
 
@@ -784,38 +988,45 @@ func (u *SessionUpsertBulk) UpdateUpdatedAt() *SessionUpsertBulk {
 	})
 }
 
-// SetRefreshHash sets the "refresh_hash" field.
-func (u *SessionUpsertBulk) SetRefreshHash(v []byte) *SessionUpsertBulk {
+// SetGeneration sets the "generation" field.
+func (u *SessionUpsertBulk) SetGeneration(v int64) *SessionUpsertBulk {
 	return u.Update(func(s *SessionUpsert) {
-		s.SetRefreshHash(v)
+		s.SetGeneration(v)
 	})
 }
 
-// UpdateRefreshHash sets the "refresh_hash" field to the value that was provided on create.
-func (u *SessionUpsertBulk) UpdateRefreshHash() *SessionUpsertBulk {
+// AddGeneration adds v to the "generation" field.
+func (u *SessionUpsertBulk) AddGeneration(v int64) *SessionUpsertBulk {
 	return u.Update(func(s *SessionUpsert) {
-		s.UpdateRefreshHash()
+		s.AddGeneration(v)
 	})
 }
 
-// SetPreviousHash sets the "previous_hash" field.
-func (u *SessionUpsertBulk) SetPreviousHash(v []byte) *SessionUpsertBulk {
+// UpdateGeneration sets the "generation" field to the value that was provided on create.
+func (u *SessionUpsertBulk) UpdateGeneration() *SessionUpsertBulk {
 	return u.Update(func(s *SessionUpsert) {
-		s.SetPreviousHash(v)
+		s.UpdateGeneration()
 	})
 }
 
-// UpdatePreviousHash sets the "previous_hash" field to the value that was provided on create.
-func (u *SessionUpsertBulk) UpdatePreviousHash() *SessionUpsertBulk {
+// SetRotatedAt sets the "rotated_at" field.
+func (u *SessionUpsertBulk) SetRotatedAt(v time.Time) *SessionUpsertBulk {
 	return u.Update(func(s *SessionUpsert) {
-		s.UpdatePreviousHash()
+		s.SetRotatedAt(v)
 	})
 }
 
-// ClearPreviousHash clears the value of the "previous_hash" field.
-func (u *SessionUpsertBulk) ClearPreviousHash() *SessionUpsertBulk {
+// UpdateRotatedAt sets the "rotated_at" field to the value that was provided on create.
+func (u *SessionUpsertBulk) UpdateRotatedAt() *SessionUpsertBulk {
 	return u.Update(func(s *SessionUpsert) {
-		s.ClearPreviousHash()
+		s.UpdateRotatedAt()
+	})
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (u *SessionUpsertBulk) ClearRotatedAt() *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.ClearRotatedAt()
 	})
 }
 
@@ -851,6 +1062,48 @@ func (u *SessionUpsertBulk) UpdateRevokedAt() *SessionUpsertBulk {
 func (u *SessionUpsertBulk) ClearRevokedAt() *SessionUpsertBulk {
 	return u.Update(func(s *SessionUpsert) {
 		s.ClearRevokedAt()
+	})
+}
+
+// SetUserAgent sets the "user_agent" field.
+func (u *SessionUpsertBulk) SetUserAgent(v string) *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.SetUserAgent(v)
+	})
+}
+
+// UpdateUserAgent sets the "user_agent" field to the value that was provided on create.
+func (u *SessionUpsertBulk) UpdateUserAgent() *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.UpdateUserAgent()
+	})
+}
+
+// SetAddress sets the "address" field.
+func (u *SessionUpsertBulk) SetAddress(v string) *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.SetAddress(v)
+	})
+}
+
+// UpdateAddress sets the "address" field to the value that was provided on create.
+func (u *SessionUpsertBulk) UpdateAddress() *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.UpdateAddress()
+	})
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (u *SessionUpsertBulk) SetLastUsedAt(v time.Time) *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.SetLastUsedAt(v)
+	})
+}
+
+// UpdateLastUsedAt sets the "last_used_at" field to the value that was provided on create.
+func (u *SessionUpsertBulk) UpdateLastUsedAt() *SessionUpsertBulk {
+	return u.Update(func(s *SessionUpsert) {
+		s.UpdateLastUsedAt()
 	})
 }
 

@@ -35,21 +35,44 @@ func (_u *SessionUpdate) SetUpdatedAt(v time.Time) *SessionUpdate {
 	return _u
 }
 
-// SetRefreshHash sets the "refresh_hash" field.
-func (_u *SessionUpdate) SetRefreshHash(v []byte) *SessionUpdate {
-	_u.mutation.SetRefreshHash(v)
+// SetGeneration sets the "generation" field.
+func (_u *SessionUpdate) SetGeneration(v int64) *SessionUpdate {
+	_u.mutation.ResetGeneration()
+	_u.mutation.SetGeneration(v)
 	return _u
 }
 
-// SetPreviousHash sets the "previous_hash" field.
-func (_u *SessionUpdate) SetPreviousHash(v []byte) *SessionUpdate {
-	_u.mutation.SetPreviousHash(v)
+// SetNillableGeneration sets the "generation" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableGeneration(v *int64) *SessionUpdate {
+	if v != nil {
+		_u.SetGeneration(*v)
+	}
 	return _u
 }
 
-// ClearPreviousHash clears the value of the "previous_hash" field.
-func (_u *SessionUpdate) ClearPreviousHash() *SessionUpdate {
-	_u.mutation.ClearPreviousHash()
+// AddGeneration adds value to the "generation" field.
+func (_u *SessionUpdate) AddGeneration(v int64) *SessionUpdate {
+	_u.mutation.AddGeneration(v)
+	return _u
+}
+
+// SetRotatedAt sets the "rotated_at" field.
+func (_u *SessionUpdate) SetRotatedAt(v time.Time) *SessionUpdate {
+	_u.mutation.SetRotatedAt(v)
+	return _u
+}
+
+// SetNillableRotatedAt sets the "rotated_at" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableRotatedAt(v *time.Time) *SessionUpdate {
+	if v != nil {
+		_u.SetRotatedAt(*v)
+	}
+	return _u
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (_u *SessionUpdate) ClearRotatedAt() *SessionUpdate {
+	_u.mutation.ClearRotatedAt()
 	return _u
 }
 
@@ -84,6 +107,48 @@ func (_u *SessionUpdate) SetNillableRevokedAt(v *time.Time) *SessionUpdate {
 // ClearRevokedAt clears the value of the "revoked_at" field.
 func (_u *SessionUpdate) ClearRevokedAt() *SessionUpdate {
 	_u.mutation.ClearRevokedAt()
+	return _u
+}
+
+// SetUserAgent sets the "user_agent" field.
+func (_u *SessionUpdate) SetUserAgent(v string) *SessionUpdate {
+	_u.mutation.SetUserAgent(v)
+	return _u
+}
+
+// SetNillableUserAgent sets the "user_agent" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableUserAgent(v *string) *SessionUpdate {
+	if v != nil {
+		_u.SetUserAgent(*v)
+	}
+	return _u
+}
+
+// SetAddress sets the "address" field.
+func (_u *SessionUpdate) SetAddress(v string) *SessionUpdate {
+	_u.mutation.SetAddress(v)
+	return _u
+}
+
+// SetNillableAddress sets the "address" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableAddress(v *string) *SessionUpdate {
+	if v != nil {
+		_u.SetAddress(*v)
+	}
+	return _u
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (_u *SessionUpdate) SetLastUsedAt(v time.Time) *SessionUpdate {
+	_u.mutation.SetLastUsedAt(v)
+	return _u
+}
+
+// SetNillableLastUsedAt sets the "last_used_at" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableLastUsedAt(v *time.Time) *SessionUpdate {
+	if v != nil {
+		_u.SetLastUsedAt(*v)
+	}
 	return _u
 }
 
@@ -136,6 +201,21 @@ func (_u *SessionUpdate) defaults() error {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *SessionUpdate) check() error {
+	if v, ok := _u.mutation.Generation(); ok {
+		if err := session.GenerationValidator(v); err != nil {
+			return &ValidationError{Name: "generation", err: fmt.Errorf(`ent: validator failed for field "Session.generation": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.UserAgent(); ok {
+		if err := session.UserAgentValidator(v); err != nil {
+			return &ValidationError{Name: "user_agent", err: fmt.Errorf(`ent: validator failed for field "Session.user_agent": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Address(); ok {
+		if err := session.AddressValidator(v); err != nil {
+			return &ValidationError{Name: "address", err: fmt.Errorf(`ent: validator failed for field "Session.address": %w`, err)}
+		}
+	}
 	if _u.mutation.UserCleared() && len(_u.mutation.UserIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Session.user"`)
 	}
@@ -163,14 +243,17 @@ func (_u *SessionUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(session.FieldUpdatedAt, field.TypeTime, value)
 	}
-	if value, ok := _u.mutation.RefreshHash(); ok {
-		_spec.SetField(session.FieldRefreshHash, field.TypeBytes, value)
+	if value, ok := _u.mutation.Generation(); ok {
+		_spec.SetField(session.FieldGeneration, field.TypeInt64, value)
 	}
-	if value, ok := _u.mutation.PreviousHash(); ok {
-		_spec.SetField(session.FieldPreviousHash, field.TypeBytes, value)
+	if value, ok := _u.mutation.AddedGeneration(); ok {
+		_spec.AddField(session.FieldGeneration, field.TypeInt64, value)
 	}
-	if _u.mutation.PreviousHashCleared() {
-		_spec.ClearField(session.FieldPreviousHash, field.TypeBytes)
+	if value, ok := _u.mutation.RotatedAt(); ok {
+		_spec.SetField(session.FieldRotatedAt, field.TypeTime, value)
+	}
+	if _u.mutation.RotatedAtCleared() {
+		_spec.ClearField(session.FieldRotatedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(session.FieldExpiresAt, field.TypeTime, value)
@@ -180,6 +263,15 @@ func (_u *SessionUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(session.FieldRevokedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UserAgent(); ok {
+		_spec.SetField(session.FieldUserAgent, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Address(); ok {
+		_spec.SetField(session.FieldAddress, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.LastUsedAt(); ok {
+		_spec.SetField(session.FieldLastUsedAt, field.TypeTime, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -209,21 +301,44 @@ func (_u *SessionUpdateOne) SetUpdatedAt(v time.Time) *SessionUpdateOne {
 	return _u
 }
 
-// SetRefreshHash sets the "refresh_hash" field.
-func (_u *SessionUpdateOne) SetRefreshHash(v []byte) *SessionUpdateOne {
-	_u.mutation.SetRefreshHash(v)
+// SetGeneration sets the "generation" field.
+func (_u *SessionUpdateOne) SetGeneration(v int64) *SessionUpdateOne {
+	_u.mutation.ResetGeneration()
+	_u.mutation.SetGeneration(v)
 	return _u
 }
 
-// SetPreviousHash sets the "previous_hash" field.
-func (_u *SessionUpdateOne) SetPreviousHash(v []byte) *SessionUpdateOne {
-	_u.mutation.SetPreviousHash(v)
+// SetNillableGeneration sets the "generation" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableGeneration(v *int64) *SessionUpdateOne {
+	if v != nil {
+		_u.SetGeneration(*v)
+	}
 	return _u
 }
 
-// ClearPreviousHash clears the value of the "previous_hash" field.
-func (_u *SessionUpdateOne) ClearPreviousHash() *SessionUpdateOne {
-	_u.mutation.ClearPreviousHash()
+// AddGeneration adds value to the "generation" field.
+func (_u *SessionUpdateOne) AddGeneration(v int64) *SessionUpdateOne {
+	_u.mutation.AddGeneration(v)
+	return _u
+}
+
+// SetRotatedAt sets the "rotated_at" field.
+func (_u *SessionUpdateOne) SetRotatedAt(v time.Time) *SessionUpdateOne {
+	_u.mutation.SetRotatedAt(v)
+	return _u
+}
+
+// SetNillableRotatedAt sets the "rotated_at" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableRotatedAt(v *time.Time) *SessionUpdateOne {
+	if v != nil {
+		_u.SetRotatedAt(*v)
+	}
+	return _u
+}
+
+// ClearRotatedAt clears the value of the "rotated_at" field.
+func (_u *SessionUpdateOne) ClearRotatedAt() *SessionUpdateOne {
+	_u.mutation.ClearRotatedAt()
 	return _u
 }
 
@@ -258,6 +373,48 @@ func (_u *SessionUpdateOne) SetNillableRevokedAt(v *time.Time) *SessionUpdateOne
 // ClearRevokedAt clears the value of the "revoked_at" field.
 func (_u *SessionUpdateOne) ClearRevokedAt() *SessionUpdateOne {
 	_u.mutation.ClearRevokedAt()
+	return _u
+}
+
+// SetUserAgent sets the "user_agent" field.
+func (_u *SessionUpdateOne) SetUserAgent(v string) *SessionUpdateOne {
+	_u.mutation.SetUserAgent(v)
+	return _u
+}
+
+// SetNillableUserAgent sets the "user_agent" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableUserAgent(v *string) *SessionUpdateOne {
+	if v != nil {
+		_u.SetUserAgent(*v)
+	}
+	return _u
+}
+
+// SetAddress sets the "address" field.
+func (_u *SessionUpdateOne) SetAddress(v string) *SessionUpdateOne {
+	_u.mutation.SetAddress(v)
+	return _u
+}
+
+// SetNillableAddress sets the "address" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableAddress(v *string) *SessionUpdateOne {
+	if v != nil {
+		_u.SetAddress(*v)
+	}
+	return _u
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (_u *SessionUpdateOne) SetLastUsedAt(v time.Time) *SessionUpdateOne {
+	_u.mutation.SetLastUsedAt(v)
+	return _u
+}
+
+// SetNillableLastUsedAt sets the "last_used_at" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableLastUsedAt(v *time.Time) *SessionUpdateOne {
+	if v != nil {
+		_u.SetLastUsedAt(*v)
+	}
 	return _u
 }
 
@@ -323,6 +480,21 @@ func (_u *SessionUpdateOne) defaults() error {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *SessionUpdateOne) check() error {
+	if v, ok := _u.mutation.Generation(); ok {
+		if err := session.GenerationValidator(v); err != nil {
+			return &ValidationError{Name: "generation", err: fmt.Errorf(`ent: validator failed for field "Session.generation": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.UserAgent(); ok {
+		if err := session.UserAgentValidator(v); err != nil {
+			return &ValidationError{Name: "user_agent", err: fmt.Errorf(`ent: validator failed for field "Session.user_agent": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Address(); ok {
+		if err := session.AddressValidator(v); err != nil {
+			return &ValidationError{Name: "address", err: fmt.Errorf(`ent: validator failed for field "Session.address": %w`, err)}
+		}
+	}
 	if _u.mutation.UserCleared() && len(_u.mutation.UserIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Session.user"`)
 	}
@@ -367,14 +539,17 @@ func (_u *SessionUpdateOne) sqlSave(ctx context.Context) (_node *Session, err er
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(session.FieldUpdatedAt, field.TypeTime, value)
 	}
-	if value, ok := _u.mutation.RefreshHash(); ok {
-		_spec.SetField(session.FieldRefreshHash, field.TypeBytes, value)
+	if value, ok := _u.mutation.Generation(); ok {
+		_spec.SetField(session.FieldGeneration, field.TypeInt64, value)
 	}
-	if value, ok := _u.mutation.PreviousHash(); ok {
-		_spec.SetField(session.FieldPreviousHash, field.TypeBytes, value)
+	if value, ok := _u.mutation.AddedGeneration(); ok {
+		_spec.AddField(session.FieldGeneration, field.TypeInt64, value)
 	}
-	if _u.mutation.PreviousHashCleared() {
-		_spec.ClearField(session.FieldPreviousHash, field.TypeBytes)
+	if value, ok := _u.mutation.RotatedAt(); ok {
+		_spec.SetField(session.FieldRotatedAt, field.TypeTime, value)
+	}
+	if _u.mutation.RotatedAtCleared() {
+		_spec.ClearField(session.FieldRotatedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.ExpiresAt(); ok {
 		_spec.SetField(session.FieldExpiresAt, field.TypeTime, value)
@@ -384,6 +559,15 @@ func (_u *SessionUpdateOne) sqlSave(ctx context.Context) (_node *Session, err er
 	}
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(session.FieldRevokedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UserAgent(); ok {
+		_spec.SetField(session.FieldUserAgent, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Address(); ok {
+		_spec.SetField(session.FieldAddress, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.LastUsedAt(); ok {
+		_spec.SetField(session.FieldLastUsedAt, field.TypeTime, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Session{config: _u.config}

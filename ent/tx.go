@@ -24,6 +24,8 @@ type Tx struct {
 	AgentRun *AgentRunClient
 	// AgentTemplate is the client for interacting with the AgentTemplate builders.
 	AgentTemplate *AgentTemplateClient
+	// AuditEntry is the client for interacting with the AuditEntry builders.
+	AuditEntry *AuditEntryClient
 	// Collection is the client for interacting with the Collection builders.
 	Collection *CollectionClient
 	// Connector is the client for interacting with the Connector builders.
@@ -32,10 +34,16 @@ type Tx struct {
 	Conversation *ConversationClient
 	// Document is the client for interacting with the Document builders.
 	Document *DocumentClient
+	// Feedback is the client for interacting with the Feedback builders.
+	Feedback *FeedbackClient
+	// Invitation is the client for interacting with the Invitation builders.
+	Invitation *InvitationClient
 	// Membership is the client for interacting with the Membership builders.
 	Membership *MembershipClient
 	// Message is the client for interacting with the Message builders.
 	Message *MessageClient
+	// OAuthGrant is the client for interacting with the OAuthGrant builders.
+	OAuthGrant *OAuthGrantClient
 	// Session is the client for interacting with the Session builders.
 	Session *SessionClient
 	// SourceFile is the client for interacting with the SourceFile builders.
@@ -184,12 +192,16 @@ func (tx *Tx) init() {
 	tx.AgentMemory = NewAgentMemoryClient(tx.config)
 	tx.AgentRun = NewAgentRunClient(tx.config)
 	tx.AgentTemplate = NewAgentTemplateClient(tx.config)
+	tx.AuditEntry = NewAuditEntryClient(tx.config)
 	tx.Collection = NewCollectionClient(tx.config)
 	tx.Connector = NewConnectorClient(tx.config)
 	tx.Conversation = NewConversationClient(tx.config)
 	tx.Document = NewDocumentClient(tx.config)
+	tx.Feedback = NewFeedbackClient(tx.config)
+	tx.Invitation = NewInvitationClient(tx.config)
 	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)
+	tx.OAuthGrant = NewOAuthGrantClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.SourceFile = NewSourceFileClient(tx.config)
 	tx.SyncItem = NewSyncItemClient(tx.config)

@@ -28,8 +28,14 @@ type User struct {
 	Name string `json:"name,omitempty"`
 	// PasswordHash holds the value of the "password_hash" field.
 	PasswordHash string `json:"-"`
-	// EmailVerified holds the value of the "email_verified" field.
+	// proved by a sign-in provider, not by a link that somebody was shown
 	EmailVerified bool `json:"email_verified,omitempty"`
+	// SHA-256 of the token that sets a new password once
+	ResetHash []byte `json:"-"`
+	// ResetExpiresAt holds the value of the "reset_expires_at" field.
+	ResetExpiresAt *time.Time `json:"reset_expires_at,omitempty"`
+	// the workspace whose administrator made the token; null when the operator did
+	ResetWorkspaceID *uuid.UUID `json:"reset_workspace_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the UserQuery when eager-loading is set.
 	Edges        UserEdges `json:"edges"`
@@ -73,11 +79,15 @@ func (*User) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case user.FieldResetWorkspaceID:
+			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
+		case user.FieldResetHash:
+			values[i] = new([]byte)
 		case user.FieldEmailVerified:
 			values[i] = new(sql.NullBool)
 		case user.FieldEmail, user.FieldName, user.FieldPasswordHash:
 			values[i] = new(sql.NullString)
-		case user.FieldCreatedAt, user.FieldUpdatedAt:
+		case user.FieldCreatedAt, user.FieldUpdatedAt, user.FieldResetExpiresAt:
 			values[i] = new(sql.NullTime)
 		case user.FieldID:
 			values[i] = new(uuid.UUID)
@@ -137,6 +147,26 @@ func (_m *User) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field email_verified", values[i])
 			} else if value.Valid {
 				_m.EmailVerified = value.Bool
+			}
+		case user.FieldResetHash:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field reset_hash", values[i])
+			} else if value != nil {
+				_m.ResetHash = *value
+			}
+		case user.FieldResetExpiresAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field reset_expires_at", values[i])
+			} else if value.Valid {
+				_m.ResetExpiresAt = new(time.Time)
+				*_m.ResetExpiresAt = value.Time
+			}
+		case user.FieldResetWorkspaceID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field reset_workspace_id", values[i])
+			} else if value.Valid {
+				_m.ResetWorkspaceID = new(uuid.UUID)
+				*_m.ResetWorkspaceID = *value.S.(*uuid.UUID)
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -200,6 +230,18 @@ func (_m *User) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("email_verified=")
 	builder.WriteString(fmt.Sprintf("%v", _m.EmailVerified))
+	builder.WriteString(", ")
+	builder.WriteString("reset_hash=<sensitive>")
+	builder.WriteString(", ")
+	if v := _m.ResetExpiresAt; v != nil {
+		builder.WriteString("reset_expires_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ResetWorkspaceID; v != nil {
+		builder.WriteString("reset_workspace_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -102,6 +102,40 @@ func (_c *UserCreate) SetNillableEmailVerified(v *bool) *UserCreate {
 	return _c
 }
 
+// SetResetHash sets the "reset_hash" field.
+func (_c *UserCreate) SetResetHash(v []byte) *UserCreate {
+	_c.mutation.SetResetHash(v)
+	return _c
+}
+
+// SetResetExpiresAt sets the "reset_expires_at" field.
+func (_c *UserCreate) SetResetExpiresAt(v time.Time) *UserCreate {
+	_c.mutation.SetResetExpiresAt(v)
+	return _c
+}
+
+// SetNillableResetExpiresAt sets the "reset_expires_at" field if the given value is not nil.
+func (_c *UserCreate) SetNillableResetExpiresAt(v *time.Time) *UserCreate {
+	if v != nil {
+		_c.SetResetExpiresAt(*v)
+	}
+	return _c
+}
+
+// SetResetWorkspaceID sets the "reset_workspace_id" field.
+func (_c *UserCreate) SetResetWorkspaceID(v uuid.UUID) *UserCreate {
+	_c.mutation.SetResetWorkspaceID(v)
+	return _c
+}
+
+// SetNillableResetWorkspaceID sets the "reset_workspace_id" field if the given value is not nil.
+func (_c *UserCreate) SetNillableResetWorkspaceID(v *uuid.UUID) *UserCreate {
+	if v != nil {
+		_c.SetResetWorkspaceID(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *UserCreate) SetID(v uuid.UUID) *UserCreate {
 	_c.mutation.SetID(v)
@@ -302,6 +336,18 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 		_spec.SetField(user.FieldEmailVerified, field.TypeBool, value)
 		_node.EmailVerified = value
 	}
+	if value, ok := _c.mutation.ResetHash(); ok {
+		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)
+		_node.ResetHash = value
+	}
+	if value, ok := _c.mutation.ResetExpiresAt(); ok {
+		_spec.SetField(user.FieldResetExpiresAt, field.TypeTime, value)
+		_node.ResetExpiresAt = &value
+	}
+	if value, ok := _c.mutation.ResetWorkspaceID(); ok {
+		_spec.SetField(user.FieldResetWorkspaceID, field.TypeUUID, value)
+		_node.ResetWorkspaceID = &value
+	}
 	if nodes := _c.mutation.MembershipsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -452,6 +498,60 @@ func (u *UserUpsert) UpdateEmailVerified() *UserUpsert {
 	return u
 }
 
+// SetResetHash sets the "reset_hash" field.
+func (u *UserUpsert) SetResetHash(v []byte) *UserUpsert {
+	u.Set(user.FieldResetHash, v)
+	return u
+}
+
+// UpdateResetHash sets the "reset_hash" field to the value that was provided on create.
+func (u *UserUpsert) UpdateResetHash() *UserUpsert {
+	u.SetExcluded(user.FieldResetHash)
+	return u
+}
+
+// ClearResetHash clears the value of the "reset_hash" field.
+func (u *UserUpsert) ClearResetHash() *UserUpsert {
+	u.SetNull(user.FieldResetHash)
+	return u
+}
+
+// SetResetExpiresAt sets the "reset_expires_at" field.
+func (u *UserUpsert) SetResetExpiresAt(v time.Time) *UserUpsert {
+	u.Set(user.FieldResetExpiresAt, v)
+	return u
+}
+
+// UpdateResetExpiresAt sets the "reset_expires_at" field to the value that was provided on create.
+func (u *UserUpsert) UpdateResetExpiresAt() *UserUpsert {
+	u.SetExcluded(user.FieldResetExpiresAt)
+	return u
+}
+
+// ClearResetExpiresAt clears the value of the "reset_expires_at" field.
+func (u *UserUpsert) ClearResetExpiresAt() *UserUpsert {
+	u.SetNull(user.FieldResetExpiresAt)
+	return u
+}
+
+// SetResetWorkspaceID sets the "reset_workspace_id" field.
+func (u *UserUpsert) SetResetWorkspaceID(v uuid.UUID) *UserUpsert {
+	u.Set(user.FieldResetWorkspaceID, v)
+	return u
+}
+
+// UpdateResetWorkspaceID sets the "reset_workspace_id" field to the value that was provided on create.
+func (u *UserUpsert) UpdateResetWorkspaceID() *UserUpsert {
+	u.SetExcluded(user.FieldResetWorkspaceID)
+	return u
+}
+
+// ClearResetWorkspaceID clears the value of the "reset_workspace_id" field.
+func (u *UserUpsert) ClearResetWorkspaceID() *UserUpsert {
+	u.SetNull(user.FieldResetWorkspaceID)
+	return u
+}
+
 // UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
 // Using this option is equivalent to using:
 //
@@ -577,6 +677,69 @@ func (u *UserUpsertOne) SetEmailVerified(v bool) *UserUpsertOne {
 func (u *UserUpsertOne) UpdateEmailVerified() *UserUpsertOne {
 	return u.Update(func(s *UserUpsert) {
 		s.UpdateEmailVerified()
+	})
+}
+
+// SetResetHash sets the "reset_hash" field.
+func (u *UserUpsertOne) SetResetHash(v []byte) *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.SetResetHash(v)
+	})
+}
+
+// UpdateResetHash sets the "reset_hash" field to the value that was provided on create.
+func (u *UserUpsertOne) UpdateResetHash() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateResetHash()
+	})
+}
+
+// ClearResetHash clears the value of the "reset_hash" field.
+func (u *UserUpsertOne) ClearResetHash() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearResetHash()
+	})
+}
+
+// SetResetExpiresAt sets the "reset_expires_at" field.
+func (u *UserUpsertOne) SetResetExpiresAt(v time.Time) *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.SetResetExpiresAt(v)
+	})
+}
+
+// UpdateResetExpiresAt sets the "reset_expires_at" field to the value that was provided on create.
+func (u *UserUpsertOne) UpdateResetExpiresAt() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateResetExpiresAt()
+	})
+}
+
+// ClearResetExpiresAt clears the value of the "reset_expires_at" field.
+func (u *UserUpsertOne) ClearResetExpiresAt() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearResetExpiresAt()
+	})
+}
+
+// SetResetWorkspaceID sets the "reset_workspace_id" field.
+func (u *UserUpsertOne) SetResetWorkspaceID(v uuid.UUID) *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.SetResetWorkspaceID(v)
+	})
+}
+
+// UpdateResetWorkspaceID sets the "reset_workspace_id" field to the value that was provided on create.
+func (u *UserUpsertOne) UpdateResetWorkspaceID() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateResetWorkspaceID()
+	})
+}
+
+// ClearResetWorkspaceID clears the value of the "reset_workspace_id" field.
+func (u *UserUpsertOne) ClearResetWorkspaceID() *UserUpsertOne {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearResetWorkspaceID()
 	})
 }
 
@@ -872,6 +1035,69 @@ func (u *UserUpsertBulk) SetEmailVerified(v bool) *UserUpsertBulk {
 func (u *UserUpsertBulk) UpdateEmailVerified() *UserUpsertBulk {
 	return u.Update(func(s *UserUpsert) {
 		s.UpdateEmailVerified()
+	})
+}
+
+// SetResetHash sets the "reset_hash" field.
+func (u *UserUpsertBulk) SetResetHash(v []byte) *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.SetResetHash(v)
+	})
+}
+
+// UpdateResetHash sets the "reset_hash" field to the value that was provided on create.
+func (u *UserUpsertBulk) UpdateResetHash() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateResetHash()
+	})
+}
+
+// ClearResetHash clears the value of the "reset_hash" field.
+func (u *UserUpsertBulk) ClearResetHash() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearResetHash()
+	})
+}
+
+// SetResetExpiresAt sets the "reset_expires_at" field.
+func (u *UserUpsertBulk) SetResetExpiresAt(v time.Time) *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.SetResetExpiresAt(v)
+	})
+}
+
+// UpdateResetExpiresAt sets the "reset_expires_at" field to the value that was provided on create.
+func (u *UserUpsertBulk) UpdateResetExpiresAt() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateResetExpiresAt()
+	})
+}
+
+// ClearResetExpiresAt clears the value of the "reset_expires_at" field.
+func (u *UserUpsertBulk) ClearResetExpiresAt() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearResetExpiresAt()
+	})
+}
+
+// SetResetWorkspaceID sets the "reset_workspace_id" field.
+func (u *UserUpsertBulk) SetResetWorkspaceID(v uuid.UUID) *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.SetResetWorkspaceID(v)
+	})
+}
+
+// UpdateResetWorkspaceID sets the "reset_workspace_id" field to the value that was provided on create.
+func (u *UserUpsertBulk) UpdateResetWorkspaceID() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.UpdateResetWorkspaceID()
+	})
+}
+
+// ClearResetWorkspaceID clears the value of the "reset_workspace_id" field.
+func (u *UserUpsertBulk) ClearResetWorkspaceID() *UserUpsertBulk {
+	return u.Update(func(s *UserUpsert) {
+		s.ClearResetWorkspaceID()
 	})
 }
 

@@ -100,6 +100,58 @@ func (_u *UserUpdate) SetNillableEmailVerified(v *bool) *UserUpdate {
 	return _u
 }
 
+// SetResetHash sets the "reset_hash" field.
+func (_u *UserUpdate) SetResetHash(v []byte) *UserUpdate {
+	_u.mutation.SetResetHash(v)
+	return _u
+}
+
+// ClearResetHash clears the value of the "reset_hash" field.
+func (_u *UserUpdate) ClearResetHash() *UserUpdate {
+	_u.mutation.ClearResetHash()
+	return _u
+}
+
+// SetResetExpiresAt sets the "reset_expires_at" field.
+func (_u *UserUpdate) SetResetExpiresAt(v time.Time) *UserUpdate {
+	_u.mutation.SetResetExpiresAt(v)
+	return _u
+}
+
+// SetNillableResetExpiresAt sets the "reset_expires_at" field if the given value is not nil.
+func (_u *UserUpdate) SetNillableResetExpiresAt(v *time.Time) *UserUpdate {
+	if v != nil {
+		_u.SetResetExpiresAt(*v)
+	}
+	return _u
+}
+
+// ClearResetExpiresAt clears the value of the "reset_expires_at" field.
+func (_u *UserUpdate) ClearResetExpiresAt() *UserUpdate {
+	_u.mutation.ClearResetExpiresAt()
+	return _u
+}
+
+// SetResetWorkspaceID sets the "reset_workspace_id" field.
+func (_u *UserUpdate) SetResetWorkspaceID(v uuid.UUID) *UserUpdate {
+	_u.mutation.SetResetWorkspaceID(v)
+	return _u
+}
+
+// SetNillableResetWorkspaceID sets the "reset_workspace_id" field if the given value is not nil.
+func (_u *UserUpdate) SetNillableResetWorkspaceID(v *uuid.UUID) *UserUpdate {
+	if v != nil {
+		_u.SetResetWorkspaceID(*v)
+	}
+	return _u
+}
+
+// ClearResetWorkspaceID clears the value of the "reset_workspace_id" field.
+func (_u *UserUpdate) ClearResetWorkspaceID() *UserUpdate {
+	_u.mutation.ClearResetWorkspaceID()
+	return _u
+}
+
 // AddMembershipIDs adds the "memberships" edge to the Membership entity by IDs.
 func (_u *UserUpdate) AddMembershipIDs(ids ...uuid.UUID) *UserUpdate {
 	_u.mutation.AddMembershipIDs(ids...)
@@ -269,6 +321,24 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.EmailVerified(); ok {
 		_spec.SetField(user.FieldEmailVerified, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.ResetHash(); ok {
+		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)
+	}
+	if _u.mutation.ResetHashCleared() {
+		_spec.ClearField(user.FieldResetHash, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.ResetExpiresAt(); ok {
+		_spec.SetField(user.FieldResetExpiresAt, field.TypeTime, value)
+	}
+	if _u.mutation.ResetExpiresAtCleared() {
+		_spec.ClearField(user.FieldResetExpiresAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ResetWorkspaceID(); ok {
+		_spec.SetField(user.FieldResetWorkspaceID, field.TypeUUID, value)
+	}
+	if _u.mutation.ResetWorkspaceIDCleared() {
+		_spec.ClearField(user.FieldResetWorkspaceID, field.TypeUUID)
 	}
 	if _u.mutation.MembershipsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -447,6 +517,58 @@ func (_u *UserUpdateOne) SetNillableEmailVerified(v *bool) *UserUpdateOne {
 	if v != nil {
 		_u.SetEmailVerified(*v)
 	}
+	return _u
+}
+
+// SetResetHash sets the "reset_hash" field.
+func (_u *UserUpdateOne) SetResetHash(v []byte) *UserUpdateOne {
+	_u.mutation.SetResetHash(v)
+	return _u
+}
+
+// ClearResetHash clears the value of the "reset_hash" field.
+func (_u *UserUpdateOne) ClearResetHash() *UserUpdateOne {
+	_u.mutation.ClearResetHash()
+	return _u
+}
+
+// SetResetExpiresAt sets the "reset_expires_at" field.
+func (_u *UserUpdateOne) SetResetExpiresAt(v time.Time) *UserUpdateOne {
+	_u.mutation.SetResetExpiresAt(v)
+	return _u
+}
+
+// SetNillableResetExpiresAt sets the "reset_expires_at" field if the given value is not nil.
+func (_u *UserUpdateOne) SetNillableResetExpiresAt(v *time.Time) *UserUpdateOne {
+	if v != nil {
+		_u.SetResetExpiresAt(*v)
+	}
+	return _u
+}
+
+// ClearResetExpiresAt clears the value of the "reset_expires_at" field.
+func (_u *UserUpdateOne) ClearResetExpiresAt() *UserUpdateOne {
+	_u.mutation.ClearResetExpiresAt()
+	return _u
+}
+
+// SetResetWorkspaceID sets the "reset_workspace_id" field.
+func (_u *UserUpdateOne) SetResetWorkspaceID(v uuid.UUID) *UserUpdateOne {
+	_u.mutation.SetResetWorkspaceID(v)
+	return _u
+}
+
+// SetNillableResetWorkspaceID sets the "reset_workspace_id" field if the given value is not nil.
+func (_u *UserUpdateOne) SetNillableResetWorkspaceID(v *uuid.UUID) *UserUpdateOne {
+	if v != nil {
+		_u.SetResetWorkspaceID(*v)
+	}
+	return _u
+}
+
+// ClearResetWorkspaceID clears the value of the "reset_workspace_id" field.
+func (_u *UserUpdateOne) ClearResetWorkspaceID() *UserUpdateOne {
+	_u.mutation.ClearResetWorkspaceID()
 	return _u
 }
 
@@ -649,6 +771,24 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 	}
 	if value, ok := _u.mutation.EmailVerified(); ok {
 		_spec.SetField(user.FieldEmailVerified, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.ResetHash(); ok {
+		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)
+	}
+	if _u.mutation.ResetHashCleared() {
+		_spec.ClearField(user.FieldResetHash, field.TypeBytes)
+	}
+	if value, ok := _u.mutation.ResetExpiresAt(); ok {
+		_spec.SetField(user.FieldResetExpiresAt, field.TypeTime, value)
+	}
+	if _u.mutation.ResetExpiresAtCleared() {
+		_spec.ClearField(user.FieldResetExpiresAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ResetWorkspaceID(); ok {
+		_spec.SetField(user.FieldResetWorkspaceID, field.TypeUUID, value)
+	}
+	if _u.mutation.ResetWorkspaceIDCleared() {
+		_spec.ClearField(user.FieldResetWorkspaceID, field.TypeUUID)
 	}
 	if _u.mutation.MembershipsCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -4,41 +4,68 @@ import (
 	"context"
 	"strings"
 
+	"magpie/ent"
 	"magpie/graph/model"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
-	"magpie/internal/ratelimit"
+	"magpie/internal/people"
+	"magpie/internal/viewer"
 )
-
-// signInsPerMinute is how often one client may try one email address. It is
-// for guessers: a sign-in that succeeds gives the whole of it back.
-const signInsPerMinute = 10
-
-// Attempts counts tries; ratelimit.Limiter does.
-type Attempts interface {
-	Allow(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
-	Forget(ctx context.Context, key string)
-}
-
-func (r *Resolver) signIn(ctx context.Context, in model.SignInInput) (*model.SessionToken, error) {
-	key := "signin:" + ratelimit.ClientOf(ctx) + ":" + authn.Fingerprint(strings.ToLower(strings.TrimSpace(in.Email)))
-	standing, err := r.SignIns.Allow(ctx, key, signInsPerMinute)
-	if err != nil {
-		return nil, apierr.Wrap("count the sign-in", err)
-	}
-	if !standing.Allowed {
-		return nil, &apierr.Error{Code: apierr.RateLimited, Message: "Too many attempts to sign in; wait a little", RetryAfter: max(standing.RetryAfter, 1)}
-	}
-	token, err := sessionToken(r.Accounts.SignIn(ctx, in.Email, in.Password))
-	if err == nil {
-		r.SignIns.Forget(ctx, key)
-	}
-	return token, err
-}
 
 func sessionToken(t authn.Tokens, err error) (*model.SessionToken, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &model.SessionToken{AccessToken: t.Access, RefreshToken: t.Refresh, ExpiresAt: t.ExpiresAt}, nil
+}
+
+func (r *Resolver) signIn(ctx context.Context, in model.SignInInput) (*model.SessionToken, error) {
+	tokens, err := r.People.SignIn(ctx, in.Email, in.Password)
+	r.signInFailed(ctx, in.Email, err)
+	return sessionToken(tokens, err)
+}
+
+func (r *Resolver) signUp(ctx context.Context, in model.SignUpInput) (*model.SessionToken, error) {
+	return sessionToken(r.People.SignUp(ctx, people.SignUp{Workspace: in.Workspace, Email: in.Email, Name: in.Name, Password: in.Password}))
+}
+
+func (r *Resolver) me(ctx context.Context) (*model.Me, error) {
+	v, ok := viewer.From(ctx)
+	if !ok || v.Kind != viewer.KindSession {
+		return nil, apierr.New(apierr.Unauthorized, "Session required")
+	}
+	client := r.client(ctx)
+	user, err := client.User.Get(ctx, v.Subject)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := client.Workspace.Get(ctx, v.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return &model.Me{User: user, Workspace: workspace, Role: roleModel(v.Role), HasPassword: user.PasswordHash != ""}, nil
+}
+
+func roleModel[T ~string](role T) model.Role { return model.Role(strings.ToUpper(string(role))) }
+
+func (r *Resolver) myWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error) {
+	rows, err := r.People.Mine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := viewer.From(ctx)
+	out := make([]*model.MyWorkspace, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, &model.MyWorkspace{
+			ID: row.WorkspaceID, Name: row.Edges.Workspace.Name, Role: roleModel(row.Role), JoinedAt: row.CreatedAt,
+			Current: row.WorkspaceID == v.Workspace,
+		})
+	}
+	return out, nil
+}
+
+// isCurrent says whether the request came with a session.
+func isCurrent(ctx context.Context, row *ent.Session) bool {
+	v, ok := viewer.From(ctx)
+	return ok && v.Session == row.ID
 }

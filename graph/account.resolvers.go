@@ -7,11 +7,16 @@ package graph
 
 import (
 	"context"
+	"magpie/ent"
+	"magpie/graph/generated"
 	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
-	"strings"
+
+	"github.com/google/uuid"
 )
+
+func (r *mutationResolver) SignUp(ctx context.Context, input model.SignUpInput) (*model.SessionToken, error) {
+	return r.signUp(ctx, input)
+}
 
 func (r *mutationResolver) SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error) {
 	return r.signIn(ctx, input)
@@ -25,19 +30,54 @@ func (r *mutationResolver) SignOut(ctx context.Context) (bool, error) {
 	return true, r.Accounts.SignOut(ctx)
 }
 
-func (r *queryResolver) Me(ctx context.Context) (*model.Me, error) {
-	v, ok := viewer.From(ctx)
-	if !ok || v.Kind != viewer.KindSession {
-		return nil, apierr.New(apierr.Unauthorized, "Session required")
-	}
-	client := r.client(ctx)
-	user, err := client.User.Get(ctx, v.Subject)
-	if err != nil {
-		return nil, err
-	}
-	workspace, err := client.Workspace.Get(ctx, v.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	return &model.Me{User: user, Workspace: workspace, Role: model.Role(strings.ToUpper(string(v.Role)))}, nil
+func (r *mutationResolver) SignOutEverywhere(ctx context.Context) (bool, error) {
+	return true, r.Accounts.SignOutEverywhere(ctx)
 }
+
+func (r *mutationResolver) EndSession(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
+	return id, r.Accounts.EndSession(ctx, id)
+}
+
+func (r *mutationResolver) ChangePassword(ctx context.Context, input model.ChangePasswordInput) (bool, error) {
+	return true, r.People.ChangePassword(ctx, input.CurrentPassword, input.NewPassword)
+}
+
+func (r *mutationResolver) ResetPassword(ctx context.Context, input model.ResetPasswordInput) (*model.SessionToken, error) {
+	return sessionToken(r.Accounts.UseReset(ctx, input.Token, input.Password))
+}
+
+func (r *mutationResolver) UpdateProfile(ctx context.Context, input model.UpdateProfileInput) (*ent.User, error) {
+	return r.Accounts.Rename(ctx, input.Name)
+}
+
+func (r *mutationResolver) SwitchWorkspace(ctx context.Context, id uuid.UUID) (*model.SessionToken, error) {
+	return sessionToken(r.People.Switch(ctx, id))
+}
+
+func (r *mutationResolver) CreateWorkspace(ctx context.Context, input model.WorkspaceInput) (*ent.Workspace, error) {
+	return r.People.Create(ctx, input.Name)
+}
+
+func (r *queryResolver) Me(ctx context.Context) (*model.Me, error) {
+	return r.me(ctx)
+}
+
+func (r *queryResolver) SignUpAllowed(ctx context.Context) (bool, error) {
+	return r.People.SignUpAllowed(ctx)
+}
+
+func (r *queryResolver) MySessions(ctx context.Context) ([]*ent.Session, error) {
+	return r.Accounts.Sessions(ctx)
+}
+
+func (r *queryResolver) MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error) {
+	return r.myWorkspaces(ctx)
+}
+
+func (r *sessionResolver) Current(ctx context.Context, obj *ent.Session) (bool, error) {
+	return isCurrent(ctx, obj), nil
+}
+
+func (r *Resolver) Session() generated.SessionResolver { return &sessionResolver{r} }
+
+type sessionResolver struct{ *Resolver }

@@ -8,18 +8,59 @@ import (
 	"magpie/graph/model"
 	"magpie/internal/apierr"
 	"magpie/internal/chat"
+	"magpie/internal/replay"
+	"magpie/internal/viewer"
 )
 
+// chat answers a question. On the dashboard the answer goes on for a while when
+// its reader is lost, who may come back to it (chatResume); everywhere else it
+// ends with its reader.
 func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.ChatEvent, error) {
 	request := chat.Request{
 		Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection), Admit: r.metered,
 	}
-	events, err := r.Chat.Stream(ctx, request)
+	begin := func(ctx context.Context) (<-chan chat.Event, *chatNote, error) {
+		events, err := r.Chat.Stream(ctx, request)
+		if err != nil {
+			return nil, nil, err
+		}
+		return events, r.noteChat(ctx, in), nil
+	}
+	v, _ := viewer.From(ctx)
+	if v.Kind == viewer.KindSession && !isStored(ctx) {
+		id := uuid.New()
+		if err := r.Answers.Start(ctx, ownerOf(v), id, func(ctx context.Context) (<-chan chat.Event, error) {
+			events, note, err := begin(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return relay(ctx, events, note.event, note.end), nil
+		}); err != nil {
+			return nil, err
+		}
+		return r.chatResume(ctx, id, 0)
+	}
+	events, note, err := begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	note := r.noteChat(ctx, in)
-	return relay(ctx, events, note.event, note.end), nil
+	seq := 0
+	return relay(ctx, events, func(e chat.Event) model.ChatEvent {
+		seq++
+		return chatEvent(note.event(e), seq, nil)
+	}, note.end), nil
+}
+
+// chatResume goes on with an answer of the viewer's own.
+func (r *Resolver) chatResume(ctx context.Context, id uuid.UUID, after int) (<-chan model.ChatEvent, error) {
+	v, _ := viewer.From(ctx)
+	return replay.Follow(ctx, r.Answers, ownerOf(v), id, after, func(e replay.Event[chat.Event]) model.ChatEvent {
+		return chatEvent(e.Of, e.Seq, &id)
+	})
+}
+
+func ownerOf(v viewer.Viewer) replay.Owner {
+	return replay.Owner{Workspace: v.Workspace, Subject: v.Subject}
 }
 
 func (r *Resolver) chatModels() []*model.ChatModel {
@@ -38,12 +79,12 @@ func orZero(id *uuid.UUID) uuid.UUID {
 	return *id
 }
 
-func chatEvent(e chat.Event) model.ChatEvent {
+func chatEvent(e chat.Event, seq int, answer *uuid.UUID) model.ChatEvent {
 	switch e := e.(type) {
 	case chat.Start:
-		return model.ChatStart{ConversationID: e.Conversation}
+		return model.ChatStart{ConversationID: e.Conversation, AnswerID: answer, Seq: seq}
 	case chat.Content:
-		return model.ChatContent{Delta: e.Delta}
+		return model.ChatContent{Delta: e.Delta, Seq: seq}
 	case chat.Sources:
 		sources := make([]*model.ChatSource, len(e.Sources))
 		for i, s := range e.Sources {
@@ -52,11 +93,11 @@ func chatEvent(e chat.Event) model.ChatEvent {
 				sources[i].URL = &s.URL
 			}
 		}
-		return model.ChatSources{Sources: sources}
+		return model.ChatSources{Sources: sources, Seq: seq}
 	case chat.FollowUp:
-		return model.ChatFollowUp{Questions: append([]string{}, e.Questions...)}
+		return model.ChatFollowUp{Questions: append([]string{}, e.Questions...), Seq: seq}
 	case chat.Done:
-		return model.ChatDone{ConversationID: e.Conversation, Usage: &model.ChatUsage{
+		return model.ChatDone{ConversationID: e.Conversation, Seq: seq, Usage: &model.ChatUsage{
 			PromptTokens: e.Usage.PromptTokens, CompletionTokens: e.Usage.CompletionTokens, TotalTokens: e.Usage.TotalTokens(),
 		}}
 	case chat.Failed:

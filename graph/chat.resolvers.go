@@ -14,17 +14,54 @@ import (
 	"github.com/google/uuid"
 )
 
-func (r *queryResolver) Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder) (*ent.ConversationConnection, error) {
+func (r *conversationResolver) Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error) {
+	return conversationKind(obj), nil
+}
+
+func (r *conversationResolver) MessageCount(ctx context.Context, obj *ent.Conversation) (int, error) {
+	return loadersOf(ctx).messageCount.Load(ctx, obj.ID)
+}
+
+func (r *messageResolver) Feedback(ctx context.Context, obj *ent.Message) (*model.MessageFeedback, error) {
+	row, err := loadersOf(ctx).feedback.Load(ctx, obj.ID)
+	return messageFeedback(row), err
+}
+
+func (r *mutationResolver) RenameConversation(ctx context.Context, id uuid.UUID, title string) (*ent.Conversation, error) {
+	return r.renameConversation(ctx, id, title)
+}
+
+func (r *mutationResolver) DeleteConversation(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
+	return id, r.deleteConversation(ctx, id)
+}
+
+func (r *mutationResolver) DeleteConversations(ctx context.Context, agentID *uuid.UUID, kind *model.ConversationKind) (int, error) {
+	return r.deleteConversations(ctx, agentID, kind)
+}
+
+func (r *mutationResolver) SetFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) (*model.MessageFeedback, error) {
+	return r.setFeedback(ctx, messageID, conversationID, input)
+}
+
+func (r *mutationResolver) RemoveFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID) (uuid.UUID, error) {
+	return messageID, r.removeFeedback(ctx, messageID, conversationID)
+}
+
+func (r *queryResolver) Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) (*ent.ConversationConnection, error) {
 	first, last, err := bounded(first, last)
 	if err != nil {
 		return nil, err
 	}
-	return r.client(ctx).Conversation.Query().Paginate(ctx, after, first, before, last, ent.WithConversationOrder(orderBy))
+	return r.conversations(ctx, matching, agentID, kind).Paginate(ctx, after, first, before, last, ent.WithConversationOrder(newestFirst(orderBy)))
 }
 
 func (r *queryResolver) Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error) {
 	row, err := r.client(ctx).Conversation.Get(ctx, id)
 	return found("Conversation", row, err)
+}
+
+func (r *queryResolver) ExportConversation(ctx context.Context, id uuid.UUID, format model.ExportFormat) (*model.ConversationExport, error) {
+	return r.exportConversation(ctx, id, format)
 }
 
 func (r *queryResolver) ChatModels(ctx context.Context) ([]*model.ChatModel, error) {

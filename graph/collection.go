@@ -9,7 +9,6 @@ import (
 
 	"magpie/ent"
 	"magpie/ent/collection"
-	"magpie/ent/connector"
 	"magpie/graph/model"
 	"magpie/internal/apierr"
 )
@@ -55,6 +54,15 @@ func (r *Resolver) createCollection(ctx context.Context, in model.CreateCollecti
 	}
 	return r.client(ctx).Collection.Create().SetName(name).SetNillableDescription(in.Description).
 		SetEmbeddingModel(model).Save(ctx)
+}
+
+// collections are those whose name or description has some text in it.
+func (r *Resolver) collections(ctx context.Context, matching *string) *ent.CollectionQuery {
+	query := r.client(ctx).Collection.Query()
+	if text := sought(matching); text != "" {
+		query.Where(collection.Or(collection.NameContainsFold(text), collection.DescriptionContainsFold(text)))
+	}
+	return query
 }
 
 func (r *Resolver) checkModel(name string) error {
@@ -108,30 +116,6 @@ func (r *Resolver) changeModel(ctx context.Context, id uuid.UUID, model string, 
 		return err
 	}
 	update.SetNextEmbeddingModel(model)
-	return nil
-}
-
-// deleteCollection ends a collection with everything in it; the database's
-// cascades take the rows, the uploaded files go once that is certain.
-func (r *Resolver) deleteCollection(ctx context.Context, id uuid.UUID) error {
-	client := r.client(ctx)
-	ids, err := client.Connector.Query().Where(connector.CollectionID(id)).IDs(ctx)
-	if err != nil {
-		return err
-	}
-	blobs, err := r.Files.BlobKeys(ctx, ids...)
-	if err != nil {
-		return err
-	}
-	switch err := client.Collection.DeleteOneID(id).Exec(ctx); {
-	case ent.IsNotFound(err):
-		return apierr.NotFound("Collection")
-	case err != nil:
-		return err
-	}
-	r.afterCommit(ctx, "delete uploaded files", func(ctx context.Context) error {
-		return r.Files.DeleteBlobs(ctx, blobs)
-	})
 	return nil
 }
 

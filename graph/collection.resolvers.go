@@ -39,12 +39,12 @@ func (r *mutationResolver) RefreshCollectionStats(ctx context.Context, id uuid.U
 	return r.recount(ctx, id)
 }
 
-func (r *queryResolver) Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder) (*ent.CollectionConnection, error) {
+func (r *queryResolver) Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) (*ent.CollectionConnection, error) {
 	first, last, err := bounded(first, last)
 	if err != nil {
 		return nil, err
 	}
-	return r.client(ctx).Collection.Query().Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
+	return r.collections(ctx, matching).Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
 }
 
 func (r *queryResolver) Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error) {

@@ -4,12 +4,21 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
+	"magpie/agents/memory"
 	"magpie/ent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
+	"magpie/ent/syncjob"
 	"magpie/graph/generated"
 	"magpie/graph/model"
+	"magpie/internal/authn"
+	"magpie/internal/people"
 )
+
+// summaryCost is what a summary counts for: an operation may ask for 99.
+const summaryCost = 50
 
 type cursor = *entgql.Cursor[uuid.UUID]
 
@@ -29,25 +38,78 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Connector.Jobs = rows[ent.SyncJobOrder]
 	c.Conversation.Messages = rows[ent.MessageOrder]
 	c.Query.APIKeys = rows[ent.APIKeyOrder]
-	c.Query.Collections = rows[ent.CollectionOrder]
-	c.Query.Conversations = rows[ent.ConversationOrder]
-	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID) int {
+	c.Query.Agents = rows[ent.AgentOrder]
+	c.Query.AgentTemplates = func(child int, _ *string, _ cursor, first *int) int {
+		return times(page(first, nil), child) + 1
+	}
+	c.Query.AgentMemories = func(child int, _ uuid.UUID, _ *agentmemory.Kind, after cursor, first *int, before cursor, last *int, order []*ent.AgentMemoryOrder) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.SearchAgentMemories = func(child int, _ uuid.UUID, _ string, _ *agentmemory.Kind, limit *int) int {
+		n := defaultLimit
+		if limit != nil {
+			n = min(max(*limit, 1), memory.MaxResults)
+		}
+		return times(n, child) + 1
+	}
+	c.Query.Conversations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConversationOrder, _ *string, _ *uuid.UUID, _ *model.ConversationKind) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.Collections = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.CollectionOrder, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.SourceFiles = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SourceFileOrder, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.AuditLog = func(child int, _ *model.AuditFilter, after cursor, first *int, before cursor, last *int) int {
+		return rows[ent.AuditEntryOrder](child, after, first, before, last, nil)
+	}
+	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID, _ []connector.Status, _, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.Documents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.DocumentOrder, _, _ *uuid.UUID, _ []document.Status, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.SyncJobs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {
+	c.Query.SyncJobs = func(child int, _ uuid.UUID, _ []syncjob.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
+	c.Query.SyncItems = func(child int, _ uuid.UUID, _ *uuid.UUID, _ []syncitem.Status, _ *bool, _ *string, after cursor, first *int, before cursor, last *int, order []*ent.SyncItemOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
+	c.Query.Members = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.MemberOrder, _ *string, _ *model.Role) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.Invitations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InvitationOrder, _ *model.InvitationStatus) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.MySessions = func(child int) int { return times(authn.MaxSessions, child) + 1 }
+	c.Query.MyWorkspaces = func(child int) int { return times(people.MaxWorkspaces, child) + 1 }
+	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.AgentRun.Events = func(child int, _, limit *int) int {
+		n := maxEvents
+		if limit != nil {
+			n = min(max(*limit, 1), maxEvents)
+		}
+		return times(n, child) + 1
+	}
+	// One that is not kept yet is made, which is work for each.
+	c.Document.Summary = func(child int) int { return child + summaryCost }
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := defaultLimit
 		if in.Limit != nil {
 			n = min(max(*in.Limit, 1), maxLimit)
+		}
+		return times(n, child) + 1
+	}
+	c.Query.SearchFacets = func(child int, _ model.SearchFacetsInput) int { return times(len(model.AllSearchField), child) + 1 }
+	c.SearchFacet.Values = func(child int) int { return times(20, child) + 1 }
+	c.Query.SearchSuggestions = func(child int, _ string, limit *int, _ *uuid.UUID) int {
+		n := suggestionsUsual
+		if limit != nil {
+			n = min(max(*limit, 1), suggestionsMost)
 		}
 		return times(n, child) + 1
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
 
@@ -36,8 +35,8 @@ func (r *Resolver) kind(name string) (connectors.Kind, error) {
 }
 
 // checkSettings says which option is wrong.
-func checkSettings(k connectors.Kind, config map[string]any, credentials map[string]string) error {
-	err := k.Validate(config, credentials)
+func checkSettings(k connectors.Kind, s connectors.Settings) error {
+	err := k.Check(s)
 	var option *connectors.OptionError
 	switch {
 	case errors.As(err, &option):
@@ -120,11 +119,15 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := merged(nil, in.Credentials, asText)
+	secrets, grant, _, err := r.granted(ctx, kind.Name, in.Credentials)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSettings(kind, config, credentials); err != nil {
+	credentials, err := merged(nil, secrets, asText)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
 		return nil, err
 	}
 	client := r.client(ctx)
@@ -134,7 +137,7 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 	}
 	id := gid.New(gid.Connector)
 	create := client.Connector.Create().SetID(id).SetName(name).SetType(kind.Name).
-		SetCollectionID(in.Collection).SetConfig(config)
+		SetCollectionID(in.Collection).SetConfig(config).SetNillableGrantID(grant)
 	if len(credentials) > 0 {
 		sealed, err := r.seal(id, credentials)
 		if err != nil {
@@ -194,12 +197,15 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 		}
 		update.SetName(name)
 	}
-	if err := r.updateSettings(update, row, kind, in); err != nil {
+	if err := r.updateSettings(ctx, update, row, kind, in); err != nil {
 		return nil, err
 	}
 	status := row.Status
-	if in.Credentials != nil && (status == connector.StatusNeedsAuth || status == connector.StatusError) {
+	repaired := in.Credentials != nil && status == connector.StatusNeedsAuth ||
+		(in.Credentials != nil || in.Config != nil) && status == connector.StatusError
+	if repaired { // as far as anybody knows before the next sync
 		status = connector.StatusActive
+		update.ClearLastError()
 	}
 	if in.Enabled != nil {
 		update.SetEnabled(*in.Enabled)
@@ -226,7 +232,7 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 	return update.Save(ctx)
 }
 
-func (r *Resolver) updateSettings(update *ent.ConnectorUpdateOne, row *ent.Connector, kind connectors.Kind, in model.UpdateConnectorInput) error {
+func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpdateOne, row *ent.Connector, kind connectors.Kind, in model.UpdateConnectorInput) error {
 	if in.Config == nil && in.Credentials == nil {
 		return nil
 	}
@@ -238,14 +244,26 @@ func (r *Resolver) updateSettings(update *ent.ConnectorUpdateOne, row *ent.Conne
 	if err != nil {
 		return err
 	}
-	credentials, err := merged(old, in.Credentials, asText)
+	secrets, grant, named, err := r.granted(ctx, kind.Name, in.Credentials)
 	if err != nil {
 		return err
 	}
-	if err := checkSettings(kind, config, credentials); err != nil {
+	credentials, err := merged(old, secrets, asText)
+	if err != nil {
+		return err
+	}
+	if !named {
+		grant = row.GrantID
+	}
+	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
 		return err
 	}
 	update.SetConfig(config)
+	if grant != nil {
+		update.SetGrantID(*grant)
+	} else {
+		update.ClearGrantID()
+	}
 	if in.Credentials == nil {
 		return nil
 	}
@@ -257,24 +275,26 @@ func (r *Resolver) updateSettings(update *ent.ConnectorUpdateOne, row *ent.Conne
 	return nil
 }
 
-// deleteConnector ends a connector with its documents, files and history.
-func (r *Resolver) deleteConnector(ctx context.Context, id uuid.UUID) error {
-	client := r.client(ctx)
-	row, err := client.Connector.Get(ctx, id)
-	if _, err := found("Connector", row, err); err != nil {
-		return err
+// connectors are those that fit what is asked for; nil asks for nothing.
+func (r *Resolver) connectors(ctx context.Context, collectionID *uuid.UUID, status []connector.Status, kindName, matching *string) (*ent.ConnectorQuery, error) {
+	query := r.client(ctx).Connector.Query()
+	if collectionID != nil {
+		query.Where(connector.CollectionID(*collectionID))
 	}
-	blobs, err := r.Files.BlobKeys(ctx, id)
-	if err != nil {
-		return err
+	if len(status) > 0 {
+		query.Where(connector.StatusIn(status...))
 	}
-	if err := client.Connector.DeleteOne(row).Exec(ctx); err != nil {
-		return err
+	if kindName != nil {
+		kind, err := r.kind(*kindName)
+		if err != nil {
+			return nil, err
+		}
+		query.Where(connector.Type(kind.Name))
 	}
-	r.afterCommit(ctx, "delete uploaded files", func(ctx context.Context) error {
-		return r.Files.DeleteBlobs(ctx, blobs)
-	})
-	return nil
+	if text := sought(matching); text != "" {
+		query.Where(connector.NameContainsFold(text))
+	}
+	return query, nil
 }
 
 func (r *Resolver) connectorExists(ctx context.Context, id uuid.UUID) error {
@@ -283,79 +303,4 @@ func (r *Resolver) connectorExists(ctx context.Context, id uuid.UUID) error {
 		err = apierr.NotFound("Connector")
 	}
 	return err
-}
-
-func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error) {
-	row, err := r.Ent.Connector.Get(ctx, id)
-	if _, err := found("Connector", row, err); err != nil {
-		return nil, err
-	}
-	credentials, err := r.credentials(row)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := r.kind(row.Type)
-	if err != nil {
-		return nil, err
-	}
-	return try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials}), nil
-}
-
-func (r *Resolver) testConnection(ctx context.Context, kindName string, config, secrets map[string]any) (*model.ConnectionTest, error) {
-	kind, err := r.kind(kindName)
-	if err != nil {
-		return nil, err
-	}
-	settings := connectors.Settings{}
-	if settings.Config, err = merged(nil, config, asIs); err != nil {
-		return nil, err
-	}
-	if settings.Credentials, err = merged(nil, secrets, asText); err != nil {
-		return nil, err
-	}
-	if err := checkSettings(kind, settings.Config, settings.Credentials); err != nil {
-		return nil, err
-	}
-	return try(ctx, kind, settings), nil
-}
-
-// try opens a source and asks it whether it can be reached. What it answers is
-// a result, not an error of the request.
-func try(ctx context.Context, kind connectors.Kind, settings connectors.Settings) *model.ConnectionTest {
-	source, err := kind.New(ctx, settings)
-	if err == nil {
-		defer func() { _ = source.Close() }()
-		err = source.Check(ctx)
-	}
-	test := &model.ConnectionTest{Ok: err == nil, Message: "The connection works", Details: map[string]any{"type": kind.Name}}
-	if err != nil {
-		test.Message = err.Error()
-		test.Details["needsAuth"] = connectors.IsNeedsAuth(err)
-	}
-	return test
-}
-
-func kinds(registry *connectors.Registry) []*model.ConnectorKind {
-	var out []*model.ConnectorKind
-	for _, k := range registry.Kinds() {
-		out = append(out, &model.ConnectorKind{
-			Name: k.Name, Title: k.Title, Description: k.Description, Aliases: append([]string{}, k.Aliases...),
-			Options: options(k.Options), Credentials: options(k.Credentials), AcceptsFiles: k.AcceptsFiles,
-		})
-	}
-	return out
-}
-
-func options(in []connectors.Option) []*model.ConnectorOption {
-	out := make([]*model.ConnectorOption, len(in))
-	for i, o := range in {
-		out[i] = &model.ConnectorOption{
-			Name: o.Name, Title: o.Title, Help: o.Help, Type: fmt.Sprint(o.Type),
-			Required: o.Required, Sensitive: o.Sensitive,
-		}
-		if o.Example != "" {
-			out[i].Example = &o.Example
-		}
-	}
-	return out
 }

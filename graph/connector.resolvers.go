@@ -24,6 +24,15 @@ func (r *connectorResolver) DocSync(ctx context.Context, obj *ent.Connector) (*m
 	}, nil
 }
 
+func (r *connectorResolver) LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error) {
+	return loadersOf(ctx).lastJob.Load(ctx, obj.ID)
+}
+
+func (r *connectorResolver) DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error) {
+	counts, err := loadersOf(ctx).documentCounts.Load(ctx, obj.ID)
+	return &counts, err
+}
+
 func (r *mutationResolver) CreateConnector(ctx context.Context, input model.CreateConnectorInput) (*ent.Connector, error) {
 	return r.createConnector(ctx, input)
 }
@@ -55,14 +64,14 @@ func (r *mutationResolver) DeleteFiles(ctx context.Context, connectorID uuid.UUI
 	return r.Files.Delete(ctx, connectorID, paths)
 }
 
-func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID) (*ent.ConnectorConnection, error) {
+func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error) {
 	first, last, err := bounded(first, last)
 	if err != nil {
 		return nil, err
 	}
-	query := r.client(ctx).Connector.Query()
-	if collectionID != nil {
-		query.Where(connector.CollectionID(*collectionID))
+	query, err := r.connectors(ctx, collectionID, status, typeArg, matching)
+	if err != nil {
+		return nil, err
 	}
 	return query.Paginate(ctx, after, first, before, last, ent.WithConnectorOrder(orderBy))
 }
@@ -74,4 +83,16 @@ func (r *queryResolver) Connector(ctx context.Context, id uuid.UUID) (*ent.Conne
 
 func (r *queryResolver) ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error) {
 	return kinds(r.Kinds), nil
+}
+
+func (r *queryResolver) SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error) {
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	query, err := r.sourceFiles(ctx, connectorID, matching)
+	if err != nil {
+		return nil, err
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithSourceFileOrder(orderBy))
 }

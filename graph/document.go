@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"maps"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -35,32 +36,44 @@ func (r *Resolver) documents(ctx context.Context, collectionID, connectorID *uui
 	} else {
 		query.Where(document.StatusNEQ(document.StatusDeleted))
 	}
-	if matching != nil && *matching != "" {
-		query.Where(document.Or(document.TitleContainsFold(*matching), document.PathContainsFold(*matching)))
+	if text := sought(matching); text != "" {
+		query.Where(document.Or(document.TitleContainsFold(text), document.PathContainsFold(text)))
 	}
 	return query
 }
 
+// sought is what to look for in names, without the blanks around it; "" is
+// nothing in particular.
+func sought(matching *string) string { return strings.TrimSpace(orEmpty(matching)) }
+
 func (r *Resolver) documentContent(ctx context.Context, row *ent.Document) (string, error) {
-	reach, err := within(ctx, row.CollectionID)
-	if err != nil {
+	text, err := loadersOf(ctx).contents.Load(ctx, row.ID)
+	switch {
+	case err != nil:
 		return "", err
+	case text == nil:
+		return "", apierr.NotFound("Document")
 	}
-	return r.Index.Content(ctx, reach, row.ID)
+	return *text, nil
 }
 
 // documentSummary is the kept summary; where there is none yet it is made and kept.
 func (r *Resolver) documentSummary(ctx context.Context, row *ent.Document) (string, error) {
+	kept, err := loadersOf(ctx).summaries.Load(ctx, row.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case kept == nil:
+		return "", apierr.NotFound("Document")
+	case *kept != "":
+		return *kept, nil
+	}
 	reach, err := within(ctx, row.CollectionID)
 	if err != nil {
 		return "", err
 	}
-	kept, err := r.Index.Summary(ctx, reach, row.ID)
-	if err != nil || kept != "" {
-		return kept, err
-	}
 	text, err := r.Index.Content(ctx, reach, row.ID)
-	if err != nil {
+	if err != nil || text == "" { // it has failed, or there is nothing in it
 		return "", err
 	}
 	made, err := r.Summaries.Summarize(ctx, row.Title, text)

@@ -15,6 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
+func (r *agentResolver) Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error) {
+	return agentCollections(ctx, obj.Collections)
+}
+
 func (r *queryResolver) Node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {
 	return r.node(ctx, id)
 }
@@ -28,21 +32,42 @@ func (r *queryResolver) Nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder
 
 func (r *Resolver) APIKey() generated.APIKeyResolver { return &aPIKeyResolver{r} }
 
+func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
+
+func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMemoryResolver{r} }
+
+func (r *Resolver) AgentRun() generated.AgentRunResolver { return &agentRunResolver{r} }
+
+func (r *Resolver) AuditEntry() generated.AuditEntryResolver { return &auditEntryResolver{r} }
+
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
 func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorResolver{r} }
 
+func (r *Resolver) Conversation() generated.ConversationResolver { return &conversationResolver{r} }
+
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
+
+func (r *Resolver) Invitation() generated.InvitationResolver { return &invitationResolver{r} }
+
+func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
 
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
 type (
-	aPIKeyResolver     struct{ *Resolver }
-	collectionResolver struct{ *Resolver }
-	connectorResolver  struct{ *Resolver }
-	documentResolver   struct{ *Resolver }
-	queryResolver      struct{ *Resolver }
-	syncJobResolver    struct{ *Resolver }
+	aPIKeyResolver       struct{ *Resolver }
+	agentResolver        struct{ *Resolver }
+	agentMemoryResolver  struct{ *Resolver }
+	agentRunResolver     struct{ *Resolver }
+	auditEntryResolver   struct{ *Resolver }
+	collectionResolver   struct{ *Resolver }
+	connectorResolver    struct{ *Resolver }
+	conversationResolver struct{ *Resolver }
+	documentResolver     struct{ *Resolver }
+	invitationResolver   struct{ *Resolver }
+	messageResolver      struct{ *Resolver }
+	queryResolver        struct{ *Resolver }
+	syncJobResolver      struct{ *Resolver }
 )

@@ -109,7 +109,7 @@ func edgeError(err error) *apierr.Error {
 	var invalid *ent.ValidationError
 	var node *gqlerror.Error
 	switch {
-	case errors.As(err, &own):
+	case errors.As(err, &own) && (own.Code != apierr.Internal || !errors.Is(err, rule.ErrRole)):
 		return own
 	case errors.As(err, &node) && node.Extensions["code"] == "NOT_FOUND": // entgql's word for it
 		return &apierr.Error{Code: apierr.CodeNotFound, Message: "Not found", Cause: err}

@@ -8,7 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	entfile "magpie/ent/sourcefile"
 	"magpie/internal/apierr"
+	"magpie/internal/sourcefile"
 )
 
 // maxFiles is how many files one upload may bring.
@@ -40,17 +42,38 @@ func (r *Resolver) uploadFiles(ctx context.Context, connectorID uuid.UUID, files
 	case len(paths) > 0 && len(paths) != len(files):
 		return nil, apierr.Invalid("paths", "must name a path for each file, or be left out")
 	}
+	// Nothing is stored before it is clear where all of it goes.
+	names := make([]string, len(files))
+	seen := make(map[string]bool, len(files))
+	for i, f := range files {
+		names[i] = f.Filename
+		if len(paths) > 0 && paths[i] != "" {
+			names[i] = paths[i]
+		}
+		if err := sourcefile.CheckPath(names[i]); err != nil {
+			return nil, err
+		}
+		if seen[names[i]] {
+			return nil, apierr.Invalid("files", fmt.Sprintf("%q comes twice; give each a path of its own", names[i]))
+		}
+		seen[names[i]] = true
+	}
 	stored := make([]*ent.SourceFile, len(files))
 	for i, f := range files {
-		path := f.Filename
-		if len(paths) > 0 && paths[i] != "" {
-			path = paths[i]
-		}
-		row, err := r.Files.Upload(ctx, connectorID, path, f.ContentType, f.File, f.Size)
+		row, err := r.Files.Upload(ctx, connectorID, names[i], f.ContentType, f.File, f.Size)
 		if err != nil {
 			return nil, err
 		}
 		stored[i] = row
 	}
 	return stored, nil
+}
+
+// sourceFiles are the files of a connector whose path has some text in it.
+func (r *Resolver) sourceFiles(ctx context.Context, connectorID uuid.UUID, matching *string) (*ent.SourceFileQuery, error) {
+	query := r.client(ctx).SourceFile.Query().Where(entfile.ConnectorID(connectorID))
+	if text := sought(matching); text != "" {
+		query.Where(entfile.PathContainsFold(text))
+	}
+	return query, r.connectorExists(ctx, connectorID)
 }

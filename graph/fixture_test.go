@@ -17,28 +17,41 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/run"
+	"magpie/agents/template"
+	"magpie/agents/tools"
 	"magpie/connectors/all"
+	"magpie/ent/agentrun"
 	"magpie/ent/membership"
+	"magpie/ent/message"
 	"magpie/graph"
 	"magpie/internal/analytics"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
+	"magpie/internal/oauth"
+	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/store"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
 	"magpie/internal/testkit"
+	"magpie/internal/testkit/authserver"
 	"magpie/internal/viewer"
 	"magpie/worker/tasks"
 )
@@ -54,9 +67,11 @@ func (q *queue) Enqueue(_ context.Context, t tasks.Task) error {
 // house is the whole of what stands behind the schema, but for the workers.
 type house struct {
 	db       *store.DB
+	box      *secret.Box
 	resolver *graph.Resolver
 	queue    *queue
 	server   http.Handler
+	provider *authserver.Server // of an openHouse
 }
 
 func newHouse(t *testing.T) *house {
@@ -97,18 +112,38 @@ func newHouse(t *testing.T) *house {
 	must(err)
 	accounts, err := authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), nil)
 	must(err)
+	t.Cleanup(accounts.Close)
 	engine := search.New(db.Pool, analyzer, embedders, search.Options{})
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
+	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	t.Cleanup(answers.Close)
+	news := docwatch.New(documents, docwatch.Options{Poll: 20 * time.Millisecond, Log: log})
+	t.Cleanup(news.Close)
+	summaries := summary.New(models, analyzer, log)
+	runs, err := run.New(t.Context(), run.Options{
+		Ent: db.Ent, Models: models, Bus: run.NewRedisBus(client, log), Analyzer: analyzer, Log: log,
+		Kit: &tools.Kit{Ent: db.Ent, Search: engine, Texts: documents, Summaries: summaries, Now: time.Now},
+	})
+	must(err)
+	t.Cleanup(runs.Close)
 	keys := authn.NewKeys(db.Ent, nil)
 	t.Cleanup(keys.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
-	h := &house{db: db, queue: q, resolver: &graph.Resolver{
+	flows := oauth.NewFlows(db.Pool, box, nil)
+	grants := oauth.New(db.Ent, oauth.Options{Flows: flows, Secrets: box, BaseURL: "https://magpie.example.com", Clients: map[string]oauth.Client{
+		"google": {ID: "magpie", Secret: "s3cret"},
+	}, Log: log})
+	t.Cleanup(grants.Close)
+	signOn := signon.New(db.Ent, db.Pool, flows, accounts, signon.Options{BaseURL: "https://magpie.example.com", Log: log})
+	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
+	h := &house{db: db, box: box, queue: q, resolver: &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Models: embedders, Summaries: summary.New(models, analyzer, log), SignIns: ratelimit.New(ratelimit.Options{}),
-		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}),
+		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summaries, Runs: runs, People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
+		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn, SignIns: ratelimit.New(ratelimit.Options{}),
+		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)
@@ -127,6 +162,13 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	member, invitation       uuid.UUID
+	agent, template, memory  uuid.UUID
+	answer                   uuid.UUID
+	message                  uuid.UUID // an answer in the talk
+	grant                    uuid.UUID
+	item                     uuid.UUID
+	run                      uuid.UUID
 	email                    string
 }
 
@@ -159,7 +201,33 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	talk, err := h.db.Ent.Conversation.Create().SetTitle("Talk of " + name).Save(ctx)
 	must(err)
-	n.job, n.key, n.talk = job.ID, key.Row.ID, talk.ID
+	item, err := h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(job.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).
+		SetDocumentID(n.document).SetStatus("INDEXED").Save(ctx)
+	must(err)
+	n.member, err = h.db.Ent.Membership.Query().OnlyID(ctx)
+	must(err)
+	invited, err := h.resolver.People.Invite(ctx, "guest-of-"+name+"@example.com", membership.RoleEditor)
+	must(err)
+	n.invitation = invited.Row.ID
+	h.furnishAgents(t, n, name)
+	n.job, n.key, n.talk, n.item, n.answer = job.ID, key.Row.ID, talk.ID, item.ID, uuid.New()
+	must(h.resolver.Answers.Start(ctx, replay.Owner{Workspace: n.viewer.Workspace, Subject: n.viewer.Subject}, n.answer,
+		func(ctx context.Context) (<-chan chat.Event, error) {
+			events := make(chan chat.Event, 1)
+			events <- chat.Content{Delta: "the answer of " + name}
+			context.AfterFunc(ctx, func() { close(events) })
+			return events, nil
+		}))
+	said, err := h.db.Ent.Message.Create().SetConversationID(talk.ID).SetRole(message.RoleAssistant).SetContent("An answer to " + name).Save(ctx)
+	must(err)
+	n.message = said.ID
+	grant, err := h.db.Ent.OAuthGrant.Create().SetProvider("google").SetAccount(email).SetPersonID(n.viewer.Subject).SetTokens([]byte("sealed")).Save(ctx)
+	must(err)
+	n.grant = grant.ID
+	ran, err := h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(talk.ID).SetMessage("What is the word of " + name + "?").
+		SetStatus(agentrun.StatusCompleted).Save(ctx)
+	must(err)
+	n.run = ran.ID
 	return n
 }
 

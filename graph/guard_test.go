@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"magpie/ent/membership"
 	"magpie/graph"
+	"magpie/internal/people"
 	"magpie/internal/ratelimit"
 	"magpie/internal/storedop"
 	"magpie/internal/viewer"
@@ -101,7 +103,7 @@ func TestAnInternalErrorIsLoggedOnceByWhoeverAnswers(t *testing.T) {
 		var lines bytes.Buffer
 		r := *h.resolver
 		r.Log = slog.New(slog.NewTextHandler(&lines, nil))
-		r.SignIns = faulty{h.resolver.SignIns, c.fault}
+		r.People = people.New(r.Ent, r.Accounts, people.Options{Attempts: faulty{c.fault}})
 		house := &house{db: h.db, resolver: &r, queue: h.queue}
 		server := graph.NewServer(&r, graph.NewSchema(&r), graph.Options{})
 		addTransports(server)
@@ -120,14 +122,18 @@ func canceled(ctx context.Context) context.Context {
 }
 
 // faulty fails as it is told to.
-type faulty struct {
-	graph.Attempts
-	fault func() error
-}
+type faulty struct{ fault func() error }
 
-func (f faulty) Allow(context.Context, string, int) (ratelimit.Result, error) {
+func (f faulty) AllowIn(context.Context, string, int, time.Duration) (ratelimit.Result, error) {
 	return ratelimit.Result{}, f.fault()
 }
+
+func (f faulty) PeekIn(context.Context, string, int, time.Duration) (ratelimit.Result, error) {
+	return ratelimit.Result{}, f.fault()
+}
+
+func (faulty) ReturnIn(context.Context, string, int, time.Duration) {}
+func (faulty) Forget(context.Context, string)                       {}
 
 func TestRowsReadTheSameWhenMadeAndLater(t *testing.T) {
 	t.Parallel()

@@ -5,26 +5,35 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/vikstrous/dataloadgen"
 
+	"magpie/agents/run"
+	"magpie/ent"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
+	"magpie/ent/document"
+	"magpie/ent/feedback"
+	"magpie/ent/message"
+	"magpie/graph/model"
 	"magpie/internal/index"
 )
 
 // loaders read what resolvers of single rows ask for in one statement a kind,
 // whatever the number of rows. They live as long as one operation.
 type loaders struct {
-	stats          *dataloadgen.Loader[uuid.UUID, index.Stats]
-	feeds          *dataloadgen.Loader[uuid.UUID, feeds]
-	collectionName *dataloadgen.Loader[uuid.UUID, string]
-	connectorType  *dataloadgen.Loader[uuid.UUID, string]
+	stats          *cohort[index.Stats]
+	feeds          *cohort[feeds]
+	collectionName *cohort[string]
+	connectorType  *cohort[string]
+	contents       *cohort[*string]
+	summaries      *cohort[*string]
+	messageCount   *cohort[int]
+	feedback       *cohort[*ent.Feedback]
+	lastJob        *cohort[*ent.SyncJob]
+	documentCounts *cohort[model.DocumentCounts]
+	runEvents      *eventLoaders
 }
 
 type loadersKey struct{}
-
-// gather is how long a loader waits for its siblings.
-const gather = 500 * time.Microsecond
 
 func withLoaders(ctx context.Context, r *Resolver) context.Context {
 	return context.WithValue(ctx, loadersKey{}, &loaders{
@@ -32,26 +41,14 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		feeds:          loader(r.loadFeeds),
 		collectionName: loader(r.loadCollectionNames),
 		connectorType:  loader(r.loadConnectorTypes),
+		messageCount:   loader(r.loadMessageCounts),
+		feedback:       loader(r.loadFeedback),
+		lastJob:        loader(r.Jobs.Latest),
+		documentCounts: loader(r.loadDocumentCounts),
+		contents:       loader(r.loadContents),
+		runEvents:      &eventLoaders{r: r, pages: map[[2]int]*cohort[[]run.Event]{}},
+		summaries:      loader(r.loadSummaries),
 	})
-}
-
-// loader answers keys that are missing from the map with the zero value.
-func loader[V any](fetch func(context.Context, []uuid.UUID) (map[uuid.UUID]V, error)) *dataloadgen.Loader[uuid.UUID, V] {
-	return dataloadgen.NewLoader(func(ctx context.Context, ids []uuid.UUID) ([]V, []error) {
-		found, err := fetch(ctx, ids)
-		values := make([]V, len(ids))
-		if err != nil {
-			errs := make([]error, len(ids))
-			for i := range errs {
-				errs[i] = err
-			}
-			return values, errs
-		}
-		for i, id := range ids {
-			values[i] = found[id]
-		}
-		return values, nil
-	}, dataloadgen.WithWait(gather), dataloadgen.WithBatchCapacity(1000))
 }
 
 func loadersOf(ctx context.Context) *loaders { return ctx.Value(loadersKey{}).(*loaders) }
@@ -116,4 +113,87 @@ func (r *Resolver) loadConnectorTypes(ctx context.Context, ids []uuid.UUID) (map
 		types[row.ID] = row.Type
 	}
 	return types, nil
+}
+
+func (r *Resolver) loadMessageCounts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
+	var rows []struct {
+		Conversation uuid.UUID `json:"conversation_id"`
+		Count        int       `json:"count"`
+	}
+	err := r.client(ctx).Message.Query().Where(message.ConversationIDIn(ids...)).
+		GroupBy(message.FieldConversationID).Aggregate(ent.Count()).Scan(ctx, &rows)
+	counts := make(map[uuid.UUID]int, len(rows))
+	for _, row := range rows {
+		counts[row.Conversation] = row.Count
+	}
+	return counts, err
+}
+
+func (r *Resolver) loadFeedback(ctx context.Context, messages []uuid.UUID) (map[uuid.UUID]*ent.Feedback, error) {
+	rows, err := r.client(ctx).Feedback.Query().Where(feedback.MessageIDIn(messages...)).All(ctx)
+	found := make(map[uuid.UUID]*ent.Feedback, len(rows))
+	for _, row := range rows {
+		found[row.MessageID] = row
+	}
+	return found, err
+}
+
+// loadDocumentCounts counts documents by connector and status.
+func (r *Resolver) loadDocumentCounts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]model.DocumentCounts, error) {
+	var rows []struct {
+		ConnectorID uuid.UUID       `json:"connector_id"`
+		Status      document.Status `json:"status"`
+		Count       int             `json:"count"`
+	}
+	err := r.client(ctx).Document.Query().Where(document.ConnectorIDIn(ids...)).
+		GroupBy(document.FieldConnectorID, document.FieldStatus).Aggregate(ent.Count()).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[uuid.UUID]model.DocumentCounts, len(ids))
+	for _, row := range rows {
+		c := counts[row.ConnectorID]
+		switch row.Status {
+		case document.StatusPending:
+			c.Pending = row.Count
+		case document.StatusProcessing:
+			c.Processing = row.Count
+		case document.StatusIndexed:
+			c.Indexed = row.Count
+		case document.StatusFailed:
+			c.Failed = row.Count
+		case document.StatusDeleted:
+			c.Deleted = row.Count
+		}
+		counts[row.ConnectorID] = c
+	}
+	return counts, nil
+}
+
+// loadContents reads the texts of documents; nil for one that is not there.
+func (r *Resolver) loadContents(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return r.loadTexts(ctx, ids, false)
+}
+
+// loadSummaries reads the kept summaries of documents.
+func (r *Resolver) loadSummaries(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return r.loadTexts(ctx, ids, true)
+}
+
+func (r *Resolver) loadTexts(ctx context.Context, ids []uuid.UUID, summary bool) (map[uuid.UUID]*string, error) {
+	s, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := r.Index.Texts(ctx, s, ids, summary)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[uuid.UUID]*string, len(texts))
+	for id, text := range texts {
+		if found[id] = &text.Body; summary {
+			found[id] = &text.Summary
+		}
+	}
+	return found, nil
 }

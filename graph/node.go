@@ -15,7 +15,7 @@ import (
 // It is what @role says of the root field that lists them: an id must not lead
 // around it.
 func readable(ctx context.Context, id uuid.UUID) bool {
-	if kind, ok := gid.KindOf(id); !ok || kind != gid.APIKey {
+	if kind, ok := gid.KindOf(id); !ok || kind != gid.APIKey && kind != gid.Invitation && kind != gid.AuditEntry {
 		return true
 	}
 	v, ok := viewer.From(ctx)

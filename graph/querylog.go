@@ -38,6 +38,9 @@ func (r *Resolver) asked(ctx context.Context, kind analytics.Kind, text string) 
 
 // noteSearch takes note of a search that was answered.
 func (r *Resolver) noteSearch(ctx context.Context, reach viewer.Scope, query search.Query, found *search.Results) {
+	if query.AsYouType {
+		return // the beginning of a question is none
+	}
 	q, ok := r.asked(ctx, analytics.Search, query.Text)
 	if !ok {
 		return
@@ -62,6 +65,9 @@ func filterNames(f *search.Filters) []string {
 	}{
 		{"section", f.Section != ""}, {"version", f.Version != ""}, {"language", f.Language != ""},
 		{"tags", len(f.Tags) > 0}, {"doc_types", len(f.DocTypes) > 0},
+		{"section", f.Section == "" && len(f.Sections) > 0}, {"version", f.Version == "" && len(f.Versions) > 0},
+		{"language", f.Language == "" && len(f.Languages) > 0}, {"sources", len(f.Sources) > 0}, {"connectors", len(f.Connectors) > 0},
+		{"collections", len(f.Collections) > 0}, {"changed_from", !f.From.IsZero()}, {"changed_until", !f.Until.IsZero()},
 		{"date_after", !f.After.IsZero()}, {"date_before", !f.Before.IsZero()},
 	} {
 		if filter.used {
@@ -108,8 +114,8 @@ func (r *Resolver) chatCollection(ctx context.Context, named *uuid.UUID) uuid.UU
 	return id
 }
 
-// event makes an event of an answer one of the schema, and learns from it.
-func (n *chatNote) event(e chat.Event) model.ChatEvent {
+// event learns from an event of an answer, and passes it on.
+func (n *chatNote) event(e chat.Event) chat.Event {
 	if n != nil {
 		switch e := e.(type) {
 		case chat.Start:
@@ -122,7 +128,7 @@ func (n *chatNote) event(e chat.Event) model.ChatEvent {
 			n.end()
 		}
 	}
-	return chatEvent(e)
+	return e
 }
 
 // end takes the note when the stream ends, whole or broken off.

@@ -7,17 +7,26 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/run"
+	"magpie/agents/template"
 	"magpie/connectors"
 	"magpie/ent"
 	"magpie/internal/analytics"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/chat"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/index"
+	"magpie/internal/oauth"
+	"magpie/internal/people"
 	"magpie/internal/quota"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
@@ -30,6 +39,7 @@ import (
 type Resolver struct {
 	Ent       *ent.Client
 	Accounts  *authn.Accounts
+	People    *people.People
 	Keys      *authn.Keys
 	Jobs      *syncjob.Jobs
 	Files     *sourcefile.Files
@@ -38,12 +48,21 @@ type Resolver struct {
 	Search    *search.Engine
 	Index     *index.Store
 	Chat      *chat.Chat
+	Runs      *run.Runs
+	Answers   *replay.Keeper[chat.Event] // of chat on the dashboard
+	News      *docwatch.Feed             // of documents
 	Models    *embed.Registry
+	Agents    *catalog.Catalog
+	Templates *template.Store
+	Memories  *memory.Store
 	Summaries *summary.Summarizer
-	SignIns   Attempts // to sign in
 	Quota     *quota.Quota
 	Analytics *analytics.Store
-	Queries   QueryLog // may be nil: nothing is noted
+	Grants    *oauth.Grants
+	SignOn    *signon.SignOn
+	Queries   QueryLog       // may be nil: nothing is noted
+	Audit     SignInLog      // of sign-ins that failed; may be nil
+	SignIns   authn.Attempts // to begin signing in at a provider
 	Log       *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64

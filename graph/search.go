@@ -25,12 +25,18 @@ const (
 )
 
 func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.SearchResults, error) {
+	if err := dashboardOnly(ctx, &in); err != nil {
+		return nil, err
+	}
 	query, err := r.searchQuery(in)
 	if err != nil {
 		return nil, err
 	}
 	reach, err := r.searchScope(ctx, in.Collection)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.chosenCollections(ctx, in.Filters); err != nil {
 		return nil, err
 	}
 	if err := r.metered(ctx); err != nil {
@@ -47,6 +53,11 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	}
 	for i, h := range found.Hits {
 		out.Results[i] = searchResult(h)
+	}
+	if query.Facets != nil {
+		if out.Facets, err = r.labelled(ctx, found.Facets); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -72,10 +83,14 @@ func (r *Resolver) searchQuery(in model.SearchInput) (search.Query, error) {
 		}
 	}
 	q.Highlight = in.Highlight != nil && *in.Highlight
+	q.AsYouType = in.Prefix != nil && *in.Prefix
 	var err error
 	if in.Filters != nil {
-		q.Filters, err = searchFilters(*in.Filters)
+		if q.Filters, err = searchFilters(*in.Filters); err != nil {
+			return q, err
+		}
 	}
+	q.Facets, err = facetQuery(in.Facets)
 	return q, err
 }
 
@@ -83,6 +98,16 @@ func searchFilters(in model.SearchFilters) (search.Filters, error) {
 	f := search.Filters{
 		Section: orEmpty(in.Section), Version: orEmpty(in.Version), Language: languageCode(orEmpty(in.Language)),
 		Tags: in.Tags, DocTypes: in.DocTypes,
+		Sections: in.Sections, Versions: in.Versions, Sources: in.Sources, Connectors: in.Connectors, Collections: in.Collections,
+	}
+	for _, tag := range in.Languages {
+		f.Languages = append(f.Languages, languageCode(tag))
+	}
+	if in.ChangedFrom != nil {
+		f.From = *in.ChangedFrom
+	}
+	if in.ChangedUntil != nil {
+		f.Until = *in.ChangedUntil
 	}
 	var err error
 	if f.After, err = date("filters.date_after", in.DateAfter); err != nil {

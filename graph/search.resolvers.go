@@ -8,8 +8,18 @@ package graph
 import (
 	"context"
 	"magpie/graph/model"
+
+	"github.com/google/uuid"
 )
 
 func (r *queryResolver) Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error) {
 	return r.search(ctx, input)
+}
+
+func (r *queryResolver) SearchFacets(ctx context.Context, input model.SearchFacetsInput) ([]*model.SearchFacet, error) {
+	return r.searchFacets(ctx, input)
+}
+
+func (r *queryResolver) SearchSuggestions(ctx context.Context, prefix string, limit *int, collection *uuid.UUID) ([]*model.SearchSuggestion, error) {
+	return r.searchSuggestions(ctx, prefix, limit, collection)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"magpie/ent"
 	"magpie/graph/generated"
 	"magpie/internal/viewer"
 )
@@ -49,6 +50,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	if o.QueryCache == 0 {
 		o.QueryCache = 1000
 	}
+	r.Ent.Intercept(ent.InterceptFunc(remember))
 	s := handler.New(schema)
 	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
 	s.SetErrorPresenter(presenter(r.Log))
@@ -74,8 +76,12 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 // take a body in or write in a transaction of their own: no other one is held
 // over those.
 func untransacted() []string {
-	return []string{"signIn", "refreshSession", "testConnector", "testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats",
-		"recordEvents"}
+	return []string{
+		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",
+		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats", "recordEvents",
+		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "startOAuth", "finishOAuth",
+		"revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
+	}
 }
 
 // introspection answers for signed-in people only.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	"magpie/ent/syncitem"
 	entsyncjob "magpie/ent/syncjob"
 	"magpie/graph/model"
 	"magpie/internal/syncjob"
@@ -41,12 +42,25 @@ func (r *Resolver) syncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.
 	return found("Sync job", row, err)
 }
 
-func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
-	snapshots, err := r.Jobs.Watch(ctx, jobID)
-	if err != nil {
+func (r *Resolver) cancelSync(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
+	if connectorID != nil {
+		if _, err := r.syncJob(ctx, id, connectorID); err != nil {
+			return nil, err
+		}
+	}
+	return r.Jobs.Cancel(ctx, id)
+}
+
+// syncItems are the lines of a connector's ledger, of all or of one of its jobs.
+func (r *Resolver) syncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID) (*ent.SyncItemQuery, error) {
+	query := r.client(ctx).SyncItem.Query().Where(syncitem.ConnectorID(connectorID))
+	if jobID == nil {
+		return query, r.connectorExists(ctx, connectorID)
+	}
+	if _, err := r.syncJob(ctx, *jobID, &connectorID); err != nil {
 		return nil, err
 	}
-	return relay(ctx, snapshots, progressEvent, func() {}), nil
+	return query.Where(syncitem.JobID(*jobID)), nil
 }
 
 // relay passes what comes in on, changed by convert, until in is closed or ctx
@@ -76,6 +90,7 @@ func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
 			Unchanged: s.Unchanged, Skipped: s.Skipped, Errors: s.Failed,
 		},
 		Warnings: append([]string{}, s.Warnings...), StartedAt: s.StartedAt,
+		ConnectorID: s.Connector, CreatedAt: s.CreatedAt, Attempt: s.Attempt, Revision: s.Revision,
 	}
 	if e.StartedAt.IsZero() {
 		e.StartedAt = s.CreatedAt

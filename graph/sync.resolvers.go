@@ -21,15 +21,15 @@ func (r *mutationResolver) StartSync(ctx context.Context, connectorID uuid.UUID,
 	return r.startSync(ctx, connectorID, input)
 }
 
-func (r *mutationResolver) CancelSync(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
-	return r.Jobs.Cancel(ctx, jobID)
+func (r *mutationResolver) CancelSync(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
+	return r.cancelSync(ctx, jobID, connectorID)
 }
 
 func (r *queryResolver) SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
 	return r.syncJob(ctx, id, connectorID)
 }
 
-func (r *queryResolver) SyncJobs(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error) {
+func (r *queryResolver) SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error) {
 	first, last, err := bounded(first, last)
 	if err != nil {
 		return nil, err
@@ -37,24 +37,30 @@ func (r *queryResolver) SyncJobs(ctx context.Context, connectorID uuid.UUID, aft
 	if err := r.connectorExists(ctx, connectorID); err != nil {
 		return nil, err
 	}
-	return r.client(ctx).SyncJob.Query().Where(syncjob.ConnectorID(connectorID)).
-		Paginate(ctx, after, first, before, last, ent.WithSyncJobOrder(orderBy))
+	query := r.client(ctx).SyncJob.Query().Where(syncjob.ConnectorID(connectorID))
+	if len(status) > 0 {
+		query.Where(syncjob.StatusIn(status...))
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithSyncJobOrder(orderBy))
 }
 
-func (r *queryResolver) SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error) {
+func (r *queryResolver) SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error) {
 	first, last, err := bounded(first, last)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.connectorExists(ctx, connectorID); err != nil {
+	query, err := r.syncItems(ctx, connectorID, jobID)
+	if err != nil {
 		return nil, err
-	}
-	query := r.client(ctx).SyncItem.Query().Where(syncitem.ConnectorID(connectorID))
-	if jobID != nil {
-		query.Where(syncitem.JobID(*jobID))
 	}
 	if len(status) > 0 {
 		query.Where(syncitem.StatusIn(status...))
+	}
+	if suppressed != nil {
+		query.Where(syncitem.Suppressed(*suppressed))
+	}
+	if text := sought(matching); text != "" {
+		query.Where(syncitem.PathContainsFold(text))
 	}
 	return query.Paginate(ctx, after, first, before, last, ent.WithSyncItemOrder(orderBy))
 }

@@ -22,6 +22,12 @@ type trial struct {
 
 // trials has one case for each root field: what eve tries with ada's ids.
 func trials(ada *tenant) map[string]trial {
+	all := ownTrials(ada)
+	maps.Copy(all, agentTrials(ada))
+	return all
+}
+
+func ownTrials(ada *tenant) map[string]trial {
 	id := func(name string, v any) map[string]any { return map[string]any{name: v} }
 	page := "{ edges { node { id } } totalCount }"
 	return map[string]trial{
@@ -33,6 +39,7 @@ func trials(ada *tenant) map[string]trial {
 		"Query.connectors":     {"query($i: ID!) { connectors(collectionId: $i) " + page + " }", id("i", ada.collection), ""},
 		"Query.connector":      {"query($i: ID!) { connector(id: $i) { name config } }", id("i", ada.connector), "not_found"},
 		"Query.connectorKinds": {"{ connectorKinds { name } }", nil, ""},
+		"Query.sourceFiles":    {"query($i: ID!) { sourceFiles(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
 		"Query.documents":      {"query($i: ID!) { documents(connectorId: $i) " + page + " }", id("i", ada.connector), ""},
 		"Query.document":       {"query($i: ID!) { document(id: $i) { title content summary } }", id("i", ada.document), "not_found"},
 		"Query.syncJob":        {"query($i: ID!) { syncJob(id: $i) { status } }", id("i", ada.job), "not_found"},
@@ -40,14 +47,60 @@ func trials(ada *tenant) map[string]trial {
 		"Query.syncItems":      {"query($i: ID!) { syncItems(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
 		"Query.search": {"query($i: ID!) { search(input: {query: \"xylophone\", collection: $i, minScore: 0}) { results { title snippet } } }",
 			id("i", ada.collection), "not_found"},
-		"Query.conversations": {"{ conversations " + page + " }", nil, ""},
-		"Query.conversation":  {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
-		"Query.apiKey":        {"query($i: ID!) { apiKey(id: $i) { name status secretHint } }", id("i", ada.key), "not_found"},
-		"Query.usage":         {"{ usage { queries limit remaining } }", nil, ""},
-		"Query.chatModels":    {"{ chatModels { name isDefault } }", nil, ""},
-		"Query.apiKeys":       {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.searchFacets": {"query($i: ID!) { searchFacets(input: {filters: {collections: [$i]}}) { documents values { value label } } }",
+			id("i", ada.collection), "not_found"},
+		"Query.searchSuggestions":  {"query($i: ID!) { searchSuggestions(prefix: \"gui\", collection: $i) { text documentId } }", id("i", ada.collection), "not_found"},
+		"Query.conversations":      {"{ conversations(matching: \"answer\") { edges { node { id title messageCount } } totalCount } }", nil, ""},
+		"Query.exportConversation": {"query($i: ID!) { exportConversation(id: $i) { content } }", id("i", ada.talk), "not_found"},
+		"Query.conversation":       {"query($i: ID!) { conversation(id: $i) { title messages(first: 5) " + page + " } }", id("i", ada.talk), "not_found"},
+		"Query.apiKey":             {"query($i: ID!) { apiKey(id: $i) { name status secretHint } }", id("i", ada.key), "not_found"},
+		"Query.usage":              {"{ usage { queries limit remaining } }", nil, ""},
+		"Query.chatModels":         {"{ chatModels { name isDefault } }", nil, ""},
+		"Query.apiKeys":            {"{ apiKeys { edges { node { id name } } totalCount } }", nil, ""},
+		"Query.runs":               {"query($i: ID!) { runs(agentId: $i) { edges { node { id answer } } totalCount } }", id("i", ada.agent), "not_found"},
+		"Query.run":                {"query($i: ID!) { run(id: $i) { answer message events { data } } }", id("i", ada.run), "not_found"},
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
+		"Query.auditLog": {"query($i: ID!) { auditLog(filter: {targetId: $i}) { edges { node { id action targetName actorName } } totalCount } }",
+			id("i", ada.collection), ""},
+
+		"Query.signUpAllowed":     {"{ signUpAllowed }", nil, ""},
+		"Query.mySessions":        {"{ mySessions { id workspaceId current } }", nil, ""},
+		"Query.myWorkspaces":      {"{ myWorkspaces { id name role } }", nil, ""},
+		"Query.members":           {"{ members { edges { node { id role user { email } } } totalCount } }", nil, ""},
+		"Query.member":            {"query($i: ID!) { member(id: $i) { role user { email } } }", id("i", ada.member), "not_found"},
+		"Query.invitations":       {"{ invitations { edges { node { id email } } totalCount } }", nil, ""},
+		"Query.invitation":        {"query($i: ID!) { invitation(id: $i) { email status } }", id("i", ada.invitation), "not_found"},
+		"Query.invitationOfToken": {"{ invitationOfToken(token: \"guess\") { workspace email } }", nil, "not_found"},
+
+		"Mutation.signUp":              {"mutation { signUp(input: {workspace: \"Mine\", name: \"Eve\", email: \"eve2@example.com\", password: \"guess guess guess\"}) { accessToken } }", nil, "forbidden"},
+		"Mutation.signOutEverywhere":   {"mutation { signOutEverywhere }", nil, ""},
+		"Mutation.endSession":          {"mutation($i: ID!) { endSession(id: $i) }", id("i", ada.viewer.Session), "not_found"},
+		"Mutation.changePassword":      {"mutation { changePassword(input: {currentPassword: \"guess\", newPassword: \"guess guess guess\"}) }", nil, "invalid_credentials"},
+		"Mutation.resetPassword":       {"mutation { resetPassword(input: {token: \"guess\", password: \"guess guess guess\"}) { accessToken } }", nil, "not_found"},
+		"Mutation.updateProfile":       {"mutation { updateProfile(input: {name: \"Eve\"}) { id name } }", nil, ""},
+		"Mutation.switchWorkspace":     {"mutation($i: ID!) { switchWorkspace(id: $i) { accessToken } }", id("i", ada.viewer.Workspace), "not_found"},
+		"Mutation.createWorkspace":     {"mutation { createWorkspace(input: {name: \"Mine\"}) { id } }", nil, "forbidden"},
+		"Mutation.inviteMember":        {"mutation { inviteMember(input: {email: \"new@example.com\", role: EDITOR}) { invitation { email status } url } }", nil, ""},
+		"Mutation.resendInvitation":    {"mutation($i: ID!) { resendInvitation(id: $i) { token } }", id("i", ada.invitation), "not_found"},
+		"Mutation.revokeInvitation":    {"mutation($i: ID!) { revokeInvitation(id: $i) { id } }", id("i", ada.invitation), "not_found"},
+		"Mutation.acceptInvitation":    {"mutation { acceptInvitation(input: {token: \"guess\"}) { accessToken } }", nil, "not_found"},
+		"Mutation.updateMember":        {"mutation($i: ID!) { updateMember(id: $i, input: {role: VIEWER}) { id } }", id("i", ada.member), "not_found"},
+		"Mutation.removeMember":        {"mutation($i: ID!) { removeMember(id: $i) }", id("i", ada.member), "not_found"},
+		"Mutation.createPasswordReset": {"mutation($i: ID!) { createPasswordReset(memberId: $i) { token } }", id("i", ada.member), "not_found"},
+		"Mutation.leaveWorkspace":      {"mutation { leaveWorkspace }", nil, "conflict"},
+		"Mutation.updateWorkspace":     {"mutation { updateWorkspace(input: {name: \"Eve's\"}) { id name } }", nil, ""},
+		"Mutation.deleteWorkspace":     {"mutation { deleteWorkspace(input: {name: \"ada\"}) }", nil, "invalid_request"},
+		"Query.oauthProviders":         {"{ oauthProviders { name configured } }", nil, ""},
+		"Query.oauthGrants":            {"{ oauthGrants { edges { node { id account personID } } totalCount } }", nil, ""},
+		"Query.signInMethods":          {"{ signInMethods { password oidc { issuer } } }", nil, ""},
+
+		"Mutation.startOAuth":       {"mutation($i: ID!) { startOAuth(input: {provider: \"google\", connectorId: $i}) { authorizationUrl } }", id("i", ada.connector), "not_found"},
+		"Mutation.finishOAuth":      {"mutation { finishOAuth(input: {provider: \"google\", state: \"guess\", code: \"guess\"}) { grantId } }", nil, "invalid_request"},
+		"Mutation.revokeOAuthGrant": {"mutation($i: ID!) { revokeOAuthGrant(id: $i) }", id("i", ada.grant), "not_found"},
+		"Mutation.startOIDCSignIn":  {"mutation { startOIDCSignIn { authorizationUrl } }", nil, "invalid_request"},
+		"Mutation.answerOIDCSignIn": {"mutation { answerOIDCSignIn(input: {state: \"guess\", code: \"guess\"}) { code } }", nil, "invalid_request"},
+		"Mutation.finishOIDCSignIn": {"mutation { finishOIDCSignIn(code: \"guess\", binding: \"guess\") { accessToken } }", nil, "invalid_request"},
 
 		"Mutation.signIn":                 {"mutation($e: String!) { signIn(input: {email: $e, password: \"guess guess guess\"}) { accessToken } }", id("e", ada.email), "invalid_credentials"},
 		"Mutation.refreshSession":         {"mutation { refreshSession(refreshToken: \"guess\") { accessToken } }", nil, "unauthorized"},
@@ -65,6 +118,9 @@ func trials(ada *tenant) map[string]trial {
 		"Mutation.deleteFiles":            {"mutation($i: ID!) { deleteFiles(connectorId: $i, paths: [\"guide.md\"]) }", id("i", ada.connector), "not_found"},
 		"Mutation.deleteDocument":         {"mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", map[string]any{"i": ada.document, "c": ada.connector}, "not_found"},
 		"Mutation.startSync":              {"mutation($i: ID!) { startSync(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.retryItems":             {"mutation($i: ID!) { retryItems(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.allowItem":              {"mutation($i: ID!) { allowItem(id: $i) { id path } }", id("i", ada.item), "not_found"},
+		"Mutation.refreshPermissions":     {"mutation($i: ID!) { refreshPermissions(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
 		"Mutation.cancelSync":             {"mutation($i: ID!) { cancelSync(jobId: $i) { id } }", id("i", ada.job), "not_found"},
 		"Mutation.createAPIKey": {"mutation($i: [ID!]!) { createAPIKey(input: {name: \"x\", allowedHosts: [\"*\"], allowedCollections: $i}) { secretKey } }",
 			id("i", []any{ada.collection}), "not_found"},
@@ -72,10 +128,23 @@ func trials(ada *tenant) map[string]trial {
 		"Mutation.rotateAPIKey": {"mutation($i: ID!) { rotateAPIKey(id: $i) { secretKey } }", id("i", ada.key), "not_found"},
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
 
+		"Mutation.renameConversation":  {"mutation($i: ID!) { renameConversation(id: $i, title: \"Mine\") { id title } }", id("i", ada.talk), "not_found"},
+		"Mutation.deleteConversation":  {"mutation($i: ID!) { deleteConversation(id: $i) }", id("i", ada.talk), "not_found"},
+		"Mutation.deleteConversations": {"mutation { deleteConversations }", nil, ""},
+		"Mutation.setFeedback": {"mutation($i: ID!) { setFeedback(messageId: $i, input: {rating: NEGATIVE, comment: \"mine\"}) { rating } }",
+			id("i", ada.message), "not_found"},
+		"Mutation.removeFeedback": {"mutation($i: ID!) { removeFeedback(messageId: $i) }", id("i", ada.message), "not_found"},
+
 		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
 			id("i", ada.document), "forbidden"},
 
-		"Subscription.syncProgress": {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
+		"Subscription.syncProgress":   {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
+		"Subscription.connectorSync":  {"subscription($i: ID!) { connectorSync(connectorId: $i) { job { status } } }", id("i", ada.connector), "not_found"},
+		"Subscription.documentStatus": {"subscription($i: ID!) { documentStatus(collectionId: $i) { documents { title } } }", id("i", ada.collection), "not_found"},
+		"Subscription.chatResume":     {"subscription($i: ID!) { chatResume(answerId: $i) { __typename } }", id("i", ada.answer), "not_found"},
+		"Mutation.cancelRun":          {"mutation($i: ID!) { cancelRun(id: $i) { id status } }", id("i", ada.run), "not_found"},
+		"Subscription.runAgent":       {"subscription($i: ID!) { runAgent(input: {agentId: $i, message: \"xylophone\"}) { __typename } }", id("i", ada.agent), "not_found"},
+		"Subscription.agentRun":       {"subscription($i: ID!) { agentRun(runId: $i) { __typename ... on AgentContent { content } } }", id("i", ada.run), "not_found"},
 		"Subscription.chat": {"subscription($i: ID!) { chat(input: {message: \"What is the secret word?\", conversationId: $i}) { __typename } }",
 			id("i", ada.talk), "not_found"},
 	}
@@ -115,7 +184,8 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		if got.code() != try.code {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
-		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.viewer.Workspace.String()} {
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.viewer.Workspace.String(),
+			ada.agent.String(), ada.template.String(), ada.memory.String(), ada.run.String()} {
 			if strings.Contains(got.body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
 			}
@@ -123,11 +193,12 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 	}
 	all := trials(ada)
 	for name, try := range all {
-		if name != "Mutation.signOut" { // the session is needed by the others
+		if !strings.HasPrefix(name, "Mutation.signOut") { // the session is needed by the others
 			run(name, try)
 		}
 	}
 	run("Mutation.signOut", all["Mutation.signOut"])
+	run("Mutation.signOutEverywhere", all["Mutation.signOutEverywhere"])
 	if want := len(rootFields(graph.NewSchema(h.resolver).Schema())); ran != want {
 		t.Errorf("%d cases were run for %d root fields", ran, want)
 	}
@@ -143,8 +214,9 @@ func TestNobodyGetsNothing(t *testing.T) {
 	ada := h.tenant(t, "ada")
 	anonymous := ada.viewer
 	anonymous.Kind = "anonymous"
+	open := anonymousFields()
 	for name, try := range trials(ada) {
-		if name == "Mutation.signIn" || name == "Mutation.refreshSession" {
+		if slices.Contains(open, name) {
 			continue
 		}
 		zero := anonymous
@@ -155,6 +227,30 @@ func TestNobodyGetsNothing(t *testing.T) {
 		if got := h.ask(t, anonymous, try.query, try.variables); got.code() != "unauthorized" {
 			t.Errorf("%s without credentials: %s", name, got.body)
 		}
+	}
+}
+
+// anonymousFields lists the root fields that strangers may ask for.
+func anonymousFields() []string {
+	schema := graph.NewSchema(&graph.Resolver{}).Schema()
+	var names []string
+	for _, root := range []*ast.Definition{schema.Query, schema.Mutation, schema.Subscription} {
+		for _, f := range root.Fields {
+			if d := f.Directives.ForName("surface"); d != nil && d.Arguments.ForName("anonymous") != nil && d.Arguments.ForName("anonymous").Value.Raw == "true" {
+				names = append(names, root.Name+"."+f.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestStrangersMayAskForFewThings(t *testing.T) {
+	t.Parallel()
+	want := []string{"Mutation.acceptInvitation", "Mutation.answerOIDCSignIn", "Mutation.finishOAuth", "Mutation.finishOIDCSignIn", "Mutation.refreshSession",
+		"Mutation.resetPassword", "Mutation.signIn", "Mutation.signUp", "Mutation.startOIDCSignIn", "Query.invitationOfToken", "Query.signInMethods", "Query.signUpAllowed"}
+	if got := anonymousFields(); !slices.Equal(got, want) {
+		t.Errorf("strangers may ask for %v", got)
 	}
 }
 
@@ -177,7 +273,7 @@ func TestEveryRootFieldNamesItsSurface(t *testing.T) {
 					public = append(public, f.Name)
 				}
 			}
-			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "signOut" && f.Name != "recordEvents" {
+			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "recordEvents" {
 				t.Errorf("the mutation %s names no role", f.Name)
 			}
 		}

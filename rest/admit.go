@@ -33,9 +33,10 @@ func (x *exchange) admit(raw []byte) error {
 	return x.admitSession()
 }
 
-// admitSession lets signed-in people through, and anybody to an anonymous route.
+// admitSession lets signed-in people through, and anybody to an anonymous route;
+// at one that takes notice of a session, a session that is given has to be good.
 func (x *exchange) admitSession() error {
-	if x.route.Anonymous {
+	if x.route.Anonymous && (!x.route.optional || len(x.r.Header.Values("Authorization")) == 0) {
 		x.ctx = viewer.With(x.ctx, viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard})
 		return nil
 	}

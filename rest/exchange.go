@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/internal/apierr"
+	"magpie/internal/authn"
 	"magpie/internal/ratelimit"
 	"magpie/internal/requestid"
 	"magpie/internal/storedop"
@@ -37,7 +38,9 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	x := &exchange{t: t, w: w, r: r, control: http.NewResponseController(w), exec: exec}
 	id := t.identify(r)
 	w.Header().Set(requestid.Header, id)
-	x.ctx = ratelimit.WithClient(requestid.With(r.Context(), id), ratelimit.Client(r, t.proxies))
+	client := ratelimit.Client(r, t.proxies)
+	x.ctx = ratelimit.WithClient(requestid.With(r.Context(), id), client)
+	x.ctx = authn.WithClient(x.ctx, authn.ClientInfo{Address: client, UserAgent: r.UserAgent()})
 	defer x.recover()
 	if err := x.answer(); err != nil {
 		x.fail(err)
@@ -77,6 +80,9 @@ func (x *exchange) answer() error {
 	if found == nil {
 		return x.unrouted(allowed)
 	}
+	if err := x.once(); err != nil {
+		return err
+	}
 	raw, err := x.body()
 	if err == nil {
 		err = x.admit(raw)
@@ -103,6 +109,9 @@ func (x *exchange) answer() error {
 	}
 	if x.t.operations[found.Operation].stream {
 		return x.stream(values)
+	}
+	if found.file != "" {
+		return x.file(values)
 	}
 	return x.run(values)
 }
@@ -190,6 +199,14 @@ func (x *exchange) path(parameters []string, values variables) error {
 		if s.parameter == "" {
 			continue
 		}
+		if x.route.named != "" {
+			if !nameForm.MatchString(parameters[next]) {
+				return apierr.NotFound(noun(x.route.segments[i-1].literal))
+			}
+			values.set(x.route.named, parameters[next])
+			next++
+			continue
+		}
 		id, ok := parseUUID(parameters[next])
 		if !ok {
 			return apierr.NotFound(noun(x.route.segments[i-1].literal))
@@ -218,6 +235,11 @@ func (x *exchange) run(values variables) error {
 	}
 	if len(response.Errors) > 0 {
 		return x.route.edgeError(response.Errors)
+	}
+	if x.route.redirect != "" {
+		if gone, err := x.leave(response.Data); gone || err != nil {
+			return apierr.Wrap("send the browser on", err)
+		}
 	}
 	if x.route.Status == http.StatusNoContent {
 		x.send(http.StatusNoContent, nil)

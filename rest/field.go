@@ -19,6 +19,7 @@ const (
 	number        // any number
 	boolean       // true or false
 	texts         // an array of strings
+	uids          // an array of UUIDs; in bodies only
 	date          // a day, YYYY-MM-DD
 	moment        // a moment, as in RFC 3339
 	group         // an object with the fields of the table
@@ -39,8 +40,10 @@ type field struct {
 	// place of the array's name; empty where that cannot be.
 	alone   string
 	fields  []field  // of a group or of the items of an array
-	most    int      // items of an array
-	allowed []string // the only values of a text
+	most    int      // items of an array or list
+	allowed []string // the only values of a text, or of a list's
+	ids     bool     // a list's are UUIDs
+	commas  bool     // of a list: in a query string one text has several, with commas between
 	upper   bool     // the values of allowed are an enum's, upper case in GraphQL
 	list    bool     // the operation takes a list; the one value is put into it
 	bounds  *bounds  // of a number
@@ -80,12 +83,31 @@ func (b *bounds) wrong(value any) string {
 	}
 }
 
+// examineItem checks one text of a list against the field's own rules.
+func (f *field) examineItem(s string) (wrong string) {
+	if wrong := badText(s); wrong != "" {
+		return wrong
+	}
+	switch _, isID := parseUUID(s); {
+	case f.ids && !isID:
+		return "must be a UUID"
+	case f.allowed != nil && !slices.Contains(f.allowed, s):
+		return "must be one of " + strings.Join(f.allowed, ", ")
+	case f.form != nil && !f.form.pattern.MatchString(s):
+		return f.form.wrong
+	default:
+		return ""
+	}
+}
+
 // examine checks a value of the right kind against the field's own rules.
 // What it refuses, the interface's description has to refuse, too.
 func (f *field) examine(value any) (wrong string) {
 	s, isText := value.(string)
 	list, isList := value.([]any)
 	switch {
+	case isList && f.most > 0 && len(list) > f.most:
+		return fmt.Sprintf("must have at most %d values", f.most)
 	case isText && f.allowed != nil && !slices.Contains(f.allowed, s):
 		return "must be one of " + strings.Join(f.allowed, ", ")
 	case f.bounds != nil:

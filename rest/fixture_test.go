@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,8 +30,11 @@ const (
 	connectorID    = "018f0000-0000-8000-8000-00000000c0de"
 	documentID     = "018f0000-0000-8000-8000-00000000d0c0"
 	jobID          = "018f0000-0000-8000-8000-00000000a0b0"
+	itemID         = "018f0000-0000-8000-8000-000000001733"
 	fileID         = "018f0000-0000-8000-8000-00000000f11e"
 	conversationID = "018f0000-0000-8000-8000-00000000ca70"
+	memberID       = "018f0000-0000-8000-8000-000000003e3b"
+	invitationID   = "018f0000-0000-8000-8000-0000000013f1"
 	messageID      = "018f0000-0000-8000-8000-000000003355"
 	missingID      = "018f0000-0000-8000-8000-00000000dead"
 )
@@ -144,7 +148,7 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	h.as = append(h.as, v)
 	h.mu.Unlock()
 	input, _ := c.arguments["input"].(map[string]any)
-	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], input["conversationId"]} {
+	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], c.arguments["agentId"], input["conversationId"], input["connectorId"]} {
 		if value == missingID {
 			return nil, apierr.NotFound("It")
 		}
@@ -157,8 +161,41 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 			return nil, apierr.Invalid("requestId", "does not fit")
 		}
 	}
+	switch {
+	case input["error"] == nil:
+	case input["error"] == "access_denied" && c.field == "answerOIDCSignIn":
+		return nil, apierr.New(apierr.Forbidden, "Example ID refused the sign-in: access_denied (No)")
+	case input["error"] == "access_denied":
+		return nil, apierr.New(apierr.InvalidRequest, "Google did not grant access: access_denied (The person refused)")
+	}
+	switch input["state"] {
+	case "unknown":
+		return nil, apierr.Invalid("state", "is unknown, was used before or has expired; begin the connection again")
+	case "dashboard":
+		place := "https://app.example.com/connectors?oauth=connected&provider=google"
+		if c.field == "answerOIDCSignIn" {
+			return object{"code": nil, "redirectUrl": "https://app.example.com/#code=code"}, nil
+		}
+		return object{"provider": "google", "grantId": messageID, "account": nil, "connectorId": nil, "redirectUrl": place}, nil
+	}
+	if c.arguments["binding"] == "stranger" {
+		return nil, apierr.New(apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited")
+	}
 	if c.field == "chat" {
 		return h.chat(ctx, c)
+	}
+	if c.field == "runAgent" {
+		switch {
+		case input["agentId"] == missingID:
+			return nil, apierr.NotFound("Agent")
+		case input["message"] == "quota":
+			return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
+		}
+		events := runEvents()
+		if input["message"] == "fail" {
+			events = append(events[:2:2], object{"__typename": "AgentError", "seq": 3, "code": "unavailable", "message": "The chat model did not answer."}, events[2])
+		}
+		return stream(ctx, events...), nil
 	}
 	switch input["query"] {
 	case "quota":
@@ -171,6 +208,12 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 		return nil, apierr.Invalid("minScore", "does not fit")
 	}
 	row, ok := rows()[c.field]
+	if own, mine := talkRows()[c.field]; mine {
+		row, ok = own, true
+	}
+	if !ok {
+		row, ok = agentRows()[c.field]
+	}
 	if !ok {
 		return nil, fmt.Errorf("the fixture has no root field %s", c.field)
 	}
@@ -267,6 +310,18 @@ func answerEvents() []any {
 	}
 }
 
+// runEvents is a whole run of an agent.
+func runEvents() []any {
+	return []any{
+		object{"__typename": "AgentRunStart", "seq": 1, "runId": jobID, "conversationId": conversationID},
+		object{"__typename": "AgentIteration", "seq": 2, "number": 1, "status": "planning"},
+		object{"__typename": "AgentToolCall", "seq": 3, "tool": "search_documents", "params": object{"query": "queues", "Limit": 3, "filters": object{"Tags": []any{"A"}}}, "callId": "call_1"},
+		object{"__typename": "AgentToolResult", "seq": 4, "tool": "search_documents", "success": true, "callId": "call_1", "message": "2 passages found"},
+		object{"__typename": "AgentContent", "seq": 5, "content": "Durable\n\nevent: run_complete\ndata: {}\n\n [1]."},
+		object{"__typename": "AgentRunComplete", "seq": 6, "usage": object{"totalTokens": 128, "promptTokens": 120, "completionTokens": 8}, "sources": []any{object{"id": documentID, "title": "Queues", "url": nil}}},
+	}
+}
+
 // rows answer each root field.
 func rows() map[string]any {
 	stats := object{"documentCount": 2, "embeddingCount": 7, "storageBytes": 4096, "lastSync": late}
@@ -278,40 +333,79 @@ func rows() map[string]any {
 	connector := object{
 		"id": connectorID, "name": "Uploads", "type": "file_upload", "status": "NEEDS_AUTH", "enabled": true, "collectionID": collectionID,
 		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"},
-		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "files": page("end+of/files", file),
+		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "nextSyncAt": late,
+		"documentCounts": object{"pending": 0, "processing": 0, "indexed": 2, "failed": 1, "deleted": 0},
 	}
 	document := object{
 		"id": documentID, "title": "Queues", "status": "INDEXED", "path": "guides/queues.md", "url": nil, "collectionName": "Handbook",
 		"collectionID": collectionID, "source": "file_upload", "section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil,
-		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "failure": nil, "createdAt": early, "updatedAt": late,
+		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "passageCount": 7, "failure": nil, "createdAt": early, "updatedAt": late,
 		"sourceCreatedAt": nil, "sourceUpdatedAt": early, "indexedAt": late, "content": "# Queues\n\n<b>Durable</b> & ordered.", "summary": "Queues are durable.",
 		"allMetadata": object{"author": nil, "url": nil, "pages": nil, "status": "DRAFT"},
 	}
 	job := object{
 		"id": jobID, "status": "RUNNING", "mode": "INCREMENTAL", "progress": object{"collected": 5, "parsed": 4, "indexed": 3},
 		"stats": object{"added": 2, "modified": 1, "deleted": 0, "unchanged": 1, "skipped": 1, "errors": 0}, "warnings": []any{},
-		"error": nil, "startedAt": early, "finishedAt": nil,
+		"error": nil, "cause": "MANUAL", "createdAt": early, "startedAt": early, "finishedAt": nil,
+	}
+	connector["lastJob"] = job
+	item := object{
+		"id": itemID, "path": "guides/broken.json", "sourceID": "guides/broken.json", "jobID": jobID, "documentID": nil, "status": "FAILED",
+		"reason": "invalid JSON", "retryable": false, "suppressed": false, "createdAt": early, "updatedAt": late,
+	}
+	option := func(name, kind string, more object) object {
+		o := object{
+			"name": name, "title": "T", "help": "H", "type": kind, "format": nil, "required": false, "sensitive": false, "multiline": false,
+			"default": nil, "example": nil, "choices": []any{}, "min": nil, "max": nil, "group": nil, "advanced": false, "dependsOn": []any{}, "fields": []any{},
+		}
+		maps.Copy(o, more)
+		return o
+	}
+	kind := object{
+		"name": "wiki", "title": "Wiki", "description": "Pages.", "category": "collaboration", "aliases": []any{"pages"},
+		"options": []any{
+			option("depth", "integer", object{"default": 3, "min": 1, "max": 5}),
+			option("filters", "object", object{"fields": []any{option("include", "string_list", object{"format": "pattern"})}}),
+			option("permission_mode", "string", object{"choices": []any{"strict", "permissive"},
+				"dependsOn": []any{object{"option": "include_permissions", "values": []any{true}}}}),
+		},
+		"credentials":  []any{option("token", "string", object{"required": true, "sensitive": true})},
+		"acceptsFiles": false, "enumerates": true, "permissions": true, "webhooks": false, "oauthProvider": nil, "database": false, "documentation": nil,
 	}
 	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
-	hit := object{
-		"id": messageID, "documentId": documentID, "title": "Queues", "url": nil, "snippet": "<mark>Durable</mark> &amp; ordered", "score": 0.75,
-		"section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil, "language": "en", "collection": "Handbook",
-		"source": "file_upload", "headingPath": []any{"Queues", "Durability"}, "updatedAt": late, "metadata": object{"Level": "INDEXED"},
+	entry := object{
+		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID,
+		"ip": "192.0.2.7", "requestID": "request-1", "action": "connector.update", "targetKind": "connector", "targetID": connectorID,
+		"targetName": "=HYPERLINK(\"https://evil.example\")", "changes": []any{
+			object{"field": "name", "old": "Uploads", "new": "=HYPERLINK(\"https://evil.example\")", "hidden": false},
+			object{"field": "credentials", "old": nil, "new": nil, "hidden": true},
+		},
 	}
-	message := object{"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "promptTokens": 120, "completionTokens": 8, "createdAt": late}
-	conversation := object{"id": conversationID, "title": "Queues", "collectionID": nil, "createdAt": early, "updatedAt": late, "messages": page("", message)}
-	return map[string]any{
-		"signIn": tokens, "refreshSession": tokens, "signOut": true,
+	run := object{
+		"id": jobID, "agentID": connectorID, "conversationID": conversationID, "status": "COMPLETED", "message": "What are queues?", "answer": "Durable [1].", "model": "m-1",
+		"iterations": 2, "toolCalls": 1, "promptTokens": 120, "completionTokens": 8, "error": nil, "createdAt": early, "finishedAt": late,
+		"events": []any{object{"seq": 1, "type": "run_start", "data": object{"runId": jobID}, "createdAt": early}},
+	}
+	all := map[string]any{
+		"runs": page("end+of/runs", run), "run": run,
+		"auditLog":         page("", entry),
+		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
+		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
+		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,
+		"startOAuth":  object{"authorizationUrl": "https://accounts.example.com/authorize?state=s&code_challenge_method=S256"},
+		"finishOAuth": object{"provider": "google", "grantId": messageID, "account": "ada@example.com", "connectorId": connectorID, "redirectUrl": nil},
+		"signIn":      tokens, "refreshSession": tokens, "signOut": true,
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
 		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
 		"connectors": page("", connector), "createConnector": connector, "connector": connector, "updateConnector": connector,
 		"deleteConnector": connectorID, "testConnector": test, "testConnection": test,
 		"uploadFiles": []any{file}, "deleteFiles": []any{"guides/queues.md"},
 		"documents": page("", document), "document": document, "deleteDocument": documentID,
-		"startSync": job, "syncJob": job,
-		"recordEvents":  object{"accepted": 2, "duplicates": 1, "unknown": 1},
-		"search":        object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25},
-		"conversations": page("", conversation), "conversation": conversation,
+		"startSync": job, "syncJob": job, "syncJobs": page("", job), "cancelSync": job, "refreshPermissions": job, "retryItems": job,
+		"syncItems": page("", item), "allowItem": item, "connectorKinds": []any{kind}, "sourceFiles": page("end+of/files", file),
+		"recordEvents": object{"accepted": 2, "duplicates": 1, "unknown": 1},
 	}
+	maps.Copy(all, peopleRows(tokens))
+	return all
 }

@@ -189,6 +189,8 @@ func (f *field) fromJSON(value any) (read any, wrong string) {
 			return nil, "must be an array of strings"
 		}
 		return list, "" // its items were looked at
+	case uids:
+		return uuidsOf(value)
 	case anything:
 		inner, ok := value.(map[string]any)
 		if !ok {
@@ -198,6 +200,24 @@ func (f *field) fromJSON(value any) (read any, wrong string) {
 	default:
 		return nil, "cannot be read"
 	}
+}
+
+func uuidsOf(value any) (read any, wrong string) {
+	const wanted = "must be an array of UUIDs"
+	list, ok := value.([]any)
+	if !ok {
+		return nil, wanted
+	}
+	ids := make([]any, len(list))
+	for i, item := range list {
+		text, _ := item.(string)
+		id, ok := parseUUID(text)
+		if !ok {
+			return nil, wanted
+		}
+		ids[i] = id
+	}
+	return ids, ""
 }
 
 // fromText reads a value that is text on the wire, in a body or a query string.
@@ -283,6 +303,14 @@ func (f *field) finish(value any) any {
 	if s, ok := value.(string); ok && f.upper {
 		value = strings.ToUpper(s)
 	}
+	if list, ok := value.([]any); ok && f.upper {
+		raised := make([]any, len(list))
+		for i, item := range list {
+			s, _ := item.(string) // its items were looked at
+			raised[i] = strings.ToUpper(s)
+		}
+		value = raised
+	}
 	if f.list {
 		return []any{value}
 	}
@@ -297,8 +325,11 @@ func (f *field) badItem(value any) (at, wrong string) {
 	}
 	for i, item := range list {
 		s, ok := item.(string)
-		if wrong = badText(s); !ok {
+		if wrong = f.examineItem(s); !ok {
 			wrong = "must be a string"
+		}
+		if _, isID := parseUUID(s); f.ids && !isID {
+			wrong = "must be a UUID"
 		}
 		if wrong != "" {
 			return fmt.Sprintf("[%d]", i), wrong

@@ -115,6 +115,8 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	case r.Surface == viewer.SurfacePublic:
 		made.Security = append(made.Security, map[string][]string{keyScheme: {}})
 		headers = append(headers, timestampHeader, signatureHeader)
+	case r.optional:
+		made.Security = append(made.Security, map[string][]string{}, map[string][]string{sessionScheme: {}})
 	case !r.Anonymous:
 		made.Security = append(made.Security, map[string][]string{sessionScheme: {}})
 	}
@@ -136,6 +138,9 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 		return nil, err
 	}
 	made.Responses.Set(fmt.Sprint(r.Status), success)
+	if r.redirect != "" {
+		made.Responses.Set(fmt.Sprint(http.StatusSeeOther), d.redirection(r))
+	}
 	for _, status := range d.refusals(r, o) {
 		made.Responses.Set(fmt.Sprint(status), &openapi.Response{Ref: "#/components/responses/" + refusalName(r.audience(), status)})
 	}
@@ -193,6 +198,9 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 	made := &openapi.Response{Description: http.StatusText(r.Status), Headers: d.standardHeaders(r.audience())}
 	switch {
 	case r.Status == http.StatusNoContent:
+	case r.file != "":
+		made.Description = "All of the list as a file; in CSV, a text that a spreadsheet would take for a formula has an apostrophe before it."
+		made.Content = openapi.MapOf(r.file.contentType(), &openapi.MediaType{Schema: openapi.Of(openapi.String)})
 	case o.stream:
 		made.Description = "The answer as it is written, in server-sent events. What goes wrong before the first one is a plain status."
 		made.Headers.Set(conversationHeader, &openapi.Header{Ref: "#/components/headers/" + conversationHeader})
@@ -224,6 +232,15 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 		made.Content = openapi.MapOf("application/json", &openapi.MediaType{Schema: openapi.Refer(name), Example: d.sample("", schema)})
 	}
 	return made, nil
+}
+
+// redirection describes the answer that sends a browser on.
+func (d *describer) redirection(r *route) *openapi.Response {
+	made := &openapi.Response{
+		Description: "The browser is sent to where the beginning asked for, with the outcome in the address.", Headers: d.standardHeaders(r.audience()),
+	}
+	made.Headers.Set("Location", &openapi.Header{Description: "Where to go.", Schema: openapi.Of(openapi.String)})
+	return made
 }
 
 // sentence makes text of the schema into one for people.

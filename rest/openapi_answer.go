@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -57,10 +58,14 @@ func (d *describer) nameObjects(table []*route) map[string]string {
 	}
 	names := map[string]string{}
 	for name, selections := range found {
+		inside := map[string]int{} // one operation may select a type in several ways
 		for _, s := range selections {
 			names[s.signature] = name
 			if len(selections) > 1 {
 				names[s.signature] = name + "Of" + s.operation
+			}
+			if inside[s.operation]++; inside[s.operation] > 1 {
+				names[s.signature] += strconv.Itoa(inside[s.operation])
 			}
 		}
 	}
@@ -205,6 +210,13 @@ func scalar(name string) *openapi.Schema {
 		return openapi.Of(openapi.Number)
 	case "Boolean":
 		return openapi.Of(openapi.Boolean)
+	case "Any":
+		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
+	case "AuditValue": // anything
+		s := openapi.Of(openapi.String)
+		s.Type = append(s.Type, openapi.Number, openapi.Boolean, openapi.Array, openapi.Object)
+		s.Items = &openapi.Schema{}
+		return s
 	case "Map":
 		s := openapi.Of(openapi.Object)
 		s.AdditionalProperties = true
@@ -225,7 +237,7 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 		switch kind.Name {
 		case "ChatStart":
 			continue // told by the header
-		case "StreamError":
+		case "StreamError", "AgentError":
 			name, data = "error", "Error"
 		default:
 			d.component(data, func() *openapi.Schema { return d.object(s, kind.Name) })
@@ -242,6 +254,6 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 	name := o.name + "Event"
 	d.doc.Components.Schemas.Set(name, item)
 	schema := openapi.Of(openapi.String)
-	schema.Description = "Server-sent events. The data of each is one JSON value; comment lines keep a quiet stream open. The last event is done or error."
+	schema.Description = "Server-sent events. The data of each is one JSON value; comment lines keep a quiet stream open. The last event tells that it is complete, or is error."
 	return &openapi.MediaType{Schema: schema, ItemSchema: openapi.Refer(name), Example: text.String()}
 }

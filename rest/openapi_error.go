@@ -57,21 +57,28 @@ func (d *describer) refusedRows() []refused {
 		{[]audience{byKey}, apierr.KeyExpired, "API key has expired"},
 		{[]audience{byKey}, apierr.InvalidSignature, "Invalid request signature"},
 		{[]audience{byNobody}, apierr.InvalidCredentials, "Email or password is wrong"},
+		{[]audience{bySession}, apierr.InvalidCredentials, "The present password is wrong"},
 		{[]audience{bySession, byNobody}, apierr.Unauthorized, "Session required"},
 		{[]audience{byKey, bySession}, apierr.QuotaExceeded, "Query limit exceeded"},
 		{[]audience{byKey, bySession}, apierr.Forbidden, "Collection access denied"},
 		{[]audience{byKey}, apierr.Forbidden, "Host not allowed"},
 		{[]audience{byKey}, apierr.Forbidden, "Secret key required"},
 		{[]audience{bySession}, apierr.Forbidden, "Your role does not allow this; it needs the role editor"},
+		{[]audience{byNobody}, apierr.Forbidden, "Sign-up is closed; ask for an invitation"},
+		{[]audience{byNobody}, apierr.CodeNotFound, "Invitation not found"},
+		{[]audience{byNobody}, apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited"},
 		{[]audience{bySession}, apierr.CodeNotFound, "Collection not found"},
+		{[]audience{byNobody}, apierr.CodeNotFound, "Provider not found"},
 		{[]audience{byKey}, apierr.CodeNotFound, "Conversation not found"},
 		{[]audience{byKey, bySession}, apierr.CodeNotFound, "Page not found"},
 		{[]audience{byKey, bySession}, apierr.MethodNotAllowed, "Method not allowed; this path takes GET, HEAD, POST"},
 		{[]audience{bySession}, apierr.Conflict, "The connector is disabled; enable it before you sync it."},
+		{[]audience{byNobody}, apierr.Conflict, "The invitation has expired; ask for a new one"},
 		{nil, apierr.TooLarge, "The request body may have at most " + bytesText(d.limits.Body)},
 		{nil, apierr.UnsupportedMediaType, "send the body as Content-Type: application/json"},
 		{[]audience{byKey}, apierr.RateLimited, "Rate limit exceeded"},
-		{[]audience{byNobody}, apierr.RateLimited, "Too many attempts to sign in; wait a little"},
+		{[]audience{bySession, byNobody}, apierr.RateLimited, "Too many attempts; wait a little"},
+		{[]audience{bySession}, apierr.RateLimited, "You have 4 runs under way, which is the most at once; wait for one to end."},
 		{nil, internal.Code, internal.Message},
 		{nil, late.Code, late.Message},
 	}
@@ -91,18 +98,22 @@ func (d *describer) refusals(r *route, o *operation) []int {
 	add(reads || r.from != nowhere, http.StatusBadRequest)
 	add(true, http.StatusUnauthorized)
 	add(counted(o.root(r).field), http.StatusPaymentRequired)
-	add(!r.Anonymous, http.StatusForbidden)
+	add(!r.Anonymous || r.refuses, http.StatusForbidden)
 	add(named || slices.ContainsFunc(r.fields, func(f field) bool { return f.kind == uid }), http.StatusNotFound)
-	add(changes && r.audience() == bySession, http.StatusConflict)
+	runs := o.root(r).field.Name == "runAgent" // of which there may be too many, or one in the conversation already
+	add(changes && r.audience() == bySession || runs, http.StatusConflict)
 	add(reads, http.StatusRequestEntityTooLarge)
 	add(r.from == body || r.from == multipartForm, http.StatusUnsupportedMediaType)
-	add(r.audience() != bySession, http.StatusTooManyRequests)
+	add(r.audience() != bySession || runs, http.StatusTooManyRequests)
+	add(true, r.also...)
 	slices.Sort(statuses)
-	return statuses
+	return slices.Compact(statuses)
 }
 
 // counted reports the root fields that count against the monthly quota.
-func counted(f *ast.FieldDefinition) bool { return f.Name == "search" || f.Name == "chat" }
+func counted(f *ast.FieldDefinition) bool {
+	return f.Name == "search" || f.Name == "chat" || f.Name == "runAgent"
+}
 
 // refusalName is the component of a status for an audience.
 func refusalName(to audience, status int) string {

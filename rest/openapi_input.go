@@ -21,6 +21,14 @@ func (d *describer) pathParameters(r *route) []*openapi.Parameter {
 			continue
 		}
 		schema := openapi.Of(openapi.String)
+		if r.named != "" {
+			schema.Pattern = namePattern
+			made = append(made, &openapi.Parameter{
+				Name: s.parameter, In: "path", Required: true, Schema: schema, Example: "google",
+				Description: "The name of the " + strings.ToLower(noun(r.segments[i-1].literal)) + ". An unknown one is answered 404.",
+			})
+			continue
+		}
 		schema.Format, schema.Pattern = "uuid", uuidPattern
 		what := strings.ToLower(noun(r.segments[i-1].literal))
 		made = append(made, &openapi.Parameter{
@@ -55,6 +63,12 @@ func (d *describer) queryParameters(r *route) []*openapi.Parameter {
 
 func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Parameter {
 	schema := d.input(r, f)
+	if f.commas {
+		one := "(" + strings.Join(f.allowed, "|") + ")"
+		said := openapi.Of(openapi.String)
+		said.Description, said.Pattern = strings.TrimSpace(schema.Description+" Several with commas between."), "^"+one+"(,"+one+")*$"
+		schema = said
+	}
 	p := &openapi.Parameter{
 		Name: name, In: "query", Required: f.required, Description: schema.Description, Deprecated: schema.Deprecated,
 		Schema: schema,
@@ -63,7 +77,7 @@ func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Par
 		p.Example = d.sample(f.name, schema)
 	}
 	schema.Description, schema.Deprecated = "", false
-	if f.kind == texts {
+	if f.kind == texts && !f.commas {
 		p.Style, p.Explode = "form", true
 		p.Description = strings.TrimSpace(p.Description + " Repeated for each value; " + name + "[] is taken, too.")
 	}
@@ -134,7 +148,23 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		s = openapi.Of(openapi.Boolean)
 	case texts:
 		s = openapi.Of(openapi.Array)
+		s.Items, s.MaxItems = openapi.Of(openapi.String), f.most
+		if f.ids {
+			s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
+		}
+		if f.form != nil {
+			s.Items.Pattern = f.form.pattern.String()
+		}
+		for _, value := range f.allowed {
+			s.Items.Enum = append(s.Items.Enum, value)
+		}
+		if f.filled {
+			s.MinItems = 1
+		}
+	case uids:
+		s = openapi.Of(openapi.Array)
 		s.Items = openapi.Of(openapi.String)
+		s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
 		if f.filled {
 			s.MinItems = 1
 		}
@@ -167,6 +197,9 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		s.Deprecated = strings.HasPrefix(known.Description, "Deprecated")
 		if known.DefaultValue != nil {
 			s.Default, _ = known.DefaultValue.Value(nil) // a constant
+			if name, isText := s.Default.(string); isText && f.upper {
+				s.Default = strings.ToLower(name)
+			}
 		}
 	}
 	if f.nullable && !strings.Contains(s.Description, "Null ") {

@@ -23,7 +23,12 @@ func samples() openapi.Samples {
 		"credentials": map[string]any{"accessKeyId": "AKIAEXAMPLE", "secretAccessKey": "example"},
 		"details":     map[string]any{"bucket": "docs"}, "sync_mode": "auto", "schedule_interval": "6h",
 		"failure": nil, "error": nil, "lastError": nil, "warnings": []any{}, "next_cursor": nil,
+		"systemPrompt": "You help colleagues to restore backups.", "tools": []any{"search_documents"}, "startMessage": "Which backup is it?", "model": nil,
+		"collections": []any{"018f3c2a-5b7e-8a91-b0c4-2d6e8f0a1b3c"}, "allCollections": false, "importance": 0.5, "category": "operations", "q": "how are backups restored?",
+		"action": "connector.update", "actorKind": "person", "actorName": "ada@example.com", "targetKind": "connector", "targetName": "Handbook",
+		"field": "name", "old": "Docs", "new": "Handbook", "ip": "192.0.2.7", "requestId": "RQ7Z3XJ2",
 		"delta": "Stop the server first [1].", "questions": []any{"How often should I back up?"},
+		"ranges": []any{"2026-01-01/2026-02-01"}, "facets": "section,tags", "prefix": "resto",
 		"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876, "promptTokens": 812, "completionTokens": 64,
 	}
 }

@@ -127,7 +127,7 @@ func TestEveryEventOfTheStreamIsDescribed(t *testing.T) {
 func TestTheRequestsOfTheExamplesAreAccepted(t *testing.T) {
 	t.Parallel()
 	doc := described(t).doc
-	ids := strings.NewReplacer("{id}", collectionID, "{jobId}", jobID, "{documentId}", documentID)
+	ids := strings.NewReplacer("{id}", collectionID, "{jobId}", jobID, "{documentId}", documentID, "{templateId}", templateID, "{memoryId}", memoryID, "{messageId}", messageID, "{provider}", "google", "{itemId}", itemID, "{runId}", jobID)
 	for _, r := range rest.Routes() {
 		o := doc.Paths.Value(r.Pattern).GetOperation(r.Method)
 		target, body := ids.Replace(r.Pattern)+"?", ""

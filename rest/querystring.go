@@ -63,9 +63,15 @@ func withoutEmpty(k kind, given []string) []string {
 
 func (f *field) fromParameters(given []string) (read any, wrong string) {
 	if f.kind == texts {
+		if f.commas && len(given) > 1 {
+			return nil, "is given more than once"
+		}
+		if f.commas {
+			given = withoutEmpty(f.kind, strings.Split(strings.Join(given, ","), ","))
+		}
 		list := make([]any, 0, len(given))
 		for _, s := range given {
-			if wrong := badText(s); wrong != "" {
+			if wrong := f.examineItem(s); wrong != "" {
 				return nil, wrong
 			}
 			list = append(list, s)

@@ -45,7 +45,7 @@ func (x *exchange) stream(values variables) error {
 	if first.err != nil {
 		return first.err
 	}
-	if first.kind == "ChatStart" {
+	if first.kind == "ChatStart" || first.kind == "AgentRunStart" {
 		x.w.Header().Set(conversationHeader, first.conversation())
 	}
 	x.begin()
@@ -136,17 +136,17 @@ func (x *exchange) event(data json.RawMessage) streamed {
 	if err != nil {
 		return streamed{err: apierr.Wrap("read an event", err)}
 	}
-	if named.Event.Kind == "StreamError" {
+	if named.Event.Kind == "StreamError" || named.Event.Kind == "AgentError" {
 		return streamed{err: apierr.New(named.Event.Code, named.Event.Message)}
 	}
 	fields, err := x.t.operations[x.route.Operation].shape.at("event").write(nil, raw)
 	return streamed{kind: named.Event.Kind, data: fields, err: apierr.Wrap("reshape an event", err)}
 }
 
-// name is the event's name on the wire: ChatFollowUp is follow_up.
+// name is the event's name on the wire: ChatFollowUp is follow_up, AgentRunStart run_start.
 func (e streamed) name() string {
 	var name strings.Builder
-	for i, r := range strings.TrimPrefix(e.kind, "Chat") {
+	for i, r := range strings.TrimPrefix(strings.TrimPrefix(e.kind, "Chat"), "Agent") {
 		if 'A' <= r && r <= 'Z' {
 			if i > 0 {
 				name.WriteByte('_')
@@ -159,14 +159,17 @@ func (e streamed) name() string {
 }
 
 // last reports whether the stream is complete with this event.
-func (e streamed) last() bool { return e.err != nil || e.kind == "ChatDone" }
+func (e streamed) last() bool {
+	return e.err != nil || e.kind == "ChatDone" || e.kind == "AgentRunComplete"
+}
 
 func (e streamed) conversation() string {
 	var start struct {
-		Conversation string `json:"conversation_id"`
+		Chat  string `json:"conversation_id"`
+		Agent string `json:"conversationId"`
 	}
 	_ = json.Unmarshal(e.data, &start)
-	return start.Conversation
+	return start.Chat + start.Agent
 }
 
 // begin sends the head of the stream.

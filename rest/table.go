@@ -45,11 +45,18 @@ type route struct {
 	segments []segment
 	from     source
 	fields   []field
-	input    bool   // the operation takes an input object even when nothing is given
-	answer   string // path of the answer's data in the operation's
-	pages    string // path of the connection that limit and cursor page; empty for none
-	perPage  int    // the default of limit
-	reach    string // variable with the collection that the caller must reach
+	input    bool     // the operation takes an input object even when nothing is given
+	answer   string   // path of the answer's data in the operation's
+	pages    string   // path of the connection that limit and cursor page; empty for none
+	perPage  int      // the default of limit
+	also     []int    // statuses of refusals beyond those of its kind
+	reach    string   // variable with the collection that the caller must reach
+	named    string   // variable for the path's parameter where that is a name and no id
+	optional bool     // an anonymous route that takes notice of a session
+	refuses  bool     // an anonymous route that may answer 403
+	redirect string   // path in the answer of an address to send the browser to; empty for none
+	file     fileKind // answered whole as a file; empty for JSON
+	whole    string   // path of the connection that a file holds
 }
 
 // The bounds of the interface.
@@ -83,7 +90,8 @@ func newTable() []*route {
 			from: body, fields: []field{{name: "refresh_token", variable: "refreshToken", required: true}}},
 		{Route: Route{http.MethodPost, "/api/v1/auth/logout", "SignOut", dashboard, false, 200}, answer: "."},
 
-		{Route: Route{http.MethodGet, "/api/v1/collections", "ListCollections", dashboard, false, 200}, pages: "data"},
+		{Route: Route{http.MethodGet, "/api/v1/collections", "ListCollections", dashboard, false, 200}, pages: "data",
+			fields: []field{matching("Only collections whose name or description contains this.")}},
 		{Route: Route{http.MethodPost, "/api/v1/collections", "CreateCollection", dashboard, false, 201},
 			from: body, fields: collectionFields(true), input: true},
 		{Route: Route{http.MethodGet, "/api/v1/collections/{id}", "GetCollection", dashboard, false, 200}},
@@ -96,7 +104,12 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/documents/{id}/summary", "GetDocumentSummary", dashboard, false, 200}},
 
 		{Route: Route{http.MethodGet, "/api/v1/connectors", "ListConnectors", dashboard, false, 200},
-			from: query, pages: "data", fields: []field{{name: "collection", variable: "collection", kind: uid}}},
+			from: query, pages: "data", fields: []field{
+				{name: "collection", variable: "collection", kind: uid},
+				{name: "type", variable: "type", about: "Name of a kind of connectors."},
+				{name: "status", variable: "status", upper: true, list: true, allowed: []string{"active", "paused", "needs_auth", "error"}},
+				matching("Only connectors whose name contains this."),
+			}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors", "CreateConnector", dashboard, false, 201},
 			from: body, input: true, fields: append([]field{
 				{name: "name", variable: "input.name", required: true, longest: maxName, filled: true},
@@ -124,23 +137,23 @@ func newTable() []*route {
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents", "ListDocuments", dashboard, false, 200},
-			from: query, pages: "data", fields: []field{{name: "status", variable: "status", upper: true, list: true,
-				allowed: []string{"pending", "processing", "indexed", "failed", "deleted"}}}},
+			from: query, pages: "data", fields: documentListFields()},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents/{documentId}", "GetDocument", dashboard, false, 200}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/documents/{documentId}", "DeleteDocument", dashboard, false, 204}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/files", "ListFiles", dashboard, false, 200},
-			answer: "data.files", pages: "data.files"},
+			pages: "data", fields: fileListFields()},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/files/upload", "UploadFiles", dashboard, false, 201},
 			from: multipartForm},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
 			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, filled: true}}},
-
-		{Route: Route{http.MethodGet, "/api/v1/search", "Search", dashboard, false, 200},
-			from: query, fields: searchFields(), input: true, reach: "input.collection"},
-		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data"},
-		{Route: Route{http.MethodGet, "/api/v1/conversations/{id}", "GetConversation", dashboard, false, 200},
-			pages: "data.messages", perPage: maxPage},
 	}
+	table = append(table, routesPeople()...)
+	table = append(table, agentRoutes()...)
+	table = append(table, runRoutes()...)
+	table = append(table, talkRoutes()...)
+	table = append(table, signOnRoutes()...)
+	table = append(table, sourceRoutes()...)
+	table = append(table, auditRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -242,8 +255,32 @@ func noun(before string) string {
 		return "Document"
 	case "sync":
 		return "Sync job"
+	case "items":
+		return "Item"
 	case "conversations":
 		return "Conversation"
+	case "sessions":
+		return "Session"
+	case "workspaces":
+		return "Workspace"
+	case "members":
+		return "Member"
+	case "invitations":
+		return "Invitation"
+	case "agents":
+		return "Agent"
+	case "agent-templates", "from-template":
+		return "Agent template"
+	case "memories":
+		return "Memory"
+	case "runs":
+		return "Run"
+	case "messages":
+		return "Message"
+	case "api-keys":
+		return "API key"
+	case "callback":
+		return "Provider"
 	default:
 		return "Page"
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,9 +30,9 @@ type example struct {
 // examples are the requests of each route, by "METHOD pattern".
 func examples() map[string][]example {
 	const (
-		collection   = "/api/v1/collections/" + collectionID
-		connector    = "/api/v1/connectors/" + connectorID
-		conversation = "/api/v1/conversations/" + conversationID
+		collection = "/api/v1/collections/" + collectionID
+		connector  = "/api/v1/connectors/" + connectorID
+		agent      = "/api/v1/agents/" + connectorID
 	)
 	signIn := `{"email":"ada@example.com","password":"correct horse","remember":true}`
 	everything := `{"query":"durable queues","collection":"` + strings.ToUpper(collectionID) + `","limit":5,"offset":10.0,"min_score":0,"highlight":true,
@@ -107,10 +108,49 @@ func examples() map[string][]example {
 			{target: "/api/v1/auth/refresh"},
 		},
 		"POST /api/v1/auth/logout": {{target: "/api/v1/auth/logout"}, {target: "/api/v1/auth/logout", bare: true}},
+		"GET /api/v1/auth/methods": {{target: "/api/v1/auth/methods"}},
+		"POST /api/v1/auth/oidc/start": {
+			{target: "/api/v1/auth/oidc/start", body: `{"redirect_url":"https://app.example.com/"}`},
+			{target: "/api/v1/auth/oidc/start"},
+			{target: "/api/v1/auth/oidc/start", body: `{"redirect_url":7}`},
+		},
+		"GET /api/v1/auth/oidc/callback": {
+			{target: "/api/v1/auth/oidc/callback?state=s&code=c&iss=https%3A%2F%2Fid.example.com&session_state=7"},
+			{target: "/api/v1/auth/oidc/callback?state=dashboard&code=c"},
+			{target: "/api/v1/auth/oidc/callback?state=s&error=access_denied&error_description=No"},
+			{target: "/api/v1/auth/oidc/callback?state=unknown&code=c"},
+			{target: "/api/v1/auth/oidc/callback?code=c"},
+			{target: "/api/v1/auth/oidc/callback?state=s&state=t"},
+		},
+		"POST /api/v1/auth/oidc/finish": {
+			{target: "/api/v1/auth/oidc/finish", body: `{"code":"c","binding":"b"}`},
+			{target: "/api/v1/auth/oidc/finish", body: `{"code":"c","binding":"stranger"}`},
+			{target: "/api/v1/auth/oidc/finish", body: `{"code":"c"}`},
+		},
+		"POST /api/v1/oauth/init": {
+			{target: "/api/v1/oauth/init", body: `{"provider":"google","connectorId":"` + connectorID + `","redirectUrl":"https://app.example.com/connectors"}`},
+			{target: "/api/v1/oauth/init", body: `{"provider":"google"}`},
+			{target: "/api/v1/oauth/init", body: `{"provider":" "}`},
+			{target: "/api/v1/oauth/init", body: `{"provider":"google","connectorId":"7"}`},
+			{target: "/api/v1/oauth/init", body: `{"provider":"google","connectorId":"` + missingID + `"}`},
+			{target: "/api/v1/oauth/init"},
+			{target: "/api/v1/oauth/init", body: `{"provider":"google"}`, bare: true},
+		},
+		"GET /api/v1/oauth/callback/{provider}": {
+			{target: "/api/v1/oauth/callback/google?state=s&code=c&scope=drive+email&authuser=0"},
+			{target: "/api/v1/oauth/callback/google?state=dashboard&code=c"},
+			{target: "/api/v1/oauth/callback/google?state=s&error=access_denied&error_description=The+person+refused"},
+			{target: "/api/v1/oauth/callback/google?state=unknown&code=c"},
+			{target: "/api/v1/oauth/callback/google"},
+			{target: "/api/v1/oauth/callback/Google%20Drive?state=s&code=c"},
+			{target: "/api/v1/oauth/callback/google?state=s&code=c", headers: []string{"Authorization", "Bearer session"}},
+			{target: "/api/v1/oauth/callback/google?state=s&code=c", headers: []string{"Authorization", "Bearer old"}},
+		},
 		"GET /api/v1/collections": {
 			{target: "/api/v1/collections"},
 			{target: "/api/v1/collections?limit=1&cursor=" + cursorOf("ZJOx4zFS")},
 			{target: "/api/v1/collections?limit=201"},
+			{target: "/api/v1/collections?q=hand"},
 			{target: "/api/v1/collections?cursor=AAAA"},
 			{target: "/api/v1/collections", bare: true},
 		},
@@ -130,18 +170,38 @@ func examples() map[string][]example {
 			{target: collection, body: `{"description":null}`}, {target: collection, body: `{"name":null,"description":"All of it"}`}, {target: collection},
 			{target: collection, body: `{"embeddingModel":"other"}`},
 		},
-		"DELETE /api/v1/collections/{id}":                       {{target: collection}, {target: "/api/v1/collections/" + missingID}},
-		"POST /api/v1/collections/{id}/refresh-stats":           {{target: collection + "/refresh-stats"}},
-		"GET /api/v1/documents/{id}/content":                    {{target: "/api/v1/documents/" + documentID + "/content"}, {target: "/api/v1/documents/x/content"}},
-		"GET /api/v1/documents/{id}/summary":                    {{target: "/api/v1/documents/" + documentID + "/summary"}},
-		"GET /api/v1/connectors":                                {{target: "/api/v1/connectors?collection=" + collectionID}, {target: "/api/v1/connectors?collection=x"}},
-		"GET /api/v1/connectors/{id}":                           {{target: connector}, {target: "/api/v1/connectors/test"}},
-		"DELETE /api/v1/connectors/{id}":                        {{target: connector}},
-		"POST /api/v1/connectors/{id}/test":                     {{target: connector + "/test"}, {target: connector + "/test", body: "ignored", headers: []string{"Content-Type", "text/plain"}}},
-		"GET /api/v1/connectors/{id}/sync/{jobId}":              {{target: connector + "/sync/" + jobID}, {target: connector + "/sync/1"}},
-		"GET /api/v1/connectors/{id}/files":                     {{target: connector + "/files"}},
-		"GET /api/v1/conversations":                             {{target: "/api/v1/conversations?limit=10"}},
-		"GET /api/v1/conversations/{id}":                        {{target: conversation}},
+		"DELETE /api/v1/collections/{id}":             {{target: collection}, {target: "/api/v1/collections/" + missingID}},
+		"POST /api/v1/collections/{id}/refresh-stats": {{target: collection + "/refresh-stats"}},
+		"GET /api/v1/documents/{id}/content":          {{target: "/api/v1/documents/" + documentID + "/content"}, {target: "/api/v1/documents/x/content"}},
+		"GET /api/v1/documents/{id}/summary":          {{target: "/api/v1/documents/" + documentID + "/summary"}},
+		"GET /api/v1/connectors":                      {{target: "/api/v1/connectors?collection=" + collectionID}, {target: "/api/v1/connectors?collection=x"}, {target: "/api/v1/connectors?type=file&status=needs_auth&q=up"}},
+		"GET /api/v1/connectors/{id}":                 {{target: connector}, {target: "/api/v1/connectors/test"}},
+		"DELETE /api/v1/connectors/{id}":              {{target: connector}},
+		"POST /api/v1/connectors/{id}/test":           {{target: connector + "/test"}, {target: connector + "/test", body: "ignored", headers: []string{"Content-Type", "text/plain"}}},
+		"GET /api/v1/connectors/{id}/sync/{jobId}":    {{target: connector + "/sync/" + jobID}, {target: connector + "/sync/1"}},
+		"GET /api/v1/connectors/{id}/files": {
+			{target: connector + "/files"}, {target: connector + "/files?q=queues&sort=bytes&order=desc&limit=1"}, {target: connector + "/files?sort=name"},
+		},
+		"GET /api/v1/connectors/kinds": {{target: "/api/v1/connectors/kinds"}, {target: "/api/v1/connectors/kinds", bare: true}},
+		"POST /api/v1/connectors/{id}/refresh-permissions": {
+			{target: connector + "/refresh-permissions"}, {target: "/api/v1/connectors/" + missingID + "/refresh-permissions"}, {target: "/api/v1/connectors/x/refresh-permissions"},
+		},
+		"GET /api/v1/connectors/{id}/sync": {
+			{target: connector + "/sync"}, {target: connector + "/sync?status=partial&order=asc&limit=5"}, {target: connector + "/sync?status=done"},
+			{target: "/api/v1/connectors/" + missingID + "/sync"},
+		},
+		"POST /api/v1/connectors/{id}/sync/{jobId}/cancel": {{target: connector + "/sync/" + jobID + "/cancel"}, {target: connector + "/sync/" + missingID[:8] + "/cancel"}},
+		"GET /api/v1/connectors/{id}/sync/{jobId}/items": {
+			{target: connector + "/sync/" + jobID + "/items"}, {target: connector + "/sync/" + jobID + "/items?status=failed&q=broken&sort=updated_at&order=desc"},
+		},
+		"GET /api/v1/connectors/{id}/items": {
+			{target: connector + "/items?status=failed&suppressed=false"}, {target: connector + "/items?suppressed=maybe"}, {target: connector + "/items?status=gone"},
+		},
+		"POST /api/v1/connectors/{id}/items/retry": {
+			{target: connector + "/items/retry"}, {target: connector + "/items/retry", body: `{"ids":["` + itemID + `"]}`},
+			{target: connector + "/items/retry", body: `{"ids":[]}`}, {target: connector + "/items/retry", body: `{"ids":"all"}`},
+		},
+		"POST /api/v1/connectors/{id}/items/{itemId}/allow":     {{target: connector + "/items/" + itemID + "/allow"}, {target: connector + "/items/x/allow"}},
 		"GET /api/v1/connectors/{id}/documents/{documentId}":    {{target: connector + "/documents/" + documentID}},
 		"DELETE /api/v1/connectors/{id}/documents/{documentId}": {{target: connector + "/documents/" + documentID}, {target: connector + "/documents/x"}},
 		"POST /api/v1/connectors": {
@@ -173,6 +233,9 @@ func examples() map[string][]example {
 		"GET /api/v1/connectors/{id}/documents": {
 			{target: connector + "/documents?status=failed"},
 			{target: connector + "/documents?status=FAILED"},
+			{target: connector + "/documents?q=queue&sort=title&order=desc&limit=1"},
+			{target: connector + "/documents?sort=size"},
+			{target: connector + "/documents?order=down"},
 			{target: "/api/v1/connectors/" + missingID + "/documents"},
 		},
 		"POST /api/v1/connectors/{id}/files/upload": {
@@ -185,7 +248,35 @@ func examples() map[string][]example {
 		"DELETE /api/v1/connectors/{id}/files": {
 			{target: connector + "/files", body: `{"paths":["guides/queues.md"]}`}, {target: connector + "/files", body: `{"paths":[]}`}, {target: connector + "/files"},
 		},
-		"GET /api/v1/search": {{target: "/api/v1/search?query=queues"}, {target: "/api/v1/search?query=queues", bare: true}},
+		"GET /api/v1/audit-log": {
+			{target: "/api/v1/audit-log"},
+			{target: "/api/v1/audit-log?actor=ada@example.com&action=connector.*&targetKind=connector&targetId=" + connectorID + "&from=2026-11-01T00:00:00Z&to=2026-12-01T00:00:00Z&matching=hand&limit=5"},
+			{target: "/api/v1/audit-log?from=yesterday"},
+			{target: "/api/v1/audit-log", bare: true},
+		},
+		"GET /api/v1/audit-log.csv": {
+			{target: "/api/v1/audit-log.csv?action=connector.update"}, {target: "/api/v1/audit-log.csv?targetId=x"}, {target: "/api/v1/audit-log.csv", bare: true},
+		},
+		"GET /api/v1/audit-log.jsonl": {{target: "/api/v1/audit-log.jsonl?matching=a"}, {target: "/api/v1/audit-log.jsonl", bare: true}},
+		"POST /api/v1/agents/{id}/execute/stream": {
+			{target: agent + "/execute/stream", body: `{"message":"What are queues?","conversationId":"` + conversationID + `"}`},
+			{target: agent + "/execute/stream", body: `{"message":"fail"}`},
+			{target: agent + "/execute/stream", body: `{"message":"quota"}`},
+			{target: agent + "/execute/stream", body: `{"message":"` + strings.Repeat("ä", 16001) + `"}`},
+			{target: agent + "/execute/stream", body: `{"message":"  "}`},
+			{target: agent + "/execute/stream", body: `{"message":7}`},
+			{target: agent + "/execute/stream", body: `{"message":"x","conversationId":"7"}`},
+			{target: agent + "/execute/stream"},
+			{target: "/api/v1/agents/" + missingID + "/execute/stream", body: `{"message":"x"}`},
+			{target: "/api/v1/agents/7/execute/stream", body: `{"message":"x"}`},
+			{target: agent + "/execute/stream", body: `{"message":"x"}`, bare: true},
+		},
+		"GET /api/v1/agents/{id}/runs": {
+			{target: agent + "/runs"}, {target: agent + "/runs?limit=201"}, {target: agent + "/runs?cursor=x"}, {target: agent + "/runs", bare: true},
+		},
+		"GET /api/v1/agents/{id}/runs/{runId}": {
+			{target: agent + "/runs/" + jobID}, {target: agent + "/runs/7"}, {target: "/api/v1/agents/" + missingID + "/runs/" + missingID},
+		},
 	}
 }
 
@@ -195,6 +286,9 @@ func cursorOf(inner string) string { return rest.WrapCursor("/api/v1/collections
 func TestEveryRouteHasItsTranscript(t *testing.T) {
 	t.Parallel()
 	told := examples()
+	maps.Copy(told, peopleExamples())
+	maps.Copy(told, agentExamples())
+	maps.Copy(told, talkExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

@@ -184,7 +184,7 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 	}
 	given := map[string]bool{}
 	for _, s := range r.segments {
-		if s.parameter != "" {
+		if s.parameter != "" && r.named == "" {
 			given[s.parameter] = true
 		}
 	}
@@ -195,6 +195,12 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 		given["limit"] = true
 		if s := o.shape.at(r.pages); s == nil || s.kind != connection {
 			return fmt.Errorf("%s of %s is no connection", r.pages, o.name)
+		}
+	}
+	if r.file != "" {
+		given["limit"] = true
+		if s := o.shape.at(r.whole); s == nil || s.kind != connection {
+			return fmt.Errorf("%s of %s is no connection", r.whole, o.name)
 		}
 	}
 	if r.from == multipartForm {
@@ -213,6 +219,12 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 		if o.variables[name] == nil {
 			return fmt.Errorf("%s has no variable %s", o.name, name)
 		}
+	}
+	if r.named != "" && o.typeAt(schema, r.named) == nil {
+		return fmt.Errorf("%s has no variable %s", o.name, r.named)
+	}
+	if r.redirect != "" && o.shape.at(r.redirect) == nil {
+		return fmt.Errorf("%s answers no %s", o.name, r.redirect)
 	}
 	if r.answer != "." && !o.stream && o.shape.at(r.answer) == nil {
 		return fmt.Errorf("%s answers no %s", o.name, r.answer)

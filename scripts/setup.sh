@@ -5,7 +5,7 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and the browser that the tests of the widget use
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -98,10 +98,27 @@ browser_ready() {
   return 1
 }
 
+# Node.js with npm, for the GraphQL clients that the tests run (cmd/magpie/conformance/node).
+node_wanted=18
+clients=$root/cmd/magpie/conformance/node
+node_ready() {
+  local version
+  have node && have npm || return 1
+  version=$(node --version 2>/dev/null) || return 1
+  version_at_least "${version#v}" "$node_wanted"
+}
+# Installed as the lock file has it: a copy of the file is left beside them.
+clients_ready() { cmp -s "$clients/package-lock.json" "$clients/node_modules/.magpie-lock"; }
+install_clients() {
+  say "installing the GraphQL clients of the tests"
+  (cd "$clients" && npm ci --no-audit --no-fund --loglevel=error >&2 && cp package-lock.json node_modules/.magpie-lock) ||
+    fail "npm could not install them; check the network, then run this again: scripts/setup.sh --tests"
+}
+
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser"; fi
+  if $for_tests; then parts="$parts browser node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -192,6 +209,12 @@ setup_debian() {
     [ -n "$(candidate_version chromium)" ] || fail "this system's packages have no chromium, which the tests need. Install Chromium or Chrome so that chromium or google-chrome is in PATH."
     packages+=(chromium)
   fi
+  if needs node; then
+    version=$(candidate_version nodejs)
+    { [ -n "$version" ] && version_at_least "$version" "$node_wanted"; } ||
+      fail "this system's Node.js is ${version:-missing}, and $node_wanted or newer is needed by the tests. Install it with npm, so that node is in PATH."
+    packages+=(nodejs npm)
+  fi
   quiet_services
   if [ ${#packages[@]} -gt 0 ]; then apt_install "${packages[@]}"; fi
   if ! pgvector_ready; then
@@ -210,6 +233,8 @@ setup_homebrew() {
   if needs postgres || needs pgvector; then packages+=(postgresql@17 pgvector); fi
   if needs redis; then packages+=(redis); fi
   if needs browser; then fail "the tests need Chromium or Chrome; run: brew install --cask google-chrome"; fi
+  if needs node; then packages+=(node); fi
+  if [ ${#packages[@]} = 0 ]; then return; fi
   say "installing ${packages[*]}"
   brew install "${packages[@]}" || fail "Homebrew could not install: ${packages[*]}"
 }
@@ -225,6 +250,12 @@ if [ -z "$need" ]; then
 fi
 say "missing: $need"
 if $check_only; then exit 1; fi
+# Those alone need no package of the system.
+if [ "$need" = clients ]; then
+  install_clients
+  say "done"
+  exit 0
+fi
 case $(uname -s) in
   Linux)
     if ! have apt-get; then
@@ -234,6 +265,7 @@ case $(uname -s) in
   Darwin) setup_homebrew ;;
   *) fail "no way is known to install on $(uname -s). Install these yourself: $need (Go $go_wanted+, PostgreSQL $postgres_wanted+, pgvector $vector_wanted+, Redis)." ;;
 esac
+if needs clients; then install_clients; fi
 need=$(missing)
 [ -z "$need" ] || fail "still missing after installing: $need"
 say "done"

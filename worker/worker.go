@@ -30,6 +30,15 @@ type Reembedder interface {
 	Reembed(ctx context.Context, t tasks.Reembed) error
 }
 
+// Purger deletes connectors and collections (worker/purge).
+type Purger interface {
+	// Wanted returns a task for each connector to delete, out of PostgreSQL. One
+	// that is in the queue already may be among them.
+	Wanted(ctx context.Context) ([]tasks.Purge, error)
+	// Purge does a slice of it.
+	Purge(ctx context.Context, t tasks.Purge) error
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	Concurrency   int           // tasks worked on at once: 4
@@ -43,7 +52,9 @@ type Options struct {
 	// twice at once. May be nil.
 	Maintain      func(ctx context.Context) error
 	MaintainEvery time.Duration
-	Log           *slog.Logger
+	// Purge deletes what is to be deleted. May be nil: then it stays, unseen.
+	Purge Purger
+	Log   *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -107,6 +118,16 @@ func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 			}
 			return w.embed.Reembed(ctx, t)
 		},
+		tasks.PurgeName: func(ctx context.Context, payload []byte) error {
+			t, err := tasks.DecodePurge(payload)
+			if err != nil {
+				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+			}
+			if w.opt.Purge == nil {
+				return nil // another worker's sweep finds it
+			}
+			return w.opt.Purge.Purge(ctx, t)
+		},
 	}
 }
 
@@ -140,6 +161,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { every(ctx, w.opt.SweepEvery, w.sweep) })
 	loops.Go(func() { every(ctx, w.opt.SweepEvery, w.reembed) })
 	loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.schedule) })
+	if w.opt.Purge != nil {
+		loops.Go(func() { every(ctx, w.opt.SweepEvery, w.purge) })
+	}
 	if w.opt.Maintain != nil {
 		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
 	}
@@ -187,6 +211,19 @@ func (w *Worker) reembed(ctx context.Context) {
 	}
 	if err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "changes of models could not be looked after; the next round will", "error", err)
+	}
+}
+
+// purge puts the connectors to delete into the queue, which holds each once.
+func (w *Worker) purge(ctx context.Context) {
+	wanted, err := w.opt.Purge.Wanted(ctx)
+	for _, t := range wanted {
+		if err = w.queue.Enqueue(ctx, t); err != nil {
+			break
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "connectors to delete could not be looked after; the next round will", "error", err)
 	}
 }
 

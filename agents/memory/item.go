@@ -1,6 +1,10 @@
 package memory
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+
+	"magpie/ent"
+)
 
 // Kind says what a memory is.
 type Kind string
@@ -26,4 +30,8 @@ type Note struct {
 	Kind       Kind
 	Content    string  // at most 4,000 characters
 	Importance float64 // 0 to 1
+}
+
+func itemOf(row *ent.AgentMemory) Item {
+	return Item{ID: row.ID, Kind: Kind(row.Kind), Content: row.Content, Importance: row.Importance}
 }

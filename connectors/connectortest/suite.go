@@ -185,8 +185,11 @@ func describesItself(t *testing.T, setup Setup) {
 			t.Errorf("look up %q: got %q, %v", name, kind.Name, ok)
 		}
 	}
-	if setup.Kind.Title == "" || setup.Kind.Description == "" {
-		t.Error("title or description are missing")
+	if setup.Kind.Title == "" || setup.Kind.Description == "" || setup.Kind.Category == "" {
+		t.Error("title, description or category are missing")
+	}
+	if _, lists := setup.open(t).(connectors.PermissionLister); lists != setup.Kind.Permissions {
+		t.Errorf("the kind says that it imports permissions: %v; its sources are able to: %v", setup.Kind.Permissions, lists)
 	}
 	if err := setup.Kind.Validate(setup.Settings.Config, setup.Settings.Credentials); err != nil {
 		t.Errorf("the settings of the test: %v", err)

@@ -20,6 +20,7 @@ func Kind(files Files) connectors.Kind {
 		Aliases:      []string{"file", "upload"},
 		Title:        "File upload",
 		Description:  "Files uploaded to Magpie by hand or through the API.",
+		Category:     connectors.CategoryFiles,
 		Bounded:      true,
 		AcceptsFiles: true,
 		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {

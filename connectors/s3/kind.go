@@ -29,10 +29,12 @@ type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 // Kind describes the connector. All its connections are made by dial.
 func Kind(dial Dial) connectors.Kind {
 	return connectors.Kind{
-		Name:        "s3",
-		Title:       "S3 bucket",
-		Description: "Objects in a bucket of Amazon S3 or of a service that speaks its protocol.",
-		Bounded:     true,
+		Name:          "s3",
+		Title:         "S3 bucket",
+		Description:   "Objects in a bucket of Amazon S3 or of a service that speaks its protocol.",
+		Category:      connectors.CategoryStorage,
+		Documentation: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+		Bounded:       true,
 		Options: []connectors.Option{
 			{
 				Name: optionBucket, Title: "Bucket", Type: connectors.TypeString, Required: true, Example: "company-docs",
@@ -48,6 +50,7 @@ func Kind(dial Dial) connectors.Kind {
 			},
 			{
 				Name: optionEndpoint, Title: "Endpoint", Type: connectors.TypeString, Example: "https://minio.example.com:9000",
+				Format: connectors.FormatURL, Advanced: true,
 				Help: "Address of a service other than Amazon's. Without http:// in front it is https.", Check: checkEndpoint,
 			},
 		},

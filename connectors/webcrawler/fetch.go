@@ -31,9 +31,6 @@ const (
 
 // request asks for an address. The caller closes the body.
 func (s *source) request(ctx context.Context, address string, header http.Header) (*http.Response, error) {
-	if err := s.settings.Wait(ctx); err != nil {
-		return nil, err
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, connectors.Fatal(fmt.Errorf("%w", errAddress))

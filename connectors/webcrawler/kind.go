@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,11 +33,15 @@ const (
 	defaultDelay    = 200
 )
 
-// Kind is the web crawler on a transport, which is to refuse the addresses that
-// nobody may connect to (internal/httpx). The kind does not close it.
-func Kind(transport http.RoundTripper) connectors.Kind {
+// Dial makes connections; it is to refuse the addresses that nobody may connect
+// to (internal/httpx).
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Kind is the web crawler.
+func Kind(dial Dial) connectors.Kind {
 	return connectors.Kind{
 		Name: "web_crawler", Title: "Web site", Aliases: []string{"web", "website", "crawler"},
+		Category:    connectors.CategoryWeb,
 		Description: "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{
@@ -87,7 +92,7 @@ func Kind(transport http.RoundTripper) connectors.Kind {
 			}
 			return nil
 		},
-		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) { return open(transport, s) },
+		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) { return open(dial, s) },
 	}
 }
 
@@ -102,7 +107,7 @@ func checkStarts(value any) error {
 	return err
 }
 
-func open(transport http.RoundTripper, s connectors.Settings) (*source, error) {
+func open(dial Dial, s connectors.Settings) (*source, error) {
 	starts, err := startsOf(s.Strings(optionStarts))
 	if err != nil {
 		return nil, connectors.Fatal(fmt.Errorf("config.%s: %w", optionStarts, err))
@@ -123,8 +128,13 @@ func open(transport http.RoundTripper, s connectors.Settings) (*source, error) {
 	if notes == nil {
 		notes = &passing{}
 	}
+	transport := &http.Transport{ // no proxy: it would connect in our place, unguarded
+		DialContext: dial, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: fetchTime, IdleConnTimeout: time.Minute,
+		MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 256 << 10, ForceAttemptHTTP2: true,
+	}
 	return &source{
-		settings: s, notes: notes, agent: agent, own: hosts,
+		transport: transport,
+		settings:  s, notes: notes, agent: agent, own: hosts,
 		scope:   scope{width: s.String(optionScope), starts: starts},
 		exclude: connectors.Filters{Exclude: filters.Exclude},
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -136,14 +146,15 @@ func open(transport http.RoundTripper, s connectors.Settings) (*source, error) {
 
 // source is a site that is open.
 type source struct {
-	settings connectors.Settings
-	notes    connectors.Notes
-	scope    scope
-	exclude  connectors.Filters // nothing is fetched from there
-	agent    string
-	own      map[string]bool // hosts that may have the credentials
-	client   *http.Client
-	now      func() time.Time
+	settings  connectors.Settings
+	notes     connectors.Notes
+	scope     scope
+	exclude   connectors.Filters // nothing is fetched from there
+	agent     string
+	own       map[string]bool // hosts that may have the credentials
+	client    *http.Client
+	transport *http.Transport
+	now       func() time.Time
 
 	mutex  sync.Mutex // of what follows
 	robots map[string]*rules

@@ -555,4 +555,7 @@ func (s *source) Check(ctx context.Context) error {
 }
 
 // Close implements [connectors.Source].
-func (s *source) Close() error { return nil }
+func (s *source) Close() error {
+	s.transport.CloseIdleConnections()
+	return nil
+}

@@ -133,7 +133,7 @@ func (n *notes) Drop(_ context.Context, prefix string) error {
 }
 
 func kind() connectors.Kind {
-	return webcrawler.Kind(httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}).Transport())
+	return webcrawler.Kind(httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}).DialContext)
 }
 
 // settings begin at the paths of a site and pause as little as can be.
@@ -389,7 +389,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.page("/", "page")
-	guarded := webcrawler.Kind(httpx.NewGuard(nil).Transport())
+	guarded := webcrawler.Kind(httpx.NewGuard(nil).DialContext)
 	registry, err := connectors.NewRegistry(guarded)
 	if err != nil {
 		t.Fatal(err)
@@ -438,7 +438,9 @@ func TestPagesAreFoundByPathAndAddress(t *testing.T) {
 	s.page("/", "start")
 	s.page("/a?x=1", "a")
 	s.page("/moved", "")
-	s.on("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/a?x=1", http.StatusMovedPermanently) })
+	s.on("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/a?x=1", http.StatusMovedPermanently)
+	})
 	source, ok := open(t, s.settings(nil, nil, "/")).(connectors.Resolver)
 	if !ok {
 		t.Fatal("pages cannot be looked up")
@@ -454,7 +456,10 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	t.Parallel()
 	other, s := newSite(t), newSite(t)
 	seen := make(chan string, 10)
-	other.on("*", func(w http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization"); http.NotFound(w, r) })
+	other.on("*", func(w http.ResponseWriter, r *http.Request) {
+		seen <- r.Header.Get("Authorization")
+		http.NotFound(w, r)
+	})
 	s.on("/", func(w http.ResponseWriter, r *http.Request) {
 		if user, word, _ := r.BasicAuth(); user != "ada" || word != "pass" {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -32,6 +32,8 @@ const (
 	FieldTools = "tools"
 	// FieldCollections holds the string denoting the collections field in the database.
 	FieldCollections = "collections"
+	// FieldAllCollections holds the string denoting the all_collections field in the database.
+	FieldAllCollections = "all_collections"
 	// FieldStartMessage holds the string denoting the start_message field in the database.
 	FieldStartMessage = "start_message"
 	// FieldModel holds the string denoting the model field in the database.
@@ -78,6 +80,7 @@ var Columns = []string{
 	FieldSystemPrompt,
 	FieldTools,
 	FieldCollections,
+	FieldAllCollections,
 	FieldStartMessage,
 	FieldModel,
 }
@@ -116,6 +119,8 @@ var (
 	DefaultTools []string
 	// DefaultCollections holds the default value on creation for the "collections" field.
 	DefaultCollections []uuid.UUID
+	// DefaultAllCollections holds the default value on creation for the "all_collections" field.
+	DefaultAllCollections bool
 	// StartMessageValidator is a validator for the "start_message" field. It is called by the builders before save.
 	StartMessageValidator func(string) error
 	// ModelValidator is a validator for the "model" field. It is called by the builders before save.
@@ -160,6 +165,11 @@ func ByDescription(opts ...sql.OrderTermOption) OrderOption {
 // BySystemPrompt orders the results by the system_prompt field.
 func BySystemPrompt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSystemPrompt, opts...).ToFunc()
+}
+
+// ByAllCollections orders the results by the all_collections field.
+func ByAllCollections(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAllCollections, opts...).ToFunc()
 }
 
 // ByStartMessage orders the results by the start_message field.

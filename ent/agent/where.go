@@ -86,6 +86,11 @@ func SystemPrompt(v string) predicate.Agent {
 	return predicate.Agent(sql.FieldEQ(FieldSystemPrompt, v))
 }
 
+// AllCollections applies equality check predicate on the "all_collections" field. It's identical to AllCollectionsEQ.
+func AllCollections(v bool) predicate.Agent {
+	return predicate.Agent(sql.FieldEQ(FieldAllCollections, v))
+}
+
 // StartMessage applies equality check predicate on the "start_message" field. It's identical to StartMessageEQ.
 func StartMessage(v string) predicate.Agent {
 	return predicate.Agent(sql.FieldEQ(FieldStartMessage, v))
@@ -419,6 +424,16 @@ func SystemPromptEqualFold(v string) predicate.Agent {
 // SystemPromptContainsFold applies the ContainsFold predicate on the "system_prompt" field.
 func SystemPromptContainsFold(v string) predicate.Agent {
 	return predicate.Agent(sql.FieldContainsFold(FieldSystemPrompt, v))
+}
+
+// AllCollectionsEQ applies the EQ predicate on the "all_collections" field.
+func AllCollectionsEQ(v bool) predicate.Agent {
+	return predicate.Agent(sql.FieldEQ(FieldAllCollections, v))
+}
+
+// AllCollectionsNEQ applies the NEQ predicate on the "all_collections" field.
+func AllCollectionsNEQ(v bool) predicate.Agent {
+	return predicate.Agent(sql.FieldNEQ(FieldAllCollections, v))
 }
 
 // StartMessageEQ applies the EQ predicate on the "start_message" field.

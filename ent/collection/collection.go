@@ -30,6 +30,8 @@ const (
 	FieldEmbeddingModel = "embedding_model"
 	// FieldNextEmbeddingModel holds the string denoting the next_embedding_model field in the database.
 	FieldNextEmbeddingModel = "next_model"
+	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
+	FieldDeletingAt = "deleting_at"
 	// EdgeConnectors holds the string denoting the connectors edge name in mutations.
 	EdgeConnectors = "connectors"
 	// EdgeDocuments holds the string denoting the documents edge name in mutations.
@@ -62,6 +64,7 @@ var Columns = []string{
 	FieldDescription,
 	FieldEmbeddingModel,
 	FieldNextEmbeddingModel,
+	FieldDeletingAt,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -141,6 +144,11 @@ func ByEmbeddingModel(opts ...sql.OrderTermOption) OrderOption {
 // ByNextEmbeddingModel orders the results by the next_embedding_model field.
 func ByNextEmbeddingModel(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldNextEmbeddingModel, opts...).ToFunc()
+}
+
+// ByDeletingAt orders the results by the deleting_at field.
+func ByDeletingAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeletingAt, opts...).ToFunc()
 }
 
 // ByConnectorsCount orders the results by connectors count.

@@ -91,6 +91,11 @@ func NextEmbeddingModel(v string) predicate.Collection {
 	return predicate.Collection(sql.FieldEQ(FieldNextEmbeddingModel, v))
 }
 
+// DeletingAt applies equality check predicate on the "deleting_at" field. It's identical to DeletingAtEQ.
+func DeletingAt(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldEQ(FieldDeletingAt, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Collection {
 	return predicate.Collection(sql.FieldEQ(FieldCreatedAt, v))
@@ -489,6 +494,56 @@ func NextEmbeddingModelEqualFold(v string) predicate.Collection {
 // NextEmbeddingModelContainsFold applies the ContainsFold predicate on the "next_embedding_model" field.
 func NextEmbeddingModelContainsFold(v string) predicate.Collection {
 	return predicate.Collection(sql.FieldContainsFold(FieldNextEmbeddingModel, v))
+}
+
+// DeletingAtEQ applies the EQ predicate on the "deleting_at" field.
+func DeletingAtEQ(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtNEQ applies the NEQ predicate on the "deleting_at" field.
+func DeletingAtNEQ(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldNEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtIn applies the In predicate on the "deleting_at" field.
+func DeletingAtIn(vs ...time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtNotIn applies the NotIn predicate on the "deleting_at" field.
+func DeletingAtNotIn(vs ...time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldNotIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtGT applies the GT predicate on the "deleting_at" field.
+func DeletingAtGT(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldGT(FieldDeletingAt, v))
+}
+
+// DeletingAtGTE applies the GTE predicate on the "deleting_at" field.
+func DeletingAtGTE(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldGTE(FieldDeletingAt, v))
+}
+
+// DeletingAtLT applies the LT predicate on the "deleting_at" field.
+func DeletingAtLT(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldLT(FieldDeletingAt, v))
+}
+
+// DeletingAtLTE applies the LTE predicate on the "deleting_at" field.
+func DeletingAtLTE(v time.Time) predicate.Collection {
+	return predicate.Collection(sql.FieldLTE(FieldDeletingAt, v))
+}
+
+// DeletingAtIsNil applies the IsNil predicate on the "deleting_at" field.
+func DeletingAtIsNil() predicate.Collection {
+	return predicate.Collection(sql.FieldIsNull(FieldDeletingAt))
+}
+
+// DeletingAtNotNil applies the NotNil predicate on the "deleting_at" field.
+func DeletingAtNotNil() predicate.Collection {
+	return predicate.Collection(sql.FieldNotNull(FieldDeletingAt))
 }
 
 // HasConnectors applies the HasEdge predicate on the "connectors" edge.

@@ -39,6 +39,8 @@ const (
 	FieldConfig = "config"
 	// FieldCredentials holds the string denoting the credentials field in the database.
 	FieldCredentials = "credentials"
+	// FieldGrantID holds the string denoting the grant_id field in the database.
+	FieldGrantID = "grant_id"
 	// FieldSyncStrategy holds the string denoting the sync_strategy field in the database.
 	FieldSyncStrategy = "sync_strategy"
 	// FieldScheduleInterval holds the string denoting the schedule_interval field in the database.
@@ -49,8 +51,12 @@ const (
 	FieldLastSync = "last_sync"
 	// FieldLastError holds the string denoting the last_error field in the database.
 	FieldLastError = "last_error"
+	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
+	FieldDeletingAt = "deleting_at"
 	// EdgeCollection holds the string denoting the collection edge name in mutations.
 	EdgeCollection = "collection"
+	// EdgeGrant holds the string denoting the grant edge name in mutations.
+	EdgeGrant = "grant"
 	// EdgeDocuments holds the string denoting the documents edge name in mutations.
 	EdgeDocuments = "documents"
 	// EdgeJobs holds the string denoting the jobs edge name in mutations.
@@ -68,6 +74,13 @@ const (
 	CollectionInverseTable = "collections"
 	// CollectionColumn is the table column denoting the collection relation/edge.
 	CollectionColumn = "collection_id"
+	// GrantTable is the table that holds the grant relation/edge.
+	GrantTable = "connectors"
+	// GrantInverseTable is the table name for the OAuthGrant entity.
+	// It exists in this package in order to avoid circular dependency with the "oauthgrant" package.
+	GrantInverseTable = "oauth_grants"
+	// GrantColumn is the table column denoting the grant relation/edge.
+	GrantColumn = "grant_id"
 	// DocumentsTable is the table that holds the documents relation/edge.
 	DocumentsTable = "documents"
 	// DocumentsInverseTable is the table name for the Document entity.
@@ -111,11 +124,13 @@ var Columns = []string{
 	FieldCollectionID,
 	FieldConfig,
 	FieldCredentials,
+	FieldGrantID,
 	FieldSyncStrategy,
 	FieldScheduleInterval,
 	FieldNextSyncAt,
 	FieldLastSync,
 	FieldLastError,
+	FieldDeletingAt,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -262,6 +277,11 @@ func ByCollectionID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCollectionID, opts...).ToFunc()
 }
 
+// ByGrantID orders the results by the grant_id field.
+func ByGrantID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGrantID, opts...).ToFunc()
+}
+
 // BySyncStrategy orders the results by the sync_strategy field.
 func BySyncStrategy(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSyncStrategy, opts...).ToFunc()
@@ -287,10 +307,22 @@ func ByLastError(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLastError, opts...).ToFunc()
 }
 
+// ByDeletingAt orders the results by the deleting_at field.
+func ByDeletingAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeletingAt, opts...).ToFunc()
+}
+
 // ByCollectionField orders the results by collection field.
 func ByCollectionField(field string, opts ...sql.OrderTermOption) OrderOption {
 	return func(s *sql.Selector) {
 		sqlgraph.OrderByNeighborTerms(s, newCollectionStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByGrantField orders the results by grant field.
+func ByGrantField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newGrantStep(), sql.OrderByField(field, opts...))
 	}
 }
 
@@ -354,6 +386,13 @@ func newCollectionStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(CollectionInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, true, CollectionTable, CollectionColumn),
+	)
+}
+func newGrantStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(GrantInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, true, GrantTable, GrantColumn),
 	)
 }
 func newDocumentsStep() *sqlgraph.Step {

@@ -96,6 +96,11 @@ func Credentials(v []byte) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldCredentials, v))
 }
 
+// GrantID applies equality check predicate on the "grant_id" field. It's identical to GrantIDEQ.
+func GrantID(v uuid.UUID) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGrantID, v))
+}
+
 // ScheduleInterval applies equality check predicate on the "schedule_interval" field. It's identical to ScheduleIntervalEQ.
 func ScheduleInterval(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldScheduleInterval, v))
@@ -114,6 +119,11 @@ func LastSync(v time.Time) predicate.Connector {
 // LastError applies equality check predicate on the "last_error" field. It's identical to LastErrorEQ.
 func LastError(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldLastError, v))
+}
+
+// DeletingAt applies equality check predicate on the "deleting_at" field. It's identical to DeletingAtEQ.
+func DeletingAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldDeletingAt, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
@@ -466,6 +476,36 @@ func CredentialsNotNil() predicate.Connector {
 	return predicate.Connector(sql.FieldNotNull(FieldCredentials))
 }
 
+// GrantIDEQ applies the EQ predicate on the "grant_id" field.
+func GrantIDEQ(v uuid.UUID) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGrantID, v))
+}
+
+// GrantIDNEQ applies the NEQ predicate on the "grant_id" field.
+func GrantIDNEQ(v uuid.UUID) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGrantID, v))
+}
+
+// GrantIDIn applies the In predicate on the "grant_id" field.
+func GrantIDIn(vs ...uuid.UUID) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGrantID, vs...))
+}
+
+// GrantIDNotIn applies the NotIn predicate on the "grant_id" field.
+func GrantIDNotIn(vs ...uuid.UUID) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGrantID, vs...))
+}
+
+// GrantIDIsNil applies the IsNil predicate on the "grant_id" field.
+func GrantIDIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldGrantID))
+}
+
+// GrantIDNotNil applies the NotNil predicate on the "grant_id" field.
+func GrantIDNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldGrantID))
+}
+
 // SyncStrategyEQ applies the EQ predicate on the "sync_strategy" field.
 func SyncStrategyEQ(v SyncStrategy) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldSyncStrategy, v))
@@ -726,6 +766,56 @@ func LastErrorContainsFold(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldContainsFold(FieldLastError, v))
 }
 
+// DeletingAtEQ applies the EQ predicate on the "deleting_at" field.
+func DeletingAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtNEQ applies the NEQ predicate on the "deleting_at" field.
+func DeletingAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldDeletingAt, v))
+}
+
+// DeletingAtIn applies the In predicate on the "deleting_at" field.
+func DeletingAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtNotIn applies the NotIn predicate on the "deleting_at" field.
+func DeletingAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldDeletingAt, vs...))
+}
+
+// DeletingAtGT applies the GT predicate on the "deleting_at" field.
+func DeletingAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldDeletingAt, v))
+}
+
+// DeletingAtGTE applies the GTE predicate on the "deleting_at" field.
+func DeletingAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldDeletingAt, v))
+}
+
+// DeletingAtLT applies the LT predicate on the "deleting_at" field.
+func DeletingAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldDeletingAt, v))
+}
+
+// DeletingAtLTE applies the LTE predicate on the "deleting_at" field.
+func DeletingAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldDeletingAt, v))
+}
+
+// DeletingAtIsNil applies the IsNil predicate on the "deleting_at" field.
+func DeletingAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldDeletingAt))
+}
+
+// DeletingAtNotNil applies the NotNil predicate on the "deleting_at" field.
+func DeletingAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldDeletingAt))
+}
+
 // HasCollection applies the HasEdge predicate on the "collection" edge.
 func HasCollection() predicate.Connector {
 	return predicate.Connector(func(s *sql.Selector) {
@@ -741,6 +831,29 @@ func HasCollection() predicate.Connector {
 func HasCollectionWith(preds ...predicate.Collection) predicate.Connector {
 	return predicate.Connector(func(s *sql.Selector) {
 		step := newCollectionStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasGrant applies the HasEdge predicate on the "grant" edge.
+func HasGrant() predicate.Connector {
+	return predicate.Connector(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, GrantTable, GrantColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasGrantWith applies the HasEdge predicate on the "grant" edge with a given conditions (other predicates).
+func HasGrantWith(preds ...predicate.OAuthGrant) predicate.Connector {
+	return predicate.Connector(func(s *sql.Selector) {
+		step := newGrantStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

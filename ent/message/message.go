@@ -41,8 +41,12 @@ const (
 	FieldPromptTokens = "prompt_tokens"
 	// FieldCompletionTokens holds the string denoting the completion_tokens field in the database.
 	FieldCompletionTokens = "completion_tokens"
+	// FieldRequestID holds the string denoting the request_id field in the database.
+	FieldRequestID = "request_id"
 	// EdgeConversation holds the string denoting the conversation edge name in mutations.
 	EdgeConversation = "conversation"
+	// EdgeFeedback holds the string denoting the feedback edge name in mutations.
+	EdgeFeedback = "feedback"
 	// Table holds the table name of the message in the database.
 	Table = "messages"
 	// ConversationTable is the table that holds the conversation relation/edge.
@@ -52,6 +56,13 @@ const (
 	ConversationInverseTable = "conversations"
 	// ConversationColumn is the table column denoting the conversation relation/edge.
 	ConversationColumn = "conversation_id"
+	// FeedbackTable is the table that holds the feedback relation/edge.
+	FeedbackTable = "feedbacks"
+	// FeedbackInverseTable is the table name for the Feedback entity.
+	// It exists in this package in order to avoid circular dependency with the "feedback" package.
+	FeedbackInverseTable = "feedbacks"
+	// FeedbackColumn is the table column denoting the feedback relation/edge.
+	FeedbackColumn = "message_id"
 )
 
 // Columns holds all SQL columns for message fields.
@@ -68,6 +79,7 @@ var Columns = []string{
 	FieldRunID,
 	FieldPromptTokens,
 	FieldCompletionTokens,
+	FieldRequestID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -98,6 +110,8 @@ var (
 	DefaultPromptTokens int
 	// DefaultCompletionTokens holds the default value on creation for the "completion_tokens" field.
 	DefaultCompletionTokens int
+	// RequestIDValidator is a validator for the "request_id" field. It is called by the builders before save.
+	RequestIDValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -183,10 +197,29 @@ func ByCompletionTokens(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCompletionTokens, opts...).ToFunc()
 }
 
+// ByRequestID orders the results by the request_id field.
+func ByRequestID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRequestID, opts...).ToFunc()
+}
+
 // ByConversationField orders the results by conversation field.
 func ByConversationField(field string, opts ...sql.OrderTermOption) OrderOption {
 	return func(s *sql.Selector) {
 		sqlgraph.OrderByNeighborTerms(s, newConversationStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByFeedbackCount orders the results by feedback count.
+func ByFeedbackCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newFeedbackStep(), opts...)
+	}
+}
+
+// ByFeedback orders the results by feedback terms.
+func ByFeedback(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newFeedbackStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
 func newConversationStep() *sqlgraph.Step {
@@ -194,6 +227,13 @@ func newConversationStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(ConversationInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, true, ConversationTable, ConversationColumn),
+	)
+}
+func newFeedbackStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(FeedbackInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, FeedbackTable, FeedbackColumn),
 	)
 }
 

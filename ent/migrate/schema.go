@@ -63,6 +63,7 @@ var (
 		{Name: "system_prompt", Type: field.TypeString, Size: 32000},
 		{Name: "tools", Type: field.TypeJSON},
 		{Name: "collections", Type: field.TypeJSON},
+		{Name: "all_collections", Type: field.TypeBool, Default: true},
 		{Name: "start_message", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "model", Type: field.TypeString, Nullable: true, Size: 200},
 	}
@@ -189,6 +190,51 @@ var (
 			},
 		},
 	}
+	// AuditEntriesColumns holds the columns for the "audit_entries" table.
+	AuditEntriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "actor_kind", Type: field.TypeEnum, Enums: []string{"PERSON", "KEY", "COMMAND", "NOBODY", "SYSTEM"}},
+		{Name: "actor_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "actor_name", Type: field.TypeString, Default: ""},
+		{Name: "session_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "ip", Type: field.TypeString, Nullable: true},
+		{Name: "request_id", Type: field.TypeString, Nullable: true},
+		{Name: "action", Type: field.TypeString},
+		{Name: "target_kind", Type: field.TypeString},
+		{Name: "target_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "target_name", Type: field.TypeString, Default: ""},
+		{Name: "changes", Type: field.TypeJSON},
+	}
+	// AuditEntriesTable holds the schema information for the "audit_entries" table.
+	AuditEntriesTable = &schema.Table{
+		Name:       "audit_entries",
+		Columns:    AuditEntriesColumns,
+		PrimaryKey: []*schema.Column{AuditEntriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "auditentry_workspace_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[2], AuditEntriesColumns[0]},
+			},
+			{
+				Name:    "auditentry_workspace_id_target_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[11], AuditEntriesColumns[2]},
+			},
+			{
+				Name:    "auditentry_workspace_id_actor_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[4], AuditEntriesColumns[2]},
+			},
+			{
+				Name:    "auditentry_workspace_id_action_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[9], AuditEntriesColumns[2]},
+			},
+		},
+	}
 	// CollectionsColumns holds the columns for the "collections" table.
 	CollectionsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -199,6 +245,7 @@ var (
 		{Name: "description", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "embedding_model", Type: field.TypeString, Size: 200},
 		{Name: "next_model", Type: field.TypeString, Nullable: true, Size: 200},
+		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 	}
 	// CollectionsTable holds the schema information for the "collections" table.
 	CollectionsTable = &schema.Table{
@@ -230,7 +277,9 @@ var (
 		{Name: "next_sync_at", Type: field.TypeTime, Nullable: true},
 		{Name: "last_sync", Type: field.TypeTime, Nullable: true},
 		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 		{Name: "collection_id", Type: field.TypeUUID},
+		{Name: "grant_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// ConnectorsTable holds the schema information for the "connectors" table.
 	ConnectorsTable = &schema.Table{
@@ -240,9 +289,15 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "connectors_collections_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[15]},
+				Columns:    []*schema.Column{ConnectorsColumns[16]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "connectors_oauth_grants_connectors",
+				Columns:    []*schema.Column{ConnectorsColumns[17]},
+				RefColumns: []*schema.Column{OauthGrantsColumns[0]},
+				OnDelete:   schema.SetNull,
 			},
 		},
 		Indexes: []*schema.Index{
@@ -257,6 +312,14 @@ var (
 				Columns: []*schema.Column{ConnectorsColumns[12]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "next_sync_at is not null",
+				},
+			},
+			{
+				Name:    "connector_deleting_at",
+				Unique:  false,
+				Columns: []*schema.Column{ConnectorsColumns[15]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "deleting_at is not null",
 				},
 			},
 		},
@@ -363,12 +426,83 @@ var (
 				Columns: []*schema.Column{DocumentsColumns[27], DocumentsColumns[8]},
 			},
 			{
+				Name:    "document_connector_id_status",
+				Unique:  false,
+				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[8]},
+			},
+			{
 				Name:    "document_connector_id_path",
 				Unique:  false,
 				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[5]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "deleted_at is null",
 				},
+			},
+		},
+	}
+	// FeedbacksColumns holds the columns for the "feedbacks" table.
+	FeedbacksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "subject_id", Type: field.TypeUUID},
+		{Name: "rating", Type: field.TypeEnum, Enums: []string{"POSITIVE", "NEGATIVE"}},
+		{Name: "reason", Type: field.TypeEnum, Nullable: true, Enums: []string{"IRRELEVANT", "OUTDATED", "INCORRECT", "INCOMPLETE", "OTHER"}},
+		{Name: "comment", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "message_id", Type: field.TypeUUID},
+	}
+	// FeedbacksTable holds the schema information for the "feedbacks" table.
+	FeedbacksTable = &schema.Table{
+		Name:       "feedbacks",
+		Columns:    FeedbacksColumns,
+		PrimaryKey: []*schema.Column{FeedbacksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "feedbacks_messages_feedback",
+				Columns:    []*schema.Column{FeedbacksColumns[8]},
+				RefColumns: []*schema.Column{MessagesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "feedback_message_id_subject_id",
+				Unique:  true,
+				Columns: []*schema.Column{FeedbacksColumns[8], FeedbacksColumns[4]},
+			},
+		},
+	}
+	// InvitationsColumns holds the columns for the "invitations" table.
+	InvitationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "email", Type: field.TypeString, Size: 320},
+		{Name: "role", Type: field.TypeEnum, Enums: []string{"OWNER", "ADMIN", "EDITOR", "VIEWER"}},
+		{Name: "token_hash", Type: field.TypeBytes, Unique: true},
+		{Name: "invited_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "sent_at", Type: field.TypeTime},
+		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "accepted_at", Type: field.TypeTime, Nullable: true},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
+	}
+	// InvitationsTable holds the schema information for the "invitations" table.
+	InvitationsTable = &schema.Table{
+		Name:       "invitations",
+		Columns:    InvitationsColumns,
+		PrimaryKey: []*schema.Column{InvitationsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "invitation_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[3], InvitationsColumns[1]},
+			},
+			{
+				Name:    "invitation_email",
+				Unique:  false,
+				Columns: []*schema.Column{InvitationsColumns[4]},
 			},
 		},
 	}
@@ -406,6 +540,11 @@ var (
 				Unique:  true,
 				Columns: []*schema.Column{MembershipsColumns[5], MembershipsColumns[4]},
 			},
+			{
+				Name:    "membership_user_id",
+				Unique:  false,
+				Columns: []*schema.Column{MembershipsColumns[4]},
+			},
 		},
 	}
 	// MessagesColumns holds the columns for the "messages" table.
@@ -421,6 +560,7 @@ var (
 		{Name: "run_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "prompt_tokens", Type: field.TypeInt, Default: 0},
 		{Name: "completion_tokens", Type: field.TypeInt, Default: 0},
+		{Name: "request_id", Type: field.TypeString, Nullable: true, Size: 128},
 		{Name: "conversation_id", Type: field.TypeUUID},
 	}
 	// MessagesTable holds the schema information for the "messages" table.
@@ -431,7 +571,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "messages_conversations_messages",
-				Columns:    []*schema.Column{MessagesColumns[11]},
+				Columns:    []*schema.Column{MessagesColumns[12]},
 				RefColumns: []*schema.Column{ConversationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -440,7 +580,39 @@ var (
 			{
 				Name:    "message_conversation_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{MessagesColumns[11], MessagesColumns[1]},
+				Columns: []*schema.Column{MessagesColumns[12], MessagesColumns[1]},
+			},
+		},
+	}
+	// OauthGrantsColumns holds the columns for the "oauth_grants" table.
+	OauthGrantsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "provider", Type: field.TypeString, Size: 64},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "account", Type: field.TypeString, Nullable: true, Size: 320},
+		{Name: "scopes", Type: field.TypeJSON},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"ACTIVE", "NEEDS_AUTH"}, Default: "ACTIVE"},
+		{Name: "tokens", Type: field.TypeBytes},
+		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "refreshed_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "generation", Type: field.TypeInt, Default: 1},
+		{Name: "lease_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "lease_until", Type: field.TypeTime, Nullable: true},
+	}
+	// OauthGrantsTable holds the schema information for the "oauth_grants" table.
+	OauthGrantsTable = &schema.Table{
+		Name:       "oauth_grants",
+		Columns:    OauthGrantsColumns,
+		PrimaryKey: []*schema.Column{OauthGrantsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "oauthgrant_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{OauthGrantsColumns[3], OauthGrantsColumns[1]},
 			},
 		},
 	}
@@ -450,10 +622,13 @@ var (
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "workspace_id", Type: field.TypeUUID},
-		{Name: "refresh_hash", Type: field.TypeBytes},
-		{Name: "previous_hash", Type: field.TypeBytes, Nullable: true},
+		{Name: "generation", Type: field.TypeInt64, Default: 0},
+		{Name: "rotated_at", Type: field.TypeTime, Nullable: true},
 		{Name: "expires_at", Type: field.TypeTime},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "user_agent", Type: field.TypeString, Size: 300, Default: ""},
+		{Name: "address", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "last_used_at", Type: field.TypeTime},
 		{Name: "user_id", Type: field.TypeUUID},
 	}
 	// SessionsTable holds the schema information for the "sessions" table.
@@ -464,21 +639,16 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sessions_users_sessions",
-				Columns:    []*schema.Column{SessionsColumns[8]},
+				Columns:    []*schema.Column{SessionsColumns[11]},
 				RefColumns: []*schema.Column{UsersColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "session_refresh_hash",
-				Unique:  true,
-				Columns: []*schema.Column{SessionsColumns[4]},
-			},
-			{
-				Name:    "session_previous_hash",
+				Name:    "session_user_id_last_used_at",
 				Unique:  false,
-				Columns: []*schema.Column{SessionsColumns[5]},
+				Columns: []*schema.Column{SessionsColumns[11], SessionsColumns[10]},
 			},
 		},
 	}
@@ -568,8 +738,8 @@ var (
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"QUEUED", "RUNNING", "COMPLETED", "PARTIAL", "FAILED", "CANCELED"}, Default: "QUEUED"},
-		{Name: "mode", Type: field.TypeEnum, Enums: []string{"AUTO", "FULL", "INCREMENTAL"}, Default: "AUTO"},
-		{Name: "cause", Type: field.TypeEnum, Enums: []string{"MANUAL", "SCHEDULE", "WEBHOOK"}, Default: "MANUAL"},
+		{Name: "mode", Type: field.TypeEnum, Enums: []string{"AUTO", "FULL", "INCREMENTAL", "PERMISSIONS"}, Default: "AUTO"},
+		{Name: "cause", Type: field.TypeEnum, Enums: []string{"MANUAL", "SCHEDULE", "WEBHOOK", "RETRY"}, Default: "MANUAL"},
 		{Name: "file_filter", Type: field.TypeJSON, Nullable: true},
 		{Name: "collected", Type: field.TypeInt, Default: 0},
 		{Name: "parsed", Type: field.TypeInt, Default: 0},
@@ -623,6 +793,9 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 200, Default: ""},
 		{Name: "password_hash", Type: field.TypeString, Nullable: true},
 		{Name: "email_verified", Type: field.TypeBool, Default: false},
+		{Name: "reset_hash", Type: field.TypeBytes, Unique: true, Nullable: true},
+		{Name: "reset_expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "reset_workspace_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// UsersTable holds the schema information for the "users" table.
 	UsersTable = &schema.Table{
@@ -651,12 +824,16 @@ var (
 		AgentMemoriesTable,
 		AgentRunsTable,
 		AgentTemplatesTable,
+		AuditEntriesTable,
 		CollectionsTable,
 		ConnectorsTable,
 		ConversationsTable,
 		DocumentsTable,
+		FeedbacksTable,
+		InvitationsTable,
 		MembershipsTable,
 		MessagesTable,
+		OauthGrantsTable,
 		SessionsTable,
 		SourceFilesTable,
 		SyncItemsTable,
@@ -670,12 +847,17 @@ func init() {
 	AgentMemoriesTable.ForeignKeys[0].RefTable = AgentsTable
 	AgentRunsTable.ForeignKeys[0].RefTable = AgentsTable
 	ConnectorsTable.ForeignKeys[0].RefTable = CollectionsTable
+	ConnectorsTable.ForeignKeys[1].RefTable = OauthGrantsTable
 	ConversationsTable.ForeignKeys[0].RefTable = AgentsTable
 	DocumentsTable.ForeignKeys[0].RefTable = CollectionsTable
 	DocumentsTable.ForeignKeys[1].RefTable = ConnectorsTable
+	FeedbacksTable.ForeignKeys[0].RefTable = MessagesTable
 	MembershipsTable.ForeignKeys[0].RefTable = UsersTable
 	MembershipsTable.ForeignKeys[1].RefTable = WorkspacesTable
 	MessagesTable.ForeignKeys[0].RefTable = ConversationsTable
+	OauthGrantsTable.Annotation = &entsql.Annotation{
+		Table: "oauth_grants",
+	}
 	SessionsTable.ForeignKeys[0].RefTable = UsersTable
 	SourceFilesTable.ForeignKeys[0].RefTable = ConnectorsTable
 	SyncItemsTable.ForeignKeys[0].RefTable = ConnectorsTable

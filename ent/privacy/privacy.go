@@ -231,6 +231,30 @@ func (f AgentTemplateMutationRuleFunc) EvalMutation(ctx context.Context, m ent.M
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentTemplateMutation", m)
 }
 
+// The AuditEntryQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AuditEntryQueryRuleFunc func(context.Context, *ent.AuditEntryQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AuditEntryQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AuditEntryQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AuditEntryQuery", q)
+}
+
+// The AuditEntryMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AuditEntryMutationRuleFunc func(context.Context, *ent.AuditEntryMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AuditEntryMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AuditEntryMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AuditEntryMutation", m)
+}
+
 // The CollectionQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type CollectionQueryRuleFunc func(context.Context, *ent.CollectionQuery) error
@@ -327,6 +351,54 @@ func (f DocumentMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutati
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.DocumentMutation", m)
 }
 
+// The FeedbackQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type FeedbackQueryRuleFunc func(context.Context, *ent.FeedbackQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f FeedbackQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.FeedbackQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.FeedbackQuery", q)
+}
+
+// The FeedbackMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type FeedbackMutationRuleFunc func(context.Context, *ent.FeedbackMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f FeedbackMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.FeedbackMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.FeedbackMutation", m)
+}
+
+// The InvitationQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type InvitationQueryRuleFunc func(context.Context, *ent.InvitationQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f InvitationQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.InvitationQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.InvitationQuery", q)
+}
+
+// The InvitationMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type InvitationMutationRuleFunc func(context.Context, *ent.InvitationMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f InvitationMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.InvitationMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.InvitationMutation", m)
+}
+
 // The MembershipQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type MembershipQueryRuleFunc func(context.Context, *ent.MembershipQuery) error
@@ -373,6 +445,30 @@ func (f MessageMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutatio
 		return f(ctx, m)
 	}
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.MessageMutation", m)
+}
+
+// The OAuthGrantQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type OAuthGrantQueryRuleFunc func(context.Context, *ent.OAuthGrantQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f OAuthGrantQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.OAuthGrantQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.OAuthGrantQuery", q)
+}
+
+// The OAuthGrantMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type OAuthGrantMutationRuleFunc func(context.Context, *ent.OAuthGrantMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f OAuthGrantMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.OAuthGrantMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.OAuthGrantMutation", m)
 }
 
 // The SessionQueryRuleFunc type is an adapter to allow the use of ordinary
@@ -564,6 +660,8 @@ func queryFilter(q ent.Query) (Filter, error) {
 		return q.Filter(), nil
 	case *ent.AgentTemplateQuery:
 		return q.Filter(), nil
+	case *ent.AuditEntryQuery:
+		return q.Filter(), nil
 	case *ent.CollectionQuery:
 		return q.Filter(), nil
 	case *ent.ConnectorQuery:
@@ -572,9 +670,15 @@ func queryFilter(q ent.Query) (Filter, error) {
 		return q.Filter(), nil
 	case *ent.DocumentQuery:
 		return q.Filter(), nil
+	case *ent.FeedbackQuery:
+		return q.Filter(), nil
+	case *ent.InvitationQuery:
+		return q.Filter(), nil
 	case *ent.MembershipQuery:
 		return q.Filter(), nil
 	case *ent.MessageQuery:
+		return q.Filter(), nil
+	case *ent.OAuthGrantQuery:
 		return q.Filter(), nil
 	case *ent.SessionQuery:
 		return q.Filter(), nil
@@ -605,6 +709,8 @@ func mutationFilter(m ent.Mutation) (Filter, error) {
 		return m.Filter(), nil
 	case *ent.AgentTemplateMutation:
 		return m.Filter(), nil
+	case *ent.AuditEntryMutation:
+		return m.Filter(), nil
 	case *ent.CollectionMutation:
 		return m.Filter(), nil
 	case *ent.ConnectorMutation:
@@ -613,9 +719,15 @@ func mutationFilter(m ent.Mutation) (Filter, error) {
 		return m.Filter(), nil
 	case *ent.DocumentMutation:
 		return m.Filter(), nil
+	case *ent.FeedbackMutation:
+		return m.Filter(), nil
+	case *ent.InvitationMutation:
+		return m.Filter(), nil
 	case *ent.MembershipMutation:
 		return m.Filter(), nil
 	case *ent.MessageMutation:
+		return m.Filter(), nil
+	case *ent.OAuthGrantMutation:
 		return m.Filter(), nil
 	case *ent.SessionMutation:
 		return m.Filter(), nil

@@ -35,6 +35,10 @@ type Tenant struct {
 	Field string
 	// Role is the least a session needs for writes; owner when empty.
 	Role viewer.Role
+	// Reader is the least a session needs for reads; any role when empty.
+	Reader viewer.Role
+	// ReadOnly refuses every write, the system's too.
+	ReadOnly bool
 	// Keys says what API keys may do.
 	Keys Access
 	// Collection names the field with the collection's id. Viewers who reach
@@ -43,6 +47,17 @@ type Tenant struct {
 	// Subject names the field with the user's or key's own id; when set,
 	// sessions and keys see only their own rows.
 	Subject string
+	// Person names the nullable field with the id of the person that a row is
+	// about; when set, sessions see their own rows and those that are nobody's,
+	// and Magpie itself inside a workspace only the latter.
+	Person string
+	// SharedRole is the least a session needs to write rows that are nobody's,
+	// where Person is set; owner when empty.
+	SharedRole viewer.Role
+	// Doomed names the field that is set on rows that are being deleted: nobody
+	// sees them any more. With Owner it is the field of the edge of that name,
+	// and hides all rows that hang on such a one.
+	Doomed, Owner string
 }
 
 var (
@@ -76,8 +91,50 @@ func (t Tenant) role() viewer.Role {
 	return t.Role
 }
 
+func (t Tenant) sharedRole() viewer.Role {
+	if t.SharedRole == "" {
+		return viewer.RoleOwner
+	}
+	return t.SharedRole
+}
+
+// persons is what a viewer may see, or change, of rows that may be one person's.
+func (t Tenant) persons(v viewer.Viewer, need Access) (entql.P, bool) {
+	nobodys := entql.FieldNil(t.Person)
+	switch {
+	case v.Kind == viewer.KindSystem:
+		return nobodys, true
+	case v.Kind != viewer.KindSession || v.Subject == uuid.Nil:
+		return nil, false
+	case need == Write && !v.Role.AtLeast(t.sharedRole()):
+		return entql.FieldEQ(t.Person, v.Subject), true
+	default:
+		return entql.Or(nobodys, entql.FieldEQ(t.Person, v.Subject)), true
+	}
+}
+
+// makes refuses to create a row that is another person's, or nobody's below the
+// role for that.
+func (t Tenant) makes(v viewer.Viewer, m ent.Mutation) error {
+	if t.Person == "" {
+		return nil
+	}
+	got, set := m.Field(t.Person)
+	switch {
+	case set && (v.Kind != viewer.KindSession || v.Subject == uuid.Nil || got != any(v.Subject)):
+		return privacy.Denyf("%s: another person was named", m.Type())
+	case !set && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.sharedRole()):
+		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+	default:
+		return nil
+	}
+}
+
 // EvalQuery filters a query to what the viewer may see.
 func (t Tenant) EvalQuery(ctx context.Context, q ent.Query) error {
+	if v, ok := viewer.From(ctx); ok && t.Reader != "" && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.Reader) {
+		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+	}
 	return t.eval(ctx, q, Read)
 }
 
@@ -108,6 +165,16 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 	if t.Subject != "" && v.Kind != viewer.KindSystem {
 		f.Where(entql.FieldEQ(t.Subject, v.Subject))
 	}
+	if t.Person != "" {
+		p, ok := t.persons(v, need)
+		if !ok {
+			return privacy.Denyf("viewers of kind %q see no %T", v.Kind, target)
+		}
+		f.Where(p)
+	}
+	if t.Doomed != "" {
+		f.Where(t.kept())
+	}
 	if !v.AllCollections {
 		if t.Collection == "" {
 			if v.Kind == viewer.KindKey && t.Subject != "" {
@@ -118,6 +185,16 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 		f.Where(inAny(t.Collection, v.Collections))
 	}
 	return privacy.Allow
+}
+
+// kept is true for rows that are not being deleted. For rows that hang on others
+// it is written as "not among the doomed", who are few or none, so that the
+// database looks for those once and reads the rest in whatever order it likes.
+func (t Tenant) kept() entql.P {
+	if t.Owner == "" {
+		return entql.FieldNil(t.Doomed)
+	}
+	return entql.Not(entql.HasEdgeWith(t.Owner, entql.FieldNotNil(t.Doomed)))
 }
 
 // inAny is false for every row when ids is empty: nothing listed is nothing reached.
@@ -139,6 +216,9 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 	if !ok {
 		return privacy.Denyf("no viewer in the context")
 	}
+	if t.ReadOnly {
+		return privacy.Denyf("%s is not written this way", m.Type())
+	}
 	if v.Kind == viewer.KindSession && !v.Role.AtLeast(t.role()) {
 		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
 	}
@@ -157,6 +237,9 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 				return fmt.Errorf("%w: %w", privacy.Deny, err)
 			}
 		}
+	}
+	if err := t.makes(v, m); err != nil && !v.SpansWorkspaces() {
+		return err
 	}
 	if t.field() == "id" { // a workspace belongs to none but itself
 		if v.SpansWorkspaces() {

@@ -9,12 +9,16 @@ import (
 	"magpie/ent/agentrun"
 	"magpie/ent/agenttemplate"
 	"magpie/ent/apikey"
+	"magpie/ent/auditentry"
 	"magpie/ent/collection"
 	"magpie/ent/connector"
 	"magpie/ent/conversation"
 	"magpie/ent/document"
+	"magpie/ent/feedback"
+	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
+	"magpie/ent/oauthgrant"
 	"magpie/ent/schema"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -196,12 +200,16 @@ func init() {
 	agentDescCollections := agentFields[4].Descriptor()
 	// agent.DefaultCollections holds the default value on creation for the collections field.
 	agent.DefaultCollections = agentDescCollections.Default.([]uuid.UUID)
+	// agentDescAllCollections is the schema descriptor for all_collections field.
+	agentDescAllCollections := agentFields[5].Descriptor()
+	// agent.DefaultAllCollections holds the default value on creation for the all_collections field.
+	agent.DefaultAllCollections = agentDescAllCollections.Default.(bool)
 	// agentDescStartMessage is the schema descriptor for start_message field.
-	agentDescStartMessage := agentFields[5].Descriptor()
+	agentDescStartMessage := agentFields[6].Descriptor()
 	// agent.StartMessageValidator is a validator for the "start_message" field. It is called by the builders before save.
 	agent.StartMessageValidator = agentDescStartMessage.Validators[0].(func(string) error)
 	// agentDescModel is the schema descriptor for model field.
-	agentDescModel := agentFields[6].Descriptor()
+	agentDescModel := agentFields[7].Descriptor()
 	// agent.ModelValidator is a validator for the "model" field. It is called by the builders before save.
 	agent.ModelValidator = agentDescModel.Validators[0].(func(string) error)
 	// agentDescID is the schema descriptor for id field.
@@ -230,8 +238,6 @@ func init() {
 	agentmemoryDescUpdatedAt := agentmemoryMixinFields0[2].Descriptor()
 	// agentmemory.DefaultUpdatedAt holds the default value on creation for the updated_at field.
 	agentmemory.DefaultUpdatedAt = agentmemoryDescUpdatedAt.Default.(func() time.Time)
-	// agentmemory.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
-	agentmemory.UpdateDefaultUpdatedAt = agentmemoryDescUpdatedAt.UpdateDefault.(func() time.Time)
 	// agentmemoryDescContent is the schema descriptor for content field.
 	agentmemoryDescContent := agentmemoryFields[3].Descriptor()
 	// agentmemory.ContentValidator is a validator for the "content" field. It is called by the builders before save.
@@ -432,6 +438,41 @@ func init() {
 	agenttemplateDescID := agenttemplateMixinFields0[0].Descriptor()
 	// agenttemplate.DefaultID holds the default value on creation for the id field.
 	agenttemplate.DefaultID = agenttemplateDescID.Default.(func() uuid.UUID)
+	auditentry.Policy = privacy.NewPolicies(schema.AuditEntry{})
+	auditentry.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := auditentry.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	auditentryFields := schema.AuditEntry{}.Fields()
+	_ = auditentryFields
+	// auditentryDescCreatedAt is the schema descriptor for created_at field.
+	auditentryDescCreatedAt := auditentryFields[1].Descriptor()
+	// auditentry.DefaultCreatedAt holds the default value on creation for the created_at field.
+	auditentry.DefaultCreatedAt = auditentryDescCreatedAt.Default.(func() time.Time)
+	// auditentryDescActorName is the schema descriptor for actor_name field.
+	auditentryDescActorName := auditentryFields[4].Descriptor()
+	// auditentry.DefaultActorName holds the default value on creation for the actor_name field.
+	auditentry.DefaultActorName = auditentryDescActorName.Default.(string)
+	// auditentryDescAction is the schema descriptor for action field.
+	auditentryDescAction := auditentryFields[8].Descriptor()
+	// auditentry.ActionValidator is a validator for the "action" field. It is called by the builders before save.
+	auditentry.ActionValidator = auditentryDescAction.Validators[0].(func(string) error)
+	// auditentryDescTargetKind is the schema descriptor for target_kind field.
+	auditentryDescTargetKind := auditentryFields[9].Descriptor()
+	// auditentry.TargetKindValidator is a validator for the "target_kind" field. It is called by the builders before save.
+	auditentry.TargetKindValidator = auditentryDescTargetKind.Validators[0].(func(string) error)
+	// auditentryDescTargetName is the schema descriptor for target_name field.
+	auditentryDescTargetName := auditentryFields[11].Descriptor()
+	// auditentry.DefaultTargetName holds the default value on creation for the target_name field.
+	auditentry.DefaultTargetName = auditentryDescTargetName.Default.(string)
+	// auditentryDescID is the schema descriptor for id field.
+	auditentryDescID := auditentryFields[0].Descriptor()
+	// auditentry.DefaultID holds the default value on creation for the id field.
+	auditentry.DefaultID = auditentryDescID.Default.(func() uuid.UUID)
 	collectionMixin := schema.Collection{}.Mixin()
 	collection.Policy = privacy.NewPolicies(schema.Collection{})
 	collection.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -573,13 +614,13 @@ func init() {
 	// connector.DefaultConfig holds the default value on creation for the config field.
 	connector.DefaultConfig = connectorDescConfig.Default.(map[string]interface{})
 	// connectorDescScheduleInterval is the schema descriptor for schedule_interval field.
-	connectorDescScheduleInterval := connectorFields[8].Descriptor()
+	connectorDescScheduleInterval := connectorFields[9].Descriptor()
 	// connector.DefaultScheduleInterval holds the default value on creation for the schedule_interval field.
 	connector.DefaultScheduleInterval = connectorDescScheduleInterval.Default.(string)
 	// connector.ScheduleIntervalValidator is a validator for the "schedule_interval" field. It is called by the builders before save.
 	connector.ScheduleIntervalValidator = connectorDescScheduleInterval.Validators[0].(func(string) error)
 	// connectorDescLastError is the schema descriptor for last_error field.
-	connectorDescLastError := connectorFields[11].Descriptor()
+	connectorDescLastError := connectorFields[12].Descriptor()
 	// connector.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	connector.LastErrorValidator = connectorDescLastError.Validators[0].(func(string) error)
 	// connectorDescID is the schema descriptor for id field.
@@ -720,6 +761,88 @@ func init() {
 	documentDescID := documentMixinFields0[0].Descriptor()
 	// document.DefaultID holds the default value on creation for the id field.
 	document.DefaultID = documentDescID.Default.(func() uuid.UUID)
+	feedbackMixin := schema.Feedback{}.Mixin()
+	feedback.Policy = privacy.NewPolicies(schema.Feedback{})
+	feedback.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := feedback.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	feedbackMixinFields0 := feedbackMixin[0].Fields()
+	_ = feedbackMixinFields0
+	feedbackFields := schema.Feedback{}.Fields()
+	_ = feedbackFields
+	// feedbackDescCreatedAt is the schema descriptor for created_at field.
+	feedbackDescCreatedAt := feedbackMixinFields0[1].Descriptor()
+	// feedback.DefaultCreatedAt holds the default value on creation for the created_at field.
+	feedback.DefaultCreatedAt = feedbackDescCreatedAt.Default.(func() time.Time)
+	// feedbackDescUpdatedAt is the schema descriptor for updated_at field.
+	feedbackDescUpdatedAt := feedbackMixinFields0[2].Descriptor()
+	// feedback.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	feedback.DefaultUpdatedAt = feedbackDescUpdatedAt.Default.(func() time.Time)
+	// feedback.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	feedback.UpdateDefaultUpdatedAt = feedbackDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// feedbackDescComment is the schema descriptor for comment field.
+	feedbackDescComment := feedbackFields[4].Descriptor()
+	// feedback.CommentValidator is a validator for the "comment" field. It is called by the builders before save.
+	feedback.CommentValidator = feedbackDescComment.Validators[0].(func(string) error)
+	// feedbackDescID is the schema descriptor for id field.
+	feedbackDescID := feedbackMixinFields0[0].Descriptor()
+	// feedback.DefaultID holds the default value on creation for the id field.
+	feedback.DefaultID = feedbackDescID.Default.(func() uuid.UUID)
+	invitationMixin := schema.Invitation{}.Mixin()
+	invitation.Policy = privacy.NewPolicies(schema.Invitation{})
+	invitation.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := invitation.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	invitationMixinFields0 := invitationMixin[0].Fields()
+	_ = invitationMixinFields0
+	invitationFields := schema.Invitation{}.Fields()
+	_ = invitationFields
+	// invitationDescCreatedAt is the schema descriptor for created_at field.
+	invitationDescCreatedAt := invitationMixinFields0[1].Descriptor()
+	// invitation.DefaultCreatedAt holds the default value on creation for the created_at field.
+	invitation.DefaultCreatedAt = invitationDescCreatedAt.Default.(func() time.Time)
+	// invitationDescUpdatedAt is the schema descriptor for updated_at field.
+	invitationDescUpdatedAt := invitationMixinFields0[2].Descriptor()
+	// invitation.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	invitation.DefaultUpdatedAt = invitationDescUpdatedAt.Default.(func() time.Time)
+	// invitation.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	invitation.UpdateDefaultUpdatedAt = invitationDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// invitationDescEmail is the schema descriptor for email field.
+	invitationDescEmail := invitationFields[0].Descriptor()
+	// invitation.EmailValidator is a validator for the "email" field. It is called by the builders before save.
+	invitation.EmailValidator = func() func(string) error {
+		validators := invitationDescEmail.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(email string) error {
+			for _, fn := range fns {
+				if err := fn(email); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// invitationDescSentAt is the schema descriptor for sent_at field.
+	invitationDescSentAt := invitationFields[4].Descriptor()
+	// invitation.DefaultSentAt holds the default value on creation for the sent_at field.
+	invitation.DefaultSentAt = invitationDescSentAt.Default.(func() time.Time)
+	// invitationDescID is the schema descriptor for id field.
+	invitationDescID := invitationMixinFields0[0].Descriptor()
+	// invitation.DefaultID holds the default value on creation for the id field.
+	invitation.DefaultID = invitationDescID.Default.(func() uuid.UUID)
 	membershipMixin := schema.Membership{}.Mixin()
 	membership.Policy = privacy.NewPolicies(schema.Membership{})
 	membership.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -780,10 +903,76 @@ func init() {
 	messageDescCompletionTokens := messageFields[7].Descriptor()
 	// message.DefaultCompletionTokens holds the default value on creation for the completion_tokens field.
 	message.DefaultCompletionTokens = messageDescCompletionTokens.Default.(int)
+	// messageDescRequestID is the schema descriptor for request_id field.
+	messageDescRequestID := messageFields[8].Descriptor()
+	// message.RequestIDValidator is a validator for the "request_id" field. It is called by the builders before save.
+	message.RequestIDValidator = messageDescRequestID.Validators[0].(func(string) error)
 	// messageDescID is the schema descriptor for id field.
 	messageDescID := messageMixinFields0[0].Descriptor()
 	// message.DefaultID holds the default value on creation for the id field.
 	message.DefaultID = messageDescID.Default.(func() uuid.UUID)
+	oauthgrantMixin := schema.OAuthGrant{}.Mixin()
+	oauthgrant.Policy = privacy.NewPolicies(schema.OAuthGrant{})
+	oauthgrant.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := oauthgrant.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	oauthgrantMixinFields0 := oauthgrantMixin[0].Fields()
+	_ = oauthgrantMixinFields0
+	oauthgrantFields := schema.OAuthGrant{}.Fields()
+	_ = oauthgrantFields
+	// oauthgrantDescCreatedAt is the schema descriptor for created_at field.
+	oauthgrantDescCreatedAt := oauthgrantMixinFields0[1].Descriptor()
+	// oauthgrant.DefaultCreatedAt holds the default value on creation for the created_at field.
+	oauthgrant.DefaultCreatedAt = oauthgrantDescCreatedAt.Default.(func() time.Time)
+	// oauthgrantDescUpdatedAt is the schema descriptor for updated_at field.
+	oauthgrantDescUpdatedAt := oauthgrantMixinFields0[2].Descriptor()
+	// oauthgrant.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	oauthgrant.DefaultUpdatedAt = oauthgrantDescUpdatedAt.Default.(func() time.Time)
+	// oauthgrant.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	oauthgrant.UpdateDefaultUpdatedAt = oauthgrantDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// oauthgrantDescProvider is the schema descriptor for provider field.
+	oauthgrantDescProvider := oauthgrantFields[0].Descriptor()
+	// oauthgrant.ProviderValidator is a validator for the "provider" field. It is called by the builders before save.
+	oauthgrant.ProviderValidator = func() func(string) error {
+		validators := oauthgrantDescProvider.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(provider string) error {
+			for _, fn := range fns {
+				if err := fn(provider); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// oauthgrantDescAccount is the schema descriptor for account field.
+	oauthgrantDescAccount := oauthgrantFields[2].Descriptor()
+	// oauthgrant.AccountValidator is a validator for the "account" field. It is called by the builders before save.
+	oauthgrant.AccountValidator = oauthgrantDescAccount.Validators[0].(func(string) error)
+	// oauthgrantDescScopes is the schema descriptor for scopes field.
+	oauthgrantDescScopes := oauthgrantFields[3].Descriptor()
+	// oauthgrant.DefaultScopes holds the default value on creation for the scopes field.
+	oauthgrant.DefaultScopes = oauthgrantDescScopes.Default.([]string)
+	// oauthgrantDescLastError is the schema descriptor for last_error field.
+	oauthgrantDescLastError := oauthgrantFields[8].Descriptor()
+	// oauthgrant.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
+	oauthgrant.LastErrorValidator = oauthgrantDescLastError.Validators[0].(func(string) error)
+	// oauthgrantDescGeneration is the schema descriptor for generation field.
+	oauthgrantDescGeneration := oauthgrantFields[9].Descriptor()
+	// oauthgrant.DefaultGeneration holds the default value on creation for the generation field.
+	oauthgrant.DefaultGeneration = oauthgrantDescGeneration.Default.(int)
+	// oauthgrantDescID is the schema descriptor for id field.
+	oauthgrantDescID := oauthgrantMixinFields0[0].Descriptor()
+	// oauthgrant.DefaultID holds the default value on creation for the id field.
+	oauthgrant.DefaultID = oauthgrantDescID.Default.(func() uuid.UUID)
 	sessionMixin := schema.Session{}.Mixin()
 	session.Policy = privacy.NewPolicies(schema.Session{})
 	session.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -808,6 +997,28 @@ func init() {
 	session.DefaultUpdatedAt = sessionDescUpdatedAt.Default.(func() time.Time)
 	// session.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
 	session.UpdateDefaultUpdatedAt = sessionDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// sessionDescGeneration is the schema descriptor for generation field.
+	sessionDescGeneration := sessionFields[1].Descriptor()
+	// session.DefaultGeneration holds the default value on creation for the generation field.
+	session.DefaultGeneration = sessionDescGeneration.Default.(int64)
+	// session.GenerationValidator is a validator for the "generation" field. It is called by the builders before save.
+	session.GenerationValidator = sessionDescGeneration.Validators[0].(func(int64) error)
+	// sessionDescUserAgent is the schema descriptor for user_agent field.
+	sessionDescUserAgent := sessionFields[5].Descriptor()
+	// session.DefaultUserAgent holds the default value on creation for the user_agent field.
+	session.DefaultUserAgent = sessionDescUserAgent.Default.(string)
+	// session.UserAgentValidator is a validator for the "user_agent" field. It is called by the builders before save.
+	session.UserAgentValidator = sessionDescUserAgent.Validators[0].(func(string) error)
+	// sessionDescAddress is the schema descriptor for address field.
+	sessionDescAddress := sessionFields[6].Descriptor()
+	// session.DefaultAddress holds the default value on creation for the address field.
+	session.DefaultAddress = sessionDescAddress.Default.(string)
+	// session.AddressValidator is a validator for the "address" field. It is called by the builders before save.
+	session.AddressValidator = sessionDescAddress.Validators[0].(func(string) error)
+	// sessionDescLastUsedAt is the schema descriptor for last_used_at field.
+	sessionDescLastUsedAt := sessionFields[7].Descriptor()
+	// session.DefaultLastUsedAt holds the default value on creation for the last_used_at field.
+	session.DefaultLastUsedAt = sessionDescLastUsedAt.Default.(func() time.Time)
 	// sessionDescID is the schema descriptor for id field.
 	sessionDescID := sessionMixinFields0[0].Descriptor()
 	// session.DefaultID holds the default value on creation for the id field.

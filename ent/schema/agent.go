@@ -29,7 +29,9 @@ func (Agent) Fields() []ent.Field {
 		field.Text("system_prompt").NotEmpty().MaxRuneLen(32000),
 		field.JSON("tools", []string{}).Default([]string{}).Comment("names of the tools that it may call"),
 		field.JSON("collections", []uuid.UUID{}).Default([]uuid.UUID{}).Annotations(entgql.Type("[ID!]")).
-			Comment("the collections that it may search; none for all that the person reaches who runs it"),
+			Comment("the collections that it may search; those among them that were deleted are not shown"),
+		field.Bool("all_collections").Default(true).
+			Comment("whether it may search all collections that the person reaches who runs it, instead of those listed"),
 		field.Text("start_message").Optional().Nillable().MaxRuneLen(4000).Comment("how it greets"),
 		field.String("model").Optional().Nillable().MaxRuneLen(200).Comment("one of the chat models; null for the default one"),
 	}

@@ -19,7 +19,7 @@ type AgentMemory struct{ ent.Schema }
 
 // Mixin of AgentMemory.
 func (AgentMemory) Mixin() []ent.Mixin {
-	return []ent.Mixin{base{kind: gid.AgentMemory}, tenant{}}
+	return []ent.Mixin{base{kind: gid.AgentMemory, noted: true}, tenant{}}
 }
 
 // Fields of AgentMemory.
@@ -52,8 +52,11 @@ func (AgentMemory) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("agent_id", "created_at")}
 }
 
-// Policy of AgentMemory: its own package filters by person (internal/agent).
-func (AgentMemory) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleViewer} }
+// Policy of AgentMemory: what it learnt with a person is that person's alone;
+// what is everybody's is written by editors.
+func (AgentMemory) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleViewer, Person: "person_id", SharedRole: viewer.RoleEditor}
+}
 
 // Annotations of AgentMemory.
 func (AgentMemory) Annotations() []schema.Annotation {

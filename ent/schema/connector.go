@@ -33,11 +33,14 @@ func (Connector) Fields() []ent.Field {
 		field.UUID("collection_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.JSON("config", map[string]any{}).Default(map[string]any{}).Annotations(entgql.Type("Map")),
 		field.Bytes("credentials").Optional().Sensitive().Annotations(hidden()).Comment("sealed; never shown"),
+		field.UUID("grant_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
+			Comment("the OAuth grant that it works with; null for one with credentials of its own"),
 		field.Enum("sync_strategy").NamedValues("Manual", "MANUAL", "Scheduled", "SCHEDULED").Default("MANUAL"),
 		field.String("schedule_interval").Default("6h").MaxLen(8),
 		field.Time("next_sync_at").Optional().Nillable().Comment("when the schedule starts the next sync"),
 		field.Time("last_sync").Optional().Nillable().Comment("when the last sync finished with its documents stored"),
 		field.String("last_error").Optional().Nillable().MaxLen(2000),
+		doomed(),
 	}
 }
 
@@ -45,6 +48,7 @@ func (Connector) Fields() []ent.Field {
 func (Connector) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.From("collection", Collection.Type).Ref("connectors").Field("collection_id").Unique().Required().Immutable(),
+		edge.From("grant", OAuthGrant.Type).Ref("connectors").Field("grant_id").Unique().Annotations(hidden()),
 		edge.To("documents", Document.Type).
 			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
 		edge.To("jobs", SyncJob.Type).
@@ -61,12 +65,13 @@ func (Connector) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("workspace_id", "created_at"),
 		index.Fields("next_sync_at").Annotations(entsql.IndexWhere("next_sync_at is not null")),
+		index.Fields(doomedField).Annotations(entsql.IndexWhere("deleting_at is not null")),
 	}
 }
 
 // Policy of Connector.
 func (Connector) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id"}
+	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id", Doomed: doomedField}
 }
 
 // Annotations of Connector.

@@ -47,7 +47,7 @@ func (Document) Fields() []ent.Field {
 		field.Time("source_updated_at").Optional().Nillable(),
 		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("etag or revision of the stored content"),
 		field.Bytes("content_hash").Optional().Annotations(hidden()).Comment("SHA-256 of the stored content's bytes and the pipeline version"),
-		field.Int64("bytes").Default(0).NonNegative().Annotations(entgql.Type("Int64")),
+		field.Int64("bytes").Default(0).NonNegative().Annotations(entgql.Type("Int64"), entgql.OrderField("BYTES")),
 		field.Int("passage_count").Default(0).NonNegative(),
 		field.String("failure").Optional().Nillable().MaxLen(2000).Comment("why the newest version could not be indexed"),
 		field.Time("processed_at").Optional().Nillable().Annotations(hidden()).Comment("when it was last processed: the idempotency window"),
@@ -70,13 +70,14 @@ func (Document) Indexes() []ent.Index {
 		index.Fields("connector_id", "source_id").Unique(),
 		index.Fields("workspace_id", "created_at"),
 		index.Fields("collection_id", "status"),
+		index.Fields("connector_id", "status"),
 		index.Fields("connector_id", "path").Annotations(entsql.IndexWhere("deleted_at is null")),
 	}
 }
 
 // Policy of Document.
 func (Document) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "collection_id"}
+	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "collection_id", Doomed: doomedField, Owner: "connector"}
 }
 
 // Annotations of Document.

@@ -23,27 +23,30 @@ func (Membership) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Member
 // Fields of Membership.
 func (Membership) Fields() []ent.Field {
 	return []ent.Field{
-		field.UUID("workspace_id", uuid.UUID{}).Immutable(),
+		field.UUID("workspace_id", uuid.UUID{}).Immutable().Annotations(hidden()),
 		field.UUID("user_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
-		field.Enum("role").NamedValues("Owner", "OWNER", "Admin", "ADMIN", "Editor", "EDITOR", "Viewer", "VIEWER"),
+		field.Enum("role").NamedValues("Owner", "OWNER", "Admin", "ADMIN", "Editor", "EDITOR", "Viewer", "VIEWER").
+			Annotations(hidden()).Comment("shown as Role, which the directives use, too"),
 	}
 }
 
 // Edges of Membership.
 func (Membership) Edges() []ent.Edge {
 	return []ent.Edge{
-		edge.From("workspace", Workspace.Type).Ref("memberships").Field("workspace_id").Unique().Required().Immutable(),
+		edge.From("workspace", Workspace.Type).Ref("memberships").Field("workspace_id").Unique().Required().Immutable().Annotations(hidden()),
 		edge.From("user", User.Type).Ref("memberships").Field("user_id").Unique().Required().Immutable(),
 	}
 }
 
 // Indexes of Membership.
 func (Membership) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("workspace_id", "user_id").Unique()}
+	return []ent.Index{index.Fields("workspace_id", "user_id").Unique(), index.Fields("user_id")}
 }
 
 // Policy of Membership.
 func (Membership) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleAdmin} }
 
 // Annotations of Membership.
-func (Membership) Annotations() []schema.Annotation { return []schema.Annotation{hidden()} }
+func (Membership) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.Type("Member"), entgql.RelayConnection(), entgql.MultiOrder()}
+}

@@ -34,6 +34,8 @@ func (Message) Fields() []ent.Field {
 			Comment("the agent's run that wrote it"),
 		field.Int("prompt_tokens").Default(0).Immutable(),
 		field.Int("completion_tokens").Default(0).Immutable(),
+		field.String("request_id").MaxLen(128).Optional().Immutable().Annotations(hidden()).
+			Comment("of the request that it was asked or answered in; joins feedback to the query log"),
 	}
 }
 
@@ -41,6 +43,7 @@ func (Message) Fields() []ent.Field {
 func (Message) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.From("conversation", Conversation.Type).Ref("messages").Field("conversation_id").Unique().Required().Immutable(),
+		owned("feedback", Feedback.Type),
 	}
 }
 

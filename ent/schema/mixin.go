@@ -19,6 +19,9 @@ import (
 type base struct {
 	mixin.Schema
 	kind gid.Kind
+	// noted says that writes which are no change of the thing itself touch the
+	// row, too: updated_at is then set by whoever changes it.
+	noted bool
 }
 
 // now is the time as exact as the database keeps it, so that a row reads the
@@ -27,14 +30,17 @@ func now() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 func (b base) Fields() []ent.Field {
 	kind := b.kind
+	updated := field.Time("updated_at").Default(now).Annotations(entgql.OrderField("UPDATED_AT"))
+	if !b.noted {
+		updated.UpdateDefault(now)
+	}
 	return []ent.Field{
 		field.UUID("id", uuid.UUID{}).
 			Default(func() uuid.UUID { return gid.New(kind) }).
 			Immutable(),
 		field.Time("created_at").Default(now).Immutable().
 			Annotations(entgql.OrderField("CREATED_AT")),
-		field.Time("updated_at").Default(now).UpdateDefault(now).
-			Annotations(entgql.OrderField("UPDATED_AT")),
+		updated,
 	}
 }
 
@@ -46,6 +52,15 @@ func (tenant) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("workspace_id", uuid.UUID{}).Immutable().Annotations(hidden()),
 	}
+}
+
+// doomedField is the tombstone of what is being deleted in the background.
+const doomedField = "deleting_at"
+
+// doomed is the tombstone: set, the row and all that hangs on it are gone for
+// everybody but the workers that delete them.
+func doomed() ent.Field {
+	return field.Time(doomedField).Optional().Nillable().Annotations(hidden()).Comment("being deleted since")
 }
 
 // hidden keeps a field, an edge or a whole entity out of GraphQL.

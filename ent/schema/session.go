@@ -14,8 +14,8 @@ import (
 	"magpie/internal/viewer"
 )
 
-// Session is one sign-in of a person. Its refresh token rotates: only the
-// hashes of the present and of the previous one are kept.
+// Session is one sign-in of a person on one device. Its refresh tokens are
+// numbered: the number of the one in use is kept, the tokens themselves are not.
 type Session struct{ ent.Schema }
 
 // Mixin of Session.
@@ -25,10 +25,13 @@ func (Session) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Session},
 func (Session) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("user_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
-		field.Bytes("refresh_hash").Sensitive().Comment("SHA-256 of the refresh token in use"),
-		field.Bytes("previous_hash").Optional().Sensitive().Comment("of the one before: its use ends the session"),
+		field.Int64("generation").Default(0).NonNegative().Comment("the number of the refresh token in use; the use of an older one ends the session"),
+		field.Time("rotated_at").Optional().Nillable().Comment("when the refresh token was last exchanged"),
 		field.Time("expires_at"),
 		field.Time("revoked_at").Optional().Nillable(),
+		field.String("user_agent").Default("").MaxRuneLen(300).Comment("of the device that signed in"),
+		field.String("address").Default("").MaxLen(64).Comment("from which the session was last used"),
+		field.Time("last_used_at").Default(now).Comment("exact to a minute"),
 	}
 }
 
@@ -41,7 +44,7 @@ func (Session) Edges() []ent.Edge {
 
 // Indexes of Session.
 func (Session) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("refresh_hash").Unique(), index.Fields("previous_hash")}
+	return []ent.Index{index.Fields("user_id", "last_used_at")}
 }
 
 // Policy of Session: people see and end their own.

@@ -27,7 +27,7 @@ func (SourceFile) Fields() []ent.Field {
 		field.UUID("connector_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.String("path").NotEmpty().MaxLen(1024).Immutable().Annotations(entgql.OrderField("PATH")),
 		field.String("media_type").MaxLen(200).Default(""),
-		field.Int64("bytes").NonNegative().Annotations(entgql.Type("Int64")),
+		field.Int64("bytes").NonNegative().Annotations(entgql.Type("Int64"), entgql.OrderField("BYTES")),
 		field.String("sha256").MaxLen(64),
 		field.String("blob_key").NotEmpty().MaxLen(500).Annotations(hidden()),
 	}
@@ -46,7 +46,9 @@ func (SourceFile) Indexes() []ent.Index {
 }
 
 // Policy of SourceFile.
-func (SourceFile) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
+func (SourceFile) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+}
 
 // Annotations of SourceFile.
 func (SourceFile) Annotations() []schema.Annotation {

@@ -62,7 +62,9 @@ func (SyncItem) Indexes() []ent.Index {
 }
 
 // Policy of SyncItem.
-func (SyncItem) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
+func (SyncItem) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+}
 
 // Annotations of SyncItem.
 func (SyncItem) Annotations() []schema.Annotation {

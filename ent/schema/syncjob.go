@@ -31,8 +31,8 @@ func (SyncJob) Fields() []ent.Field {
 		field.Enum("status").
 			NamedValues("Queued", "QUEUED", "Running", "RUNNING", "Completed", "COMPLETED", "Partial", "PARTIAL", "Failed", "FAILED", "Canceled", "CANCELED").
 			Default("QUEUED"),
-		field.Enum("mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL").Default("AUTO").Immutable(),
-		field.Enum("cause").NamedValues("Manual", "MANUAL", "Schedule", "SCHEDULE", "Webhook", "WEBHOOK").Default("MANUAL").Immutable(),
+		field.Enum("mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL", "Permissions", "PERMISSIONS").Default("AUTO").Immutable(),
+		field.Enum("cause").NamedValues("Manual", "MANUAL", "Schedule", "SCHEDULE", "Webhook", "WEBHOOK", "Retry", "RETRY").Default("MANUAL").Immutable(),
 		field.JSON("file_filter", []string{}).Optional().Immutable(),
 		count("collected"), count("parsed"), count("indexed"),
 		count("added"), count("modified"), count("deleted"), count("unchanged"), count("skipped"), count("failed"),
@@ -66,7 +66,9 @@ func (SyncJob) Indexes() []ent.Index {
 }
 
 // Policy of SyncJob.
-func (SyncJob) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
+func (SyncJob) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+}
 
 // Annotations of SyncJob.
 func (SyncJob) Annotations() []schema.Annotation {

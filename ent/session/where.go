@@ -76,14 +76,14 @@ func UserID(v uuid.UUID) predicate.Session {
 	return predicate.Session(sql.FieldEQ(FieldUserID, v))
 }
 
-// RefreshHash applies equality check predicate on the "refresh_hash" field. It's identical to RefreshHashEQ.
-func RefreshHash(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldEQ(FieldRefreshHash, v))
+// Generation applies equality check predicate on the "generation" field. It's identical to GenerationEQ.
+func Generation(v int64) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldGeneration, v))
 }
 
-// PreviousHash applies equality check predicate on the "previous_hash" field. It's identical to PreviousHashEQ.
-func PreviousHash(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldEQ(FieldPreviousHash, v))
+// RotatedAt applies equality check predicate on the "rotated_at" field. It's identical to RotatedAtEQ.
+func RotatedAt(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldRotatedAt, v))
 }
 
 // ExpiresAt applies equality check predicate on the "expires_at" field. It's identical to ExpiresAtEQ.
@@ -94,6 +94,21 @@ func ExpiresAt(v time.Time) predicate.Session {
 // RevokedAt applies equality check predicate on the "revoked_at" field. It's identical to RevokedAtEQ.
 func RevokedAt(v time.Time) predicate.Session {
 	return predicate.Session(sql.FieldEQ(FieldRevokedAt, v))
+}
+
+// UserAgent applies equality check predicate on the "user_agent" field. It's identical to UserAgentEQ.
+func UserAgent(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldUserAgent, v))
+}
+
+// Address applies equality check predicate on the "address" field. It's identical to AddressEQ.
+func Address(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldAddress, v))
+}
+
+// LastUsedAt applies equality check predicate on the "last_used_at" field. It's identical to LastUsedAtEQ.
+func LastUsedAt(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldLastUsedAt, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
@@ -236,94 +251,94 @@ func UserIDNotIn(vs ...uuid.UUID) predicate.Session {
 	return predicate.Session(sql.FieldNotIn(FieldUserID, vs...))
 }
 
-// RefreshHashEQ applies the EQ predicate on the "refresh_hash" field.
-func RefreshHashEQ(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldEQ(FieldRefreshHash, v))
+// GenerationEQ applies the EQ predicate on the "generation" field.
+func GenerationEQ(v int64) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldGeneration, v))
 }
 
-// RefreshHashNEQ applies the NEQ predicate on the "refresh_hash" field.
-func RefreshHashNEQ(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldNEQ(FieldRefreshHash, v))
+// GenerationNEQ applies the NEQ predicate on the "generation" field.
+func GenerationNEQ(v int64) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldGeneration, v))
 }
 
-// RefreshHashIn applies the In predicate on the "refresh_hash" field.
-func RefreshHashIn(vs ...[]byte) predicate.Session {
-	return predicate.Session(sql.FieldIn(FieldRefreshHash, vs...))
+// GenerationIn applies the In predicate on the "generation" field.
+func GenerationIn(vs ...int64) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldGeneration, vs...))
 }
 
-// RefreshHashNotIn applies the NotIn predicate on the "refresh_hash" field.
-func RefreshHashNotIn(vs ...[]byte) predicate.Session {
-	return predicate.Session(sql.FieldNotIn(FieldRefreshHash, vs...))
+// GenerationNotIn applies the NotIn predicate on the "generation" field.
+func GenerationNotIn(vs ...int64) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldGeneration, vs...))
 }
 
-// RefreshHashGT applies the GT predicate on the "refresh_hash" field.
-func RefreshHashGT(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldGT(FieldRefreshHash, v))
+// GenerationGT applies the GT predicate on the "generation" field.
+func GenerationGT(v int64) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldGeneration, v))
 }
 
-// RefreshHashGTE applies the GTE predicate on the "refresh_hash" field.
-func RefreshHashGTE(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldGTE(FieldRefreshHash, v))
+// GenerationGTE applies the GTE predicate on the "generation" field.
+func GenerationGTE(v int64) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldGeneration, v))
 }
 
-// RefreshHashLT applies the LT predicate on the "refresh_hash" field.
-func RefreshHashLT(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldLT(FieldRefreshHash, v))
+// GenerationLT applies the LT predicate on the "generation" field.
+func GenerationLT(v int64) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldGeneration, v))
 }
 
-// RefreshHashLTE applies the LTE predicate on the "refresh_hash" field.
-func RefreshHashLTE(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldLTE(FieldRefreshHash, v))
+// GenerationLTE applies the LTE predicate on the "generation" field.
+func GenerationLTE(v int64) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldGeneration, v))
 }
 
-// PreviousHashEQ applies the EQ predicate on the "previous_hash" field.
-func PreviousHashEQ(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldEQ(FieldPreviousHash, v))
+// RotatedAtEQ applies the EQ predicate on the "rotated_at" field.
+func RotatedAtEQ(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldRotatedAt, v))
 }
 
-// PreviousHashNEQ applies the NEQ predicate on the "previous_hash" field.
-func PreviousHashNEQ(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldNEQ(FieldPreviousHash, v))
+// RotatedAtNEQ applies the NEQ predicate on the "rotated_at" field.
+func RotatedAtNEQ(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldRotatedAt, v))
 }
 
-// PreviousHashIn applies the In predicate on the "previous_hash" field.
-func PreviousHashIn(vs ...[]byte) predicate.Session {
-	return predicate.Session(sql.FieldIn(FieldPreviousHash, vs...))
+// RotatedAtIn applies the In predicate on the "rotated_at" field.
+func RotatedAtIn(vs ...time.Time) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldRotatedAt, vs...))
 }
 
-// PreviousHashNotIn applies the NotIn predicate on the "previous_hash" field.
-func PreviousHashNotIn(vs ...[]byte) predicate.Session {
-	return predicate.Session(sql.FieldNotIn(FieldPreviousHash, vs...))
+// RotatedAtNotIn applies the NotIn predicate on the "rotated_at" field.
+func RotatedAtNotIn(vs ...time.Time) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldRotatedAt, vs...))
 }
 
-// PreviousHashGT applies the GT predicate on the "previous_hash" field.
-func PreviousHashGT(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldGT(FieldPreviousHash, v))
+// RotatedAtGT applies the GT predicate on the "rotated_at" field.
+func RotatedAtGT(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldRotatedAt, v))
 }
 
-// PreviousHashGTE applies the GTE predicate on the "previous_hash" field.
-func PreviousHashGTE(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldGTE(FieldPreviousHash, v))
+// RotatedAtGTE applies the GTE predicate on the "rotated_at" field.
+func RotatedAtGTE(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldRotatedAt, v))
 }
 
-// PreviousHashLT applies the LT predicate on the "previous_hash" field.
-func PreviousHashLT(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldLT(FieldPreviousHash, v))
+// RotatedAtLT applies the LT predicate on the "rotated_at" field.
+func RotatedAtLT(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldRotatedAt, v))
 }
 
-// PreviousHashLTE applies the LTE predicate on the "previous_hash" field.
-func PreviousHashLTE(v []byte) predicate.Session {
-	return predicate.Session(sql.FieldLTE(FieldPreviousHash, v))
+// RotatedAtLTE applies the LTE predicate on the "rotated_at" field.
+func RotatedAtLTE(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldRotatedAt, v))
 }
 
-// PreviousHashIsNil applies the IsNil predicate on the "previous_hash" field.
-func PreviousHashIsNil() predicate.Session {
-	return predicate.Session(sql.FieldIsNull(FieldPreviousHash))
+// RotatedAtIsNil applies the IsNil predicate on the "rotated_at" field.
+func RotatedAtIsNil() predicate.Session {
+	return predicate.Session(sql.FieldIsNull(FieldRotatedAt))
 }
 
-// PreviousHashNotNil applies the NotNil predicate on the "previous_hash" field.
-func PreviousHashNotNil() predicate.Session {
-	return predicate.Session(sql.FieldNotNull(FieldPreviousHash))
+// RotatedAtNotNil applies the NotNil predicate on the "rotated_at" field.
+func RotatedAtNotNil() predicate.Session {
+	return predicate.Session(sql.FieldNotNull(FieldRotatedAt))
 }
 
 // ExpiresAtEQ applies the EQ predicate on the "expires_at" field.
@@ -414,6 +429,176 @@ func RevokedAtIsNil() predicate.Session {
 // RevokedAtNotNil applies the NotNil predicate on the "revoked_at" field.
 func RevokedAtNotNil() predicate.Session {
 	return predicate.Session(sql.FieldNotNull(FieldRevokedAt))
+}
+
+// UserAgentEQ applies the EQ predicate on the "user_agent" field.
+func UserAgentEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldUserAgent, v))
+}
+
+// UserAgentNEQ applies the NEQ predicate on the "user_agent" field.
+func UserAgentNEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldUserAgent, v))
+}
+
+// UserAgentIn applies the In predicate on the "user_agent" field.
+func UserAgentIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldUserAgent, vs...))
+}
+
+// UserAgentNotIn applies the NotIn predicate on the "user_agent" field.
+func UserAgentNotIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldUserAgent, vs...))
+}
+
+// UserAgentGT applies the GT predicate on the "user_agent" field.
+func UserAgentGT(v string) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldUserAgent, v))
+}
+
+// UserAgentGTE applies the GTE predicate on the "user_agent" field.
+func UserAgentGTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldUserAgent, v))
+}
+
+// UserAgentLT applies the LT predicate on the "user_agent" field.
+func UserAgentLT(v string) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldUserAgent, v))
+}
+
+// UserAgentLTE applies the LTE predicate on the "user_agent" field.
+func UserAgentLTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldUserAgent, v))
+}
+
+// UserAgentContains applies the Contains predicate on the "user_agent" field.
+func UserAgentContains(v string) predicate.Session {
+	return predicate.Session(sql.FieldContains(FieldUserAgent, v))
+}
+
+// UserAgentHasPrefix applies the HasPrefix predicate on the "user_agent" field.
+func UserAgentHasPrefix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasPrefix(FieldUserAgent, v))
+}
+
+// UserAgentHasSuffix applies the HasSuffix predicate on the "user_agent" field.
+func UserAgentHasSuffix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasSuffix(FieldUserAgent, v))
+}
+
+// UserAgentEqualFold applies the EqualFold predicate on the "user_agent" field.
+func UserAgentEqualFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldEqualFold(FieldUserAgent, v))
+}
+
+// UserAgentContainsFold applies the ContainsFold predicate on the "user_agent" field.
+func UserAgentContainsFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldContainsFold(FieldUserAgent, v))
+}
+
+// AddressEQ applies the EQ predicate on the "address" field.
+func AddressEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldAddress, v))
+}
+
+// AddressNEQ applies the NEQ predicate on the "address" field.
+func AddressNEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldAddress, v))
+}
+
+// AddressIn applies the In predicate on the "address" field.
+func AddressIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldAddress, vs...))
+}
+
+// AddressNotIn applies the NotIn predicate on the "address" field.
+func AddressNotIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldAddress, vs...))
+}
+
+// AddressGT applies the GT predicate on the "address" field.
+func AddressGT(v string) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldAddress, v))
+}
+
+// AddressGTE applies the GTE predicate on the "address" field.
+func AddressGTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldAddress, v))
+}
+
+// AddressLT applies the LT predicate on the "address" field.
+func AddressLT(v string) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldAddress, v))
+}
+
+// AddressLTE applies the LTE predicate on the "address" field.
+func AddressLTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldAddress, v))
+}
+
+// AddressContains applies the Contains predicate on the "address" field.
+func AddressContains(v string) predicate.Session {
+	return predicate.Session(sql.FieldContains(FieldAddress, v))
+}
+
+// AddressHasPrefix applies the HasPrefix predicate on the "address" field.
+func AddressHasPrefix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasPrefix(FieldAddress, v))
+}
+
+// AddressHasSuffix applies the HasSuffix predicate on the "address" field.
+func AddressHasSuffix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasSuffix(FieldAddress, v))
+}
+
+// AddressEqualFold applies the EqualFold predicate on the "address" field.
+func AddressEqualFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldEqualFold(FieldAddress, v))
+}
+
+// AddressContainsFold applies the ContainsFold predicate on the "address" field.
+func AddressContainsFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldContainsFold(FieldAddress, v))
+}
+
+// LastUsedAtEQ applies the EQ predicate on the "last_used_at" field.
+func LastUsedAtEQ(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldLastUsedAt, v))
+}
+
+// LastUsedAtNEQ applies the NEQ predicate on the "last_used_at" field.
+func LastUsedAtNEQ(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldLastUsedAt, v))
+}
+
+// LastUsedAtIn applies the In predicate on the "last_used_at" field.
+func LastUsedAtIn(vs ...time.Time) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldLastUsedAt, vs...))
+}
+
+// LastUsedAtNotIn applies the NotIn predicate on the "last_used_at" field.
+func LastUsedAtNotIn(vs ...time.Time) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldLastUsedAt, vs...))
+}
+
+// LastUsedAtGT applies the GT predicate on the "last_used_at" field.
+func LastUsedAtGT(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldLastUsedAt, v))
+}
+
+// LastUsedAtGTE applies the GTE predicate on the "last_used_at" field.
+func LastUsedAtGTE(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldLastUsedAt, v))
+}
+
+// LastUsedAtLT applies the LT predicate on the "last_used_at" field.
+func LastUsedAtLT(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldLastUsedAt, v))
+}
+
+// LastUsedAtLTE applies the LTE predicate on the "last_used_at" field.
+func LastUsedAtLTE(v time.Time) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldLastUsedAt, v))
 }
 
 // HasUser applies the HasEdge predicate on the "user" edge.

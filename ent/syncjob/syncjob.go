@@ -244,6 +244,7 @@ const (
 	ModeAuto        Mode = "AUTO"
 	ModeFull        Mode = "FULL"
 	ModeIncremental Mode = "INCREMENTAL"
+	ModePermissions Mode = "PERMISSIONS"
 )
 
 func (m Mode) String() string {
@@ -253,7 +254,7 @@ func (m Mode) String() string {
 // ModeValidator is a validator for the "mode" field enum values. It is called by the builders before save.
 func ModeValidator(m Mode) error {
 	switch m {
-	case ModeAuto, ModeFull, ModeIncremental:
+	case ModeAuto, ModeFull, ModeIncremental, ModePermissions:
 		return nil
 	default:
 		return fmt.Errorf("syncjob: invalid enum value for mode field: %q", m)
@@ -271,6 +272,7 @@ const (
 	CauseManual   Cause = "MANUAL"
 	CauseSchedule Cause = "SCHEDULE"
 	CauseWebhook  Cause = "WEBHOOK"
+	CauseRetry    Cause = "RETRY"
 )
 
 func (c Cause) String() string {
@@ -280,7 +282,7 @@ func (c Cause) String() string {
 // CauseValidator is a validator for the "cause" field enum values. It is called by the builders before save.
 func CauseValidator(c Cause) error {
 	switch c {
-	case CauseManual, CauseSchedule, CauseWebhook:
+	case CauseManual, CauseSchedule, CauseWebhook, CauseRetry:
 		return nil
 	default:
 		return fmt.Errorf("syncjob: invalid enum value for cause field: %q", c)

@@ -28,6 +28,12 @@ const (
 	FieldPasswordHash = "password_hash"
 	// FieldEmailVerified holds the string denoting the email_verified field in the database.
 	FieldEmailVerified = "email_verified"
+	// FieldResetHash holds the string denoting the reset_hash field in the database.
+	FieldResetHash = "reset_hash"
+	// FieldResetExpiresAt holds the string denoting the reset_expires_at field in the database.
+	FieldResetExpiresAt = "reset_expires_at"
+	// FieldResetWorkspaceID holds the string denoting the reset_workspace_id field in the database.
+	FieldResetWorkspaceID = "reset_workspace_id"
 	// EdgeMemberships holds the string denoting the memberships edge name in mutations.
 	EdgeMemberships = "memberships"
 	// EdgeSessions holds the string denoting the sessions edge name in mutations.
@@ -59,6 +65,9 @@ var Columns = []string{
 	FieldName,
 	FieldPasswordHash,
 	FieldEmailVerified,
+	FieldResetHash,
+	FieldResetExpiresAt,
+	FieldResetWorkspaceID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -133,6 +142,16 @@ func ByPasswordHash(opts ...sql.OrderTermOption) OrderOption {
 // ByEmailVerified orders the results by the email_verified field.
 func ByEmailVerified(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEmailVerified, opts...).ToFunc()
+}
+
+// ByResetExpiresAt orders the results by the reset_expires_at field.
+func ByResetExpiresAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldResetExpiresAt, opts...).ToFunc()
+}
+
+// ByResetWorkspaceID orders the results by the reset_workspace_id field.
+func ByResetWorkspaceID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldResetWorkspaceID, opts...).ToFunc()
 }
 
 // ByMembershipsCount orders the results by memberships count.

@@ -86,6 +86,21 @@ func EmailVerified(v bool) predicate.User {
 	return predicate.User(sql.FieldEQ(FieldEmailVerified, v))
 }
 
+// ResetHash applies equality check predicate on the "reset_hash" field. It's identical to ResetHashEQ.
+func ResetHash(v []byte) predicate.User {
+	return predicate.User(sql.FieldEQ(FieldResetHash, v))
+}
+
+// ResetExpiresAt applies equality check predicate on the "reset_expires_at" field. It's identical to ResetExpiresAtEQ.
+func ResetExpiresAt(v time.Time) predicate.User {
+	return predicate.User(sql.FieldEQ(FieldResetExpiresAt, v))
+}
+
+// ResetWorkspaceID applies equality check predicate on the "reset_workspace_id" field. It's identical to ResetWorkspaceIDEQ.
+func ResetWorkspaceID(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldEQ(FieldResetWorkspaceID, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.User {
 	return predicate.User(sql.FieldEQ(FieldCreatedAt, v))
@@ -379,6 +394,156 @@ func EmailVerifiedEQ(v bool) predicate.User {
 // EmailVerifiedNEQ applies the NEQ predicate on the "email_verified" field.
 func EmailVerifiedNEQ(v bool) predicate.User {
 	return predicate.User(sql.FieldNEQ(FieldEmailVerified, v))
+}
+
+// ResetHashEQ applies the EQ predicate on the "reset_hash" field.
+func ResetHashEQ(v []byte) predicate.User {
+	return predicate.User(sql.FieldEQ(FieldResetHash, v))
+}
+
+// ResetHashNEQ applies the NEQ predicate on the "reset_hash" field.
+func ResetHashNEQ(v []byte) predicate.User {
+	return predicate.User(sql.FieldNEQ(FieldResetHash, v))
+}
+
+// ResetHashIn applies the In predicate on the "reset_hash" field.
+func ResetHashIn(vs ...[]byte) predicate.User {
+	return predicate.User(sql.FieldIn(FieldResetHash, vs...))
+}
+
+// ResetHashNotIn applies the NotIn predicate on the "reset_hash" field.
+func ResetHashNotIn(vs ...[]byte) predicate.User {
+	return predicate.User(sql.FieldNotIn(FieldResetHash, vs...))
+}
+
+// ResetHashGT applies the GT predicate on the "reset_hash" field.
+func ResetHashGT(v []byte) predicate.User {
+	return predicate.User(sql.FieldGT(FieldResetHash, v))
+}
+
+// ResetHashGTE applies the GTE predicate on the "reset_hash" field.
+func ResetHashGTE(v []byte) predicate.User {
+	return predicate.User(sql.FieldGTE(FieldResetHash, v))
+}
+
+// ResetHashLT applies the LT predicate on the "reset_hash" field.
+func ResetHashLT(v []byte) predicate.User {
+	return predicate.User(sql.FieldLT(FieldResetHash, v))
+}
+
+// ResetHashLTE applies the LTE predicate on the "reset_hash" field.
+func ResetHashLTE(v []byte) predicate.User {
+	return predicate.User(sql.FieldLTE(FieldResetHash, v))
+}
+
+// ResetHashIsNil applies the IsNil predicate on the "reset_hash" field.
+func ResetHashIsNil() predicate.User {
+	return predicate.User(sql.FieldIsNull(FieldResetHash))
+}
+
+// ResetHashNotNil applies the NotNil predicate on the "reset_hash" field.
+func ResetHashNotNil() predicate.User {
+	return predicate.User(sql.FieldNotNull(FieldResetHash))
+}
+
+// ResetExpiresAtEQ applies the EQ predicate on the "reset_expires_at" field.
+func ResetExpiresAtEQ(v time.Time) predicate.User {
+	return predicate.User(sql.FieldEQ(FieldResetExpiresAt, v))
+}
+
+// ResetExpiresAtNEQ applies the NEQ predicate on the "reset_expires_at" field.
+func ResetExpiresAtNEQ(v time.Time) predicate.User {
+	return predicate.User(sql.FieldNEQ(FieldResetExpiresAt, v))
+}
+
+// ResetExpiresAtIn applies the In predicate on the "reset_expires_at" field.
+func ResetExpiresAtIn(vs ...time.Time) predicate.User {
+	return predicate.User(sql.FieldIn(FieldResetExpiresAt, vs...))
+}
+
+// ResetExpiresAtNotIn applies the NotIn predicate on the "reset_expires_at" field.
+func ResetExpiresAtNotIn(vs ...time.Time) predicate.User {
+	return predicate.User(sql.FieldNotIn(FieldResetExpiresAt, vs...))
+}
+
+// ResetExpiresAtGT applies the GT predicate on the "reset_expires_at" field.
+func ResetExpiresAtGT(v time.Time) predicate.User {
+	return predicate.User(sql.FieldGT(FieldResetExpiresAt, v))
+}
+
+// ResetExpiresAtGTE applies the GTE predicate on the "reset_expires_at" field.
+func ResetExpiresAtGTE(v time.Time) predicate.User {
+	return predicate.User(sql.FieldGTE(FieldResetExpiresAt, v))
+}
+
+// ResetExpiresAtLT applies the LT predicate on the "reset_expires_at" field.
+func ResetExpiresAtLT(v time.Time) predicate.User {
+	return predicate.User(sql.FieldLT(FieldResetExpiresAt, v))
+}
+
+// ResetExpiresAtLTE applies the LTE predicate on the "reset_expires_at" field.
+func ResetExpiresAtLTE(v time.Time) predicate.User {
+	return predicate.User(sql.FieldLTE(FieldResetExpiresAt, v))
+}
+
+// ResetExpiresAtIsNil applies the IsNil predicate on the "reset_expires_at" field.
+func ResetExpiresAtIsNil() predicate.User {
+	return predicate.User(sql.FieldIsNull(FieldResetExpiresAt))
+}
+
+// ResetExpiresAtNotNil applies the NotNil predicate on the "reset_expires_at" field.
+func ResetExpiresAtNotNil() predicate.User {
+	return predicate.User(sql.FieldNotNull(FieldResetExpiresAt))
+}
+
+// ResetWorkspaceIDEQ applies the EQ predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDEQ(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldEQ(FieldResetWorkspaceID, v))
+}
+
+// ResetWorkspaceIDNEQ applies the NEQ predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDNEQ(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldNEQ(FieldResetWorkspaceID, v))
+}
+
+// ResetWorkspaceIDIn applies the In predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDIn(vs ...uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldIn(FieldResetWorkspaceID, vs...))
+}
+
+// ResetWorkspaceIDNotIn applies the NotIn predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDNotIn(vs ...uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldNotIn(FieldResetWorkspaceID, vs...))
+}
+
+// ResetWorkspaceIDGT applies the GT predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDGT(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldGT(FieldResetWorkspaceID, v))
+}
+
+// ResetWorkspaceIDGTE applies the GTE predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDGTE(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldGTE(FieldResetWorkspaceID, v))
+}
+
+// ResetWorkspaceIDLT applies the LT predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDLT(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldLT(FieldResetWorkspaceID, v))
+}
+
+// ResetWorkspaceIDLTE applies the LTE predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDLTE(v uuid.UUID) predicate.User {
+	return predicate.User(sql.FieldLTE(FieldResetWorkspaceID, v))
+}
+
+// ResetWorkspaceIDIsNil applies the IsNil predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDIsNil() predicate.User {
+	return predicate.User(sql.FieldIsNull(FieldResetWorkspaceID))
+}
+
+// ResetWorkspaceIDNotNil applies the NotNil predicate on the "reset_workspace_id" field.
+func ResetWorkspaceIDNotNil() predicate.User {
+	return predicate.User(sql.FieldNotNull(FieldResetWorkspaceID))
 }
 
 // HasMemberships applies the HasEdge predicate on the "memberships" edge.

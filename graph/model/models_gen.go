@@ -6,23 +6,155 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"magpie/agents/template"
 	"magpie/ent"
+	"magpie/ent/agentmemory"
+	"magpie/ent/document"
 	"magpie/ent/syncjob"
 	"strconv"
 	"time"
 
+	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 )
+
+// Events in their order: one run start, then iterations, tool calls, their results and pieces of the answer, at last run
+// complete or an error. seq counts them from 1 without gaps.
+type AgentEvent interface {
+	IsAgentEvent()
+}
 
 // Events in their order: one start, content repeatedly, sources, follow-up, done; or an error instead of the rest.
 type ChatEvent interface {
 	IsChatEvent()
 }
 
+type AcceptInvitationInput struct {
+	// What stands behind token= in the link.
+	Token string `json:"token"`
+	// Of somebody who has no account yet.
+	Name *string `json:"name,omitempty"`
+	// Of everybody who is not signed in: the one of their account, or a new one.
+	Password *string `json:"password,omitempty"`
+}
+
+type AgentContent struct {
+	Seq int `json:"seq"`
+	// More of the answer's text, which is Markdown.
+	Content string `json:"content"`
+}
+
+func (AgentContent) IsAgentEvent() {}
+
+// The run failed or was canceled; the message is safe to show.
+type AgentError struct {
+	Seq     int    `json:"seq"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (AgentError) IsAgentEvent() {}
+
+// A round of the run: one request to the model and the tool calls that it asks for.
+type AgentIteration struct {
+	Seq    int `json:"seq"`
+	Number int `json:"number"`
+	// planning, acting or answering
+	Status string `json:"status"`
+}
+
+func (AgentIteration) IsAgentEvent() {}
+
+type AgentRunComplete struct {
+	Seq   int         `json:"seq"`
+	Usage *AgentUsage `json:"usage"`
+	// The documents that the answer cites: [n] in it is the n-th.
+	Sources []*ChatSource `json:"sources"`
+}
+
+func (AgentRunComplete) IsAgentEvent() {}
+
+// An event of a run as it is kept.
+type AgentRunEvent struct {
+	Seq int `json:"seq"`
+	// run_start, iteration, tool_call, tool_result, content, run_complete or error
+	Type      string         `json:"type"`
+	Data      map[string]any `json:"data"`
+	CreatedAt time.Time      `json:"createdAt"`
+}
+
+type AgentRunStart struct {
+	Seq            int       `json:"seq"`
+	RunID          uuid.UUID `json:"runId"`
+	ConversationID uuid.UUID `json:"conversationId"`
+}
+
+func (AgentRunStart) IsAgentEvent() {}
+
+type AgentTemplateConnection struct {
+	Edges      []*AgentTemplateEdge        `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type AgentTemplateEdge struct {
+	Node   *template.Template       `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID] `json:"cursor"`
+}
+
+type AgentToolCall struct {
+	Seq    int            `json:"seq"`
+	Tool   string         `json:"tool"`
+	Params map[string]any `json:"params"`
+	CallID string         `json:"callId"`
+}
+
+func (AgentToolCall) IsAgentEvent() {}
+
+type AgentToolResult struct {
+	Seq     int    `json:"seq"`
+	Tool    string `json:"tool"`
+	Success bool   `json:"success"`
+	CallID  string `json:"callId"`
+	// What came of it in a few words, or what went wrong.
+	Message string `json:"message"`
+}
+
+func (AgentToolResult) IsAgentEvent() {}
+
+type AgentUsage struct {
+	TotalTokens      int `json:"totalTokens"`
+	PromptTokens     int `json:"promptTokens"`
+	CompletionTokens int `json:"completionTokens"`
+}
+
+// All that is given has to hold.
+type AuditFilter struct {
+	// Id of a person or a key, or an email address or name as it was then.
+	Actor *string `json:"actor,omitempty"`
+	// An action such as connector.update, or all of a kind: connector.*
+	Action *string `json:"action,omitempty"`
+	// Such as connector.
+	TargetKind *string    `json:"targetKind,omitempty"`
+	TargetID   *uuid.UUID `json:"targetId,omitempty"`
+	// Not before this time.
+	From *time.Time `json:"from,omitempty"`
+	// Before this time.
+	To *time.Time `json:"to,omitempty"`
+	// Only entries of whose action or names this is a part.
+	Matching *string `json:"matching,omitempty"`
+}
+
+type ChangePasswordInput struct {
+	CurrentPassword string `json:"currentPassword"`
+	NewPassword     string `json:"newPassword"`
+}
+
 type ChatContent struct {
 	// More of the answer's text.
 	Delta string `json:"delta"`
+	Seq   int    `json:"seq"`
 }
 
 func (ChatContent) IsChatEvent() {}
@@ -30,12 +162,14 @@ func (ChatContent) IsChatEvent() {}
 type ChatDone struct {
 	Usage          *ChatUsage `json:"usage"`
 	ConversationID uuid.UUID  `json:"conversationId"`
+	Seq            int        `json:"seq"`
 }
 
 func (ChatDone) IsChatEvent() {}
 
 type ChatFollowUp struct {
 	Questions []string `json:"questions"`
+	Seq       int      `json:"seq"`
 }
 
 func (ChatFollowUp) IsChatEvent() {}
@@ -64,12 +198,17 @@ type ChatSource struct {
 
 type ChatSources struct {
 	Sources []*ChatSource `json:"sources"`
+	Seq     int           `json:"seq"`
 }
 
 func (ChatSources) IsChatEvent() {}
 
 type ChatStart struct {
 	ConversationID uuid.UUID `json:"conversationId"`
+	// Counts the events of an answer from 1; chatResume takes it.
+	Seq int `json:"seq"`
+	// Names the answer to chatResume; null where an answer ends with its reader, as on the public API.
+	AnswerID *uuid.UUID `json:"answerId,omitempty"`
 }
 
 func (ChatStart) IsChatEvent() {}
@@ -95,24 +234,74 @@ type ConnectionTest struct {
 }
 
 type ConnectorKind struct {
-	Name         string             `json:"name"`
-	Title        string             `json:"title"`
-	Description  string             `json:"description"`
-	Aliases      []string           `json:"aliases"`
-	Options      []*ConnectorOption `json:"options"`
-	Credentials  []*ConnectorOption `json:"credentials"`
-	AcceptsFiles bool               `json:"acceptsFiles"`
+	// What type takes.
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// storage, collaboration, development, crm, itsm, web, database or files
+	Category string `json:"category"`
+	// Further names that type accepts.
+	Aliases []string `json:"aliases"`
+	// The fields of config, those of every kind last.
+	Options []*ConnectorOption `json:"options"`
+	// The fields of credentials.
+	Credentials []*ConnectorOption `json:"credentials"`
+	// People upload its files here; there is nothing to connect to.
+	AcceptsFiles bool `json:"acceptsFiles"`
+	// A complete sync names every item, so that what is missing from it is deleted.
+	Enumerates bool `json:"enumerates"`
+	// It can import who may see what.
+	Permissions bool `json:"permissions"`
+	// The platform can tell of changes.
+	Webhooks bool `json:"webhooks"`
+	// Whose consent is asked in a browser, in the place of credentials that are typed in; null for none.
+	OauthProvider *string `json:"oauthProvider,omitempty"`
+	// It attaches a database to agents and brings no documents.
+	Database bool `json:"database"`
+	// Address of its documentation.
+	Documentation *string `json:"documentation,omitempty"`
 }
 
 type ConnectorOption struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	Help  string `json:"help"`
-	// string, integer, boolean or string_list
-	Type      string  `json:"type"`
-	Required  bool    `json:"required"`
-	Sensitive bool    `json:"sensitive"`
-	Example   *string `json:"example,omitempty"`
+	// string, integer, boolean, string_list or object
+	Type string `json:"type"`
+	// What a string looks like: url, hostname, date, duration, pattern, email; null for any text.
+	Format   *string `json:"format,omitempty"`
+	Required bool    `json:"required"`
+	// Never shown again once it was given.
+	Sensitive bool `json:"sensitive"`
+	// Takes several lines, as a private key does.
+	Multiline bool `json:"multiline"`
+	// What an absent value means; null for nothing.
+	Default any     `json:"default,omitempty"`
+	Example *string `json:"example,omitempty"`
+	// The only values allowed; empty for all.
+	Choices []string `json:"choices"`
+	Min     *int64   `json:"min,omitempty"`
+	Max     *int64   `json:"max,omitempty"`
+	// Heading under which a form shows the field; null for none.
+	Group *string `json:"group,omitempty"`
+	// A form may hide it at first.
+	Advanced bool `json:"advanced"`
+	// The field matters only where all of these hold.
+	DependsOn []*OptionDependency `json:"dependsOn"`
+	// The fields of an object.
+	Fields []*ConnectorOption `json:"fields"`
+}
+
+type ConnectorSyncEvent struct {
+	ConnectorID uuid.UUID `json:"connectorId"`
+	// Null, in the first event only, for a connector that was never synced.
+	Job *SyncProgressEvent `json:"job,omitempty"`
+}
+
+type ConversationExport struct {
+	FileName  string `json:"fileName"`
+	MediaType string `json:"mediaType"`
+	Content   string `json:"content"`
 }
 
 type CreateAPIKeyInput struct {
@@ -133,6 +322,64 @@ type CreateAPIKeyInput struct {
 	// Requests a minute, at most 1000000; 0 for no limit, the server's default when omitted.
 	RateLimitPerMinute *int       `json:"rateLimitPerMinute,omitempty"`
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
+}
+
+// What stands in place of the template's.
+type CreateAgentFromTemplateInput struct {
+	Name           *string     `json:"name,omitempty"`
+	Description    *string     `json:"description,omitempty"`
+	SystemPrompt   *string     `json:"systemPrompt,omitempty"`
+	Tools          []string    `json:"tools,omitempty"`
+	Collections    []uuid.UUID `json:"collections,omitempty"`
+	AllCollections *bool       `json:"allCollections,omitempty"`
+	StartMessage   *string     `json:"startMessage,omitempty"`
+	Model          *string     `json:"model,omitempty"`
+}
+
+type CreateAgentInput struct {
+	// 1 to 200 characters.
+	Name string `json:"name"`
+	// At most 4000 characters.
+	Description *string `json:"description,omitempty"`
+	// What the agent is and how it works, 1 to 32000 characters.
+	SystemPrompt string `json:"systemPrompt"`
+	// Names of the tools that it may call, each once: agentTools lists them.
+	Tools []string `json:"tools,omitempty"`
+	// The collections that it may search. An empty list is none of them; all when neither this nor allCollections is given.
+	Collections []uuid.UUID `json:"collections,omitempty"`
+	// Whether it may search all collections that the person reaches who runs it; not together with collections.
+	AllCollections *bool `json:"allCollections,omitempty"`
+	// How it greets, at most 4000 characters.
+	StartMessage *string `json:"startMessage,omitempty"`
+	// One of the configured chat models; the default one when omitted.
+	Model *string `json:"model,omitempty"`
+}
+
+type CreateAgentMemoryInput struct {
+	Kind *agentmemory.Kind `json:"kind,omitempty"`
+	// 1 to 4000 characters.
+	Content string `json:"content"`
+	// 0 to 1.
+	Importance *float64 `json:"importance,omitempty"`
+	// Whether it is everybody's, which needs the role editor, or the caller's alone. Omitted, it is everybody's where the
+	// caller's role allows that, and the caller's alone where it does not.
+	Shared *bool `json:"shared,omitempty"`
+}
+
+type CreateAgentTemplateInput struct {
+	// 1 to 200 characters; the agent's when fromAgent is given and this is not.
+	Name *string `json:"name,omitempty"`
+	// At most 4000 characters.
+	Description *string `json:"description,omitempty"`
+	// 1 to 100 characters; custom when omitted.
+	Category *string `json:"category,omitempty"`
+	// 1 to 32000 characters; needed unless fromAgent is given.
+	SystemPrompt *string  `json:"systemPrompt,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+	// At most 4000 characters.
+	StartMessage *string `json:"startMessage,omitempty"`
+	// An agent, of which everything is taken that is not given here.
+	FromAgent *uuid.UUID `json:"fromAgent,omitempty"`
 }
 
 type CreateCollectionInput struct {
@@ -160,6 +407,20 @@ type CreatedAPIKey struct {
 	APIKey         *ent.APIKey `json:"apiKey"`
 }
 
+type CreatedInvitation struct {
+	Invitation *ent.Invitation `json:"invitation"`
+	Token      string          `json:"token"`
+	// The page of the dashboard to send to the person.
+	URL string `json:"url"`
+}
+
+type CreatedPasswordReset struct {
+	Token string `json:"token"`
+	// The page of the dashboard to send to the person.
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 type DocSync struct {
 	// manual or scheduled
 	SyncStrategy string `json:"syncStrategy"`
@@ -172,6 +433,45 @@ type DocSyncInput struct {
 	SyncStrategy *string `json:"syncStrategy,omitempty"`
 	// How often, when scheduled; 6h by default.
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
+}
+
+// How many documents of a connector have which status.
+type DocumentCounts struct {
+	Pending    int `json:"pending"`
+	Processing int `json:"processing"`
+	Indexed    int `json:"indexed"`
+	Failed     int `json:"failed"`
+	Deleted    int `json:"deleted"`
+}
+
+type DocumentStatusChange struct {
+	ID uuid.UUID `json:"id"`
+	// Null, as are title and path, for a document whose row is gone with its connector.
+	ConnectorID *uuid.UUID      `json:"connectorId,omitempty"`
+	Title       *string         `json:"title,omitempty"`
+	Path        *string         `json:"path,omitempty"`
+	Status      document.Status `json:"status"`
+	// Why the newest version could not be indexed.
+	Failure *string `json:"failure,omitempty"`
+}
+
+type DocumentStatusCounts struct {
+	Pending    int `json:"pending"`
+	Processing int `json:"processing"`
+	Indexed    int `json:"indexed"`
+	Failed     int `json:"failed"`
+	Deleted    int `json:"deleted"`
+	// Documents, whatever their state, whose newest version could not be indexed.
+	WithFailure int `json:"withFailure"`
+}
+
+type DocumentStatusEvent struct {
+	// To go on from here: give it as after.
+	Cursor string `json:"cursor"`
+	// How many documents are in each state, in the first event only.
+	Counts *DocumentStatusCounts `json:"counts,omitempty"`
+	// Those that changed, each once, in the order of their changes; at most 100.
+	Documents []*DocumentStatusChange `json:"documents"`
 }
 
 type EventInput struct {
@@ -194,10 +494,144 @@ type EventInput struct {
 	EventID *string `json:"eventId,omitempty"`
 }
 
+type FacetsInput struct {
+	// All when omitted.
+	Fields []SearchField `json:"fields,omitempty"`
+	// Values of each field, 1 to 100.
+	First *int `json:"first,omitempty"`
+	// Spans of time to count in place of the usual ones, at most 20: a beginning and an end with a slash between them, each a
+	// day (its beginning in UTC) or a moment, or two dots for none; the end is exclusive: 2026-01-01/2026-02-01, ../2025-01-01.
+	Ranges []string `json:"ranges,omitempty"`
+}
+
+type FeedbackInput struct {
+	Rating Rating          `json:"rating"`
+	Reason *FeedbackReason `json:"reason,omitempty"`
+	// At most 500 characters.
+	Comment *string `json:"comment,omitempty"`
+}
+
+type FinishOAuthInput struct {
+	Provider         string  `json:"provider"`
+	State            string  `json:"state"`
+	Code             *string `json:"code,omitempty"`
+	Error            *string `json:"error,omitempty"`
+	ErrorDescription *string `json:"errorDescription,omitempty"`
+}
+
+// A memory that a search found.
+type FoundAgentMemory struct {
+	Memory *ent.AgentMemory `json:"memory"`
+	// How near it is to what was asked, 0 to 1.
+	Score float64 `json:"score"`
+}
+
+type InvitationOffer struct {
+	Workspace string    `json:"workspace"`
+	Email     string    `json:"email"`
+	Role      Role      `json:"role"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Whether the address has an account already: its password, or a session, is needed.
+	HasAccount bool `json:"hasAccount"`
+}
+
+type InviteMemberInput struct {
+	Email string `json:"email"`
+	Role  Role   `json:"role"`
+}
+
 type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
+	// False for a person whom a provider signs in.
+	HasPassword bool `json:"hasPassword"`
+}
+
+type MessageFeedback struct {
+	Rating    Rating          `json:"rating"`
+	Reason    *FeedbackReason `json:"reason,omitempty"`
+	Comment   *string         `json:"comment,omitempty"`
+	CreatedAt time.Time       `json:"createdAt"`
+	UpdatedAt time.Time       `json:"updatedAt"`
+}
+
+type MyWorkspace struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+	Role Role      `json:"role"`
+	// Since when the caller is a member.
+	JoinedAt time.Time `json:"joinedAt"`
+	// Whether the present session is in it.
+	Current bool `json:"current"`
+}
+
+type OAuthOutcome struct {
+	Provider string `json:"provider"`
+	// The grant that was made or renewed; null when the provider refused.
+	GrantID *uuid.UUID `json:"grantId,omitempty"`
+	// The account at the provider, where it tells.
+	Account *string `json:"account,omitempty"`
+	// The connector that works with the grant.
+	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
+	// Where the browser goes, with the outcome in its query; null when the beginning named no place.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
+}
+
+type OAuthProvider struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Whether the operator has set it up.
+	Configured bool `json:"configured"`
+	// The connector types that it serves.
+	ConnectorTypes []string `json:"connectorTypes"`
+	// What is asked for.
+	Scopes []string `json:"scopes"`
+}
+
+type OAuthStart struct {
+	// Where the browser has to go.
+	AuthorizationURL string `json:"authorizationUrl"`
+	// Until when it works.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+type OIDCAnswer struct {
+	// The one-time code for finishOIDCSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused.
+	Code *string `json:"code,omitempty"`
+	// Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
+}
+
+type OIDCAnswerInput struct {
+	State            string  `json:"state"`
+	Code             *string `json:"code,omitempty"`
+	Error            *string `json:"error,omitempty"`
+	ErrorDescription *string `json:"errorDescription,omitempty"`
+	// The parameter iss, from providers that send it.
+	Issuer *string `json:"issuer,omitempty"`
+}
+
+type OIDCMethod struct {
+	// What to call it on a button.
+	Name   string `json:"name"`
+	Issuer string `json:"issuer"`
+}
+
+type OIDCStart struct {
+	// Where the browser has to go.
+	AuthorizationURL string `json:"authorizationUrl"`
+	// A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use.
+	Binding string `json:"binding"`
+	// Until when it works.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// Another option of the same table that must have one of some values.
+type OptionDependency struct {
+	Option string `json:"option"`
+	// Empty: any value at all.
+	Values []any `json:"values"`
 }
 
 // One of the two.
@@ -205,6 +639,65 @@ type RecordEventsInput struct {
 	Event *EventInput `json:"event,omitempty"`
 	// 1 to 100.
 	Events []*EventInput `json:"events,omitempty"`
+}
+
+type ResetPasswordInput struct {
+	// What stands behind token= in the link.
+	Token    string `json:"token"`
+	Password string `json:"password"`
+}
+
+type RunAgentInput struct {
+	AgentID uuid.UUID `json:"agentId"`
+	// At most 16,000 characters.
+	Message string `json:"message"`
+	// Goes on with an earlier conversation with this agent.
+	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
+}
+
+// How documents spread over one field. The selection that the filters make in this field is left aside, all others hold: the
+// counts say what would be found were another value selected.
+type SearchFacet struct {
+	Name SearchField `json:"name"`
+	// Documents that were counted.
+	Documents int `json:"documents"`
+	// Documents without a value.
+	Missing int `json:"missing"`
+	// Values that a document has.
+	Distinct int `json:"distinct"`
+	// Sum of the counts of the values that are not listed.
+	OtherCount int `json:"otherCount"`
+	// By count, then by value; spans of time in their order. Selected values are listed in any case.
+	Values []*SearchFacetValue `json:"values"`
+}
+
+type SearchFacetValue struct {
+	// As filters take it. Of dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or a span as it was asked for.
+	Value string `json:"value"`
+	// What to show: the name of a collection or connector, else the value.
+	Label string `json:"label"`
+	// Documents.
+	Count int `json:"count"`
+	// The filters name it.
+	Selected bool `json:"selected"`
+	// Of a span of time: its beginning, for changedFrom.
+	From *time.Time `json:"from,omitempty"`
+	// Of a span of time: its end, for changedUntil.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+type SearchFacetsInput struct {
+	// What is looked for; all documents are counted when omitted.
+	Query *string `json:"query,omitempty"`
+	// One collection; all that a session reaches, when omitted.
+	Collection *uuid.UUID `json:"collection,omitempty"`
+	// 0 to 1; documents without a passage at or over it are not counted. Only with a query.
+	MinScore *float64 `json:"minScore,omitempty"`
+	// Take the last word for the beginning of one, too.
+	Prefix  *bool          `json:"prefix,omitempty"`
+	Filters *SearchFilters `json:"filters,omitempty"`
+	// All fields when omitted.
+	Facets *FacetsInput `json:"facets,omitempty"`
 }
 
 type SearchFilters struct {
@@ -222,6 +715,21 @@ type SearchFilters struct {
 	DateAfter *string `json:"dateAfter,omitempty"`
 	// Written or changed on this day or earlier, YYYY-MM-DD.
 	DateBefore *string `json:"dateBefore,omitempty"`
+	// Any of these sections, or the one of section. This and all further filters: dashboard only.
+	Sections []string `json:"sections,omitempty"`
+	// Any of these versions, or the one of version.
+	Versions []string `json:"versions,omitempty"`
+	// Any of these languages, or the one of language.
+	Languages []string `json:"languages,omitempty"`
+	// Any of these types of connectors.
+	Sources    []string    `json:"sources,omitempty"`
+	Connectors []uuid.UUID `json:"connectors,omitempty"`
+	// Any of these collections. They are a selection, which facets may leave aside, while collection bounds everything.
+	Collections []uuid.UUID `json:"collections,omitempty"`
+	// Written or changed at this moment or later.
+	ChangedFrom *time.Time `json:"changedFrom,omitempty"`
+	// Written or changed before this moment.
+	ChangedUntil *time.Time `json:"changedUntil,omitempty"`
 }
 
 type SearchInput struct {
@@ -238,6 +746,10 @@ type SearchInput struct {
 	// Wrap the query's terms in snippets in mark tags.
 	Highlight *bool          `json:"highlight,omitempty"`
 	Filters   *SearchFilters `json:"filters,omitempty"`
+	// Take the last word for the beginning of one, too: search as you type. Dashboard only.
+	Prefix *bool `json:"prefix,omitempty"`
+	// Count the documents of the results by their fields; they are not counted when omitted. Dashboard only.
+	Facets *FacetsInput `json:"facets,omitempty"`
 }
 
 type SearchResult struct {
@@ -271,6 +783,15 @@ type SearchResults struct {
 	Limit  int     `json:"limit"`
 	Offset int     `json:"offset"`
 	TookMs float64 `json:"tookMs"`
+	// In the order asked for; null where none were.
+	Facets []*SearchFacet `json:"facets,omitempty"`
+}
+
+type SearchSuggestion struct {
+	// Title of a document.
+	Text         string    `json:"text"`
+	DocumentID   uuid.UUID `json:"documentId"`
+	CollectionID uuid.UUID `json:"collectionId"`
 }
 
 type SessionToken struct {
@@ -283,6 +804,31 @@ type SessionToken struct {
 type SignInInput struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+}
+
+type SignInMethods struct {
+	// By email and password.
+	Password bool `json:"password"`
+	// By an OpenID provider; null when none is set up.
+	Oidc *OIDCMethod `json:"oidc,omitempty"`
+}
+
+type SignUpInput struct {
+	// Name of the workspace.
+	Workspace string `json:"workspace"`
+	Email     string `json:"email"`
+	Name      string `json:"name"`
+	// 10 to 128 characters; not the email address, and none of the most common passwords.
+	Password string `json:"password"`
+}
+
+type StartOAuthInput struct {
+	// Name of a provider, as oauthProviders has it.
+	Provider string `json:"provider"`
+	// The connector that gets the grant. Without one, the grant is there to be named when a connector is made.
+	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
+	// Where the browser goes in the end: an address of this service or of a dashboard that is allowed to call it.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
 }
 
 type StartSyncInput struct {
@@ -313,14 +859,20 @@ type SyncProgress struct {
 }
 
 type SyncProgressEvent struct {
-	JobID      uuid.UUID      `json:"jobId"`
-	Status     syncjob.Status `json:"status"`
-	Progress   *SyncProgress  `json:"progress"`
-	Stats      *SyncStats     `json:"stats"`
-	Warnings   []string       `json:"warnings"`
-	Error      *string        `json:"error,omitempty"`
-	StartedAt  time.Time      `json:"startedAt"`
-	FinishedAt *time.Time     `json:"finishedAt,omitempty"`
+	JobID       uuid.UUID      `json:"jobId"`
+	Status      syncjob.Status `json:"status"`
+	Progress    *SyncProgress  `json:"progress"`
+	Stats       *SyncStats     `json:"stats"`
+	Warnings    []string       `json:"warnings"`
+	Error       *string        `json:"error,omitempty"`
+	StartedAt   time.Time      `json:"startedAt"`
+	FinishedAt  *time.Time     `json:"finishedAt,omitempty"`
+	ConnectorID uuid.UUID      `json:"connectorId"`
+	// When it was queued.
+	CreatedAt time.Time `json:"createdAt"`
+	// With revision the order of a job's events: a later attempt is newer, within one the higher revision.
+	Attempt  int `json:"attempt"`
+	Revision int `json:"revision"`
 }
 
 type SyncStats struct {
@@ -359,6 +911,44 @@ type UpdateAPIKeyInput struct {
 	ExpiresAt graphql.Omittable[*time.Time] `json:"expiresAt,omitempty"`
 }
 
+// What is omitted stays as it is.
+type UpdateAgentInput struct {
+	Name *string `json:"name,omitempty"`
+	// Null removes it.
+	Description  graphql.Omittable[*string] `json:"description,omitempty"`
+	SystemPrompt *string                    `json:"systemPrompt,omitempty"`
+	// Null is none.
+	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
+	// These and no others; null is all.
+	Collections graphql.Omittable[[]uuid.UUID] `json:"collections,omitempty"`
+	// True: all, and the list is emptied. False: those listed.
+	AllCollections *bool `json:"allCollections,omitempty"`
+	// Null removes it.
+	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
+	// Null: the default chat model.
+	Model graphql.Omittable[*string] `json:"model,omitempty"`
+}
+
+// What is omitted stays as it is. Whose a memory is cannot be changed.
+type UpdateAgentMemoryInput struct {
+	Kind       *agentmemory.Kind `json:"kind,omitempty"`
+	Content    *string           `json:"content,omitempty"`
+	Importance *float64          `json:"importance,omitempty"`
+}
+
+// What is omitted stays as it is.
+type UpdateAgentTemplateInput struct {
+	Name *string `json:"name,omitempty"`
+	// Null removes it.
+	Description  graphql.Omittable[*string] `json:"description,omitempty"`
+	Category     *string                    `json:"category,omitempty"`
+	SystemPrompt *string                    `json:"systemPrompt,omitempty"`
+	// Null is none.
+	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
+	// Null removes it.
+	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
+}
+
 type UpdateCollectionInput struct {
 	Name *string `json:"name,omitempty"`
 	// Null removes it.
@@ -376,6 +966,14 @@ type UpdateConnectorInput struct {
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
 }
 
+type UpdateMemberInput struct {
+	Role Role `json:"role"`
+}
+
+type UpdateProfileInput struct {
+	Name string `json:"name"`
+}
+
 // Queries are searches and chat messages, of keys and of signed-in people.
 type Usage struct {
 	PeriodStart time.Time `json:"periodStart"`
@@ -386,6 +984,10 @@ type Usage struct {
 	Limit *int64 `json:"limit,omitempty"`
 	// How many are left; null for no limit.
 	Remaining *int64 `json:"remaining,omitempty"`
+}
+
+type WorkspaceInput struct {
+	Name string `json:"name"`
 }
 
 type APIKeyStatus string
@@ -445,6 +1047,61 @@ func (e APIKeyStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+type ConversationKind string
+
+const (
+	ConversationKindChat  ConversationKind = "CHAT"
+	ConversationKindAgent ConversationKind = "AGENT"
+)
+
+var AllConversationKind = []ConversationKind{
+	ConversationKindChat,
+	ConversationKindAgent,
+}
+
+func (e ConversationKind) IsValid() bool {
+	switch e {
+	case ConversationKindChat, ConversationKindAgent:
+		return true
+	}
+	return false
+}
+
+func (e ConversationKind) String() string {
+	return string(e)
+}
+
+func (e *ConversationKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ConversationKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ConversationKind", str)
+	}
+	return nil
+}
+
+func (e ConversationKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ConversationKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ConversationKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type EventType string
 
 const (
@@ -495,6 +1152,61 @@ func (e *EventType) UnmarshalJSON(b []byte) error {
 }
 
 func (e EventType) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type ExportFormat string
+
+const (
+	ExportFormatMarkdown ExportFormat = "MARKDOWN"
+	ExportFormatJSON     ExportFormat = "JSON"
+)
+
+var AllExportFormat = []ExportFormat{
+	ExportFormatMarkdown,
+	ExportFormatJSON,
+}
+
+func (e ExportFormat) IsValid() bool {
+	switch e {
+	case ExportFormatMarkdown, ExportFormatJSON:
+		return true
+	}
+	return false
+}
+
+func (e ExportFormat) String() string {
+	return string(e)
+}
+
+func (e *ExportFormat) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ExportFormat(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ExportFormat", str)
+	}
+	return nil
+}
+
+func (e ExportFormat) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ExportFormat) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ExportFormat) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -556,6 +1268,65 @@ func (e *FeedbackReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e FeedbackReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type InvitationStatus string
+
+const (
+	InvitationStatusPending  InvitationStatus = "PENDING"
+	InvitationStatusAccepted InvitationStatus = "ACCEPTED"
+	InvitationStatusExpired  InvitationStatus = "EXPIRED"
+	InvitationStatusRevoked  InvitationStatus = "REVOKED"
+)
+
+var AllInvitationStatus = []InvitationStatus{
+	InvitationStatusPending,
+	InvitationStatusAccepted,
+	InvitationStatusExpired,
+	InvitationStatusRevoked,
+}
+
+func (e InvitationStatus) IsValid() bool {
+	switch e {
+	case InvitationStatusPending, InvitationStatusAccepted, InvitationStatusExpired, InvitationStatusRevoked:
+		return true
+	}
+	return false
+}
+
+func (e InvitationStatus) String() string {
+	return string(e)
+}
+
+func (e *InvitationStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = InvitationStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid InvitationStatus", str)
+	}
+	return nil
+}
+
+func (e InvitationStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *InvitationStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e InvitationStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -726,6 +1497,80 @@ func (e *Role) UnmarshalJSON(b []byte) error {
 }
 
 func (e Role) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What documents are counted by.
+type SearchField string
+
+const (
+	SearchFieldSection  SearchField = "SECTION"
+	SearchFieldVersion  SearchField = "VERSION"
+	SearchFieldTags     SearchField = "TAGS"
+	SearchFieldDocType  SearchField = "DOC_TYPE"
+	SearchFieldLanguage SearchField = "LANGUAGE"
+	// By its id.
+	SearchFieldCollection SearchField = "COLLECTION"
+	// Type of the connector.
+	SearchFieldSource SearchField = "SOURCE"
+	// By its id.
+	SearchFieldConnector SearchField = "CONNECTOR"
+	// When they were changed last, else made.
+	SearchFieldDate SearchField = "DATE"
+)
+
+var AllSearchField = []SearchField{
+	SearchFieldSection,
+	SearchFieldVersion,
+	SearchFieldTags,
+	SearchFieldDocType,
+	SearchFieldLanguage,
+	SearchFieldCollection,
+	SearchFieldSource,
+	SearchFieldConnector,
+	SearchFieldDate,
+}
+
+func (e SearchField) IsValid() bool {
+	switch e {
+	case SearchFieldSection, SearchFieldVersion, SearchFieldTags, SearchFieldDocType, SearchFieldLanguage, SearchFieldCollection, SearchFieldSource, SearchFieldConnector, SearchFieldDate:
+		return true
+	}
+	return false
+}
+
+func (e SearchField) String() string {
+	return string(e)
+}
+
+func (e *SearchField) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SearchField(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SearchField", str)
+	}
+	return nil
+}
+
+func (e SearchField) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SearchField) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SearchField) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

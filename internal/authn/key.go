@@ -254,6 +254,12 @@ func newPair() pair { return pair{PublishablePrefix + random(), SecretPrefix + r
 // hint is what is kept of a key to recognise it by.
 func hint(key string) string { return key[:len(SecretPrefix)+4] }
 
+// Token makes a token that works once, for a link; what is stored of it is TokenHash.
+func Token() string { return random() }
+
+// TokenHash is what is stored of a token.
+func TokenHash(token string) []byte { return hash(token) }
+
 func random() string {
 	b := make([]byte, keyBytes)
 	_, _ = rand.Read(b) // documented never to fail

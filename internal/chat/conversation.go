@@ -12,6 +12,7 @@ import (
 	"magpie/ent/conversation"
 	"magpie/ent/message"
 	"magpie/internal/apierr"
+	"magpie/internal/requestid"
 	"magpie/internal/viewer"
 )
 
@@ -55,7 +56,7 @@ func (c *Chat) recall(ctx context.Context, v viewer.Viewer, id uuid.UUID) (talk,
 		return talk{}, nil
 	}
 	found, err := c.client.Conversation.Query().
-		Where(conversation.ID(id), conversation.SubjectID(v.Subject)).Only(ctx)
+		Where(conversation.ID(id), conversation.SubjectID(v.Subject), conversation.AgentIDIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {
 		return talk{}, apierr.NotFound("Conversation")
 	}
@@ -121,7 +122,7 @@ func (c *Chat) ask(ctx context.Context, tx *ent.Tx, v viewer.Viewer, question st
 		}
 		return fmt.Errorf("touch the conversation: %w", err)
 	}
-	err := tx.Message.Create().SetConversationID(t.id).SetSubjectID(v.Subject).
+	err := tx.Message.Create().SetConversationID(t.id).SetSubjectID(v.Subject).SetRequestID(requestid.From(ctx)).
 		SetRole(message.RoleUser).SetContent(question).SetCreatedAt(now).SetUpdatedAt(now).
 		Exec(ctx)
 	if err != nil {
@@ -140,15 +141,20 @@ func (c *Chat) keep(ctx context.Context, v viewer.Viewer, id uuid.UUID, text str
 		list[i] = map[string]any{"id": s.ID.String(), "title": s.Title, "url": s.URL}
 	}
 	now := c.opt.Now()
-	err := c.client.Message.Create().SetConversationID(id).SetSubjectID(v.Subject).
+	err := c.client.Message.Create().SetConversationID(id).SetSubjectID(v.Subject).SetRequestID(requestid.From(ctx)).
 		SetRole(message.RoleAssistant).SetContent(text).SetSources(list).
 		SetPromptTokens(usage.PromptTokens).SetCompletionTokens(usage.CompletionTokens).
 		SetCreatedAt(now).SetUpdatedAt(now).
 		Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("store the answer: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	// Deleted while it was answered: what is gone stays so, and nothing is wrong.
+	there, looking := c.client.Conversation.Query().Where(conversation.ID(id)).Exist(ctx)
+	if looking == nil && !there {
+		return nil
+	}
+	return fmt.Errorf("store the answer: %w", err)
 }
 
 // titleOf names a conversation after its first question.

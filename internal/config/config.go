@@ -21,6 +21,8 @@ type Config struct {
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:"127.0.0.1:8080"`
 	// BaseURL is the address at which clients reach the service; http:// and ListenAddr when empty.
 	BaseURL string `env:"BASE_URL"`
+	// DashboardURL is the address of the front end, which links to people lead to; BaseURL when empty.
+	DashboardURL string `env:"DASHBOARD_URL"`
 	// DashboardOrigins may call /graphql and /api/v1 from a browser: https://app.example.com.
 	DashboardOrigins []string `env:"DASHBOARD_ORIGINS"`
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
@@ -40,10 +42,30 @@ type Config struct {
 
 	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
 	SessionKey Secret `env:"SESSION_KEY"`
+	// SignUp says who may make a workspace: first (while there is nobody), open (everybody) or off.
+	SignUp string `env:"SIGN_UP" envDefault:"first"`
+	// InvitationLifetime is how long an invitation is open.
+	InvitationLifetime Days `env:"INVITATION_LIFETIME" envDefault:"7d"`
 	// SecretKeys seal stored credentials: id:base64 of 32 bytes, comma separated, the current one first.
 	SecretKeys Secret `env:"SECRET_KEYS"`
 	// AllowedPrivateNetworks may be connected to although a user chose the address.
 	AllowedPrivateNetworks Networks `env:"ALLOWED_PRIVATE_NETWORKS"`
+
+	// OIDCIssuer is the OpenID provider that people sign in by; empty is none.
+	OIDCIssuer       string `env:"OIDC_ISSUER"`
+	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
+	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
+	// OIDCName is what it is called on a button; the issuer's host when empty.
+	OIDCName   string   `env:"OIDC_NAME"`
+	OIDCScopes []string `env:"OIDC_SCOPES" envDefault:"openid,email,profile"`
+	// OIDCAutoJoin are the domains of email addresses whose people are let in
+	// without an invitation, into the workspace OIDCAutoJoinWorkspace, a UUID.
+	OIDCAutoJoin          []string `env:"OIDC_AUTO_JOIN"`
+	OIDCAutoJoinWorkspace string   `env:"OIDC_AUTO_JOIN_WORKSPACE"`
+	OIDCAutoJoinRole      string   `env:"OIDC_AUTO_JOIN_ROLE" envDefault:"viewer"`
+	// OAuthClients are those of the services that connectors are connected to,
+	// by name. Load fills it from the settings that OAuthNames lists.
+	OAuthClients map[string]OAuthClient `env:"-"`
 
 	// EmbeddingBaseURL is an OpenAI-compatible service, /v1 included; empty uses the builtin embedder.
 	EmbeddingBaseURL string `env:"EMBEDDING_BASE_URL"`
@@ -92,10 +114,21 @@ type Config struct {
 	// QueryLimit is how many queries a month a workspace has that was given no limit of its own; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 
+	// SubscriptionsPerConnection, SubscriptionsPerPerson and SubscriptionsPerProcess bound the GraphQL operations
+	// that are open at once, the last two the WebSockets, too; 0 is no limit.
+	SubscriptionsPerConnection int `env:"SUBSCRIPTIONS_PER_CONNECTION" envDefault:"100"`
+	SubscriptionsPerPerson     int `env:"SUBSCRIPTIONS_PER_PERSON" envDefault:"200"`
+	SubscriptionsPerProcess    int `env:"SUBSCRIPTIONS_PER_PROCESS" envDefault:"10000"`
+
 	// QueryLog says what of searches and questions is kept: full, counts (no texts) or off.
 	QueryLog string `env:"QUERY_LOG" envDefault:"full"`
 	// QueryLogRetention is how long it is kept; 0 is for good.
 	QueryLogRetention Days `env:"QUERY_LOG_RETENTION" envDefault:"90d"`
+
+	// ConversationRetention is how long a conversation is kept after its last question; 0 is for good.
+	ConversationRetention Days `env:"CONVERSATION_RETENTION" envDefault:"0"`
+	// AuditRetention is how long the audit log is kept; 0 is for good.
+	AuditRetention Days `env:"AUDIT_RETENTION" envDefault:"0"`
 
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
@@ -127,10 +160,24 @@ func (c *Config) OwnerURL() string {
 	return c.DatabaseURL.Reveal()
 }
 
+// OIDCJoins lists the domains of OIDC_AUTO_JOIN.
+func (c *Config) OIDCJoins() []string { return unique(c.OIDCAutoJoin) }
+
+// OIDCAsks lists the scopes of OIDC_SCOPES.
+func (c *Config) OIDCAsks() []string { return unique(c.OIDCScopes) }
+
 // PublicURL is the address at which clients reach the service, without a slash at its end.
 func (c *Config) PublicURL() string {
 	if c.BaseURL != "" {
 		return trimSlash(c.BaseURL)
 	}
 	return "http://" + c.ListenAddr
+}
+
+// DashboardAddress is where the front end is, without a slash at its end.
+func (c *Config) DashboardAddress() string {
+	if c.DashboardURL != "" {
+		return trimSlash(c.DashboardURL)
+	}
+	return c.PublicURL()
 }

@@ -106,11 +106,14 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"BLOB_URL=/var/lib", "BLOB_URL=ftp://x", "UPLOAD_LIMIT=0", "UPLOAD_LIMIT=-1", "UPLOAD_LIMIT=64 potatoes", "UPLOAD_LIMIT=99999999999GiB",
 		"SESSION_KEY=hunter2", "SESSION_KEY=aHVudGVyMg==",
 		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),
+		"OIDC_ISSUER=accounts.example.com", "OIDC_ISSUER=https://user:hunter2@x", "OIDC_SCOPES=email,profile", "OIDC_AUTO_JOIN=@example.com",
+		"OIDC_AUTO_JOIN=Example.com", "OIDC_AUTO_JOIN_WORKSPACE=first", "OIDC_AUTO_JOIN_ROLE=owner", "OAUTH_GOOGLE_URL=accounts.example.com",
+		"OAUTH_GITHUB_CLIENT_ID=hunter2", "OAUTH_SLACK_TOKEN_URL=https://user:hunter2@x",
 		"EMBEDDING_BASE_URL=x", "EMBEDDING_DIMENSIONS=x", "LLM_BASE_URL=file:///etc/passwd",
 		"RERANK_BASE_URL=https://user:hunter2@x", "RERANK_TIMEOUT=0s", "RERANK_TIMEOUT=fast",
 		"DEFAULT_MIN_SCORE=1.5", "DEFAULT_MIN_SCORE=NaN", "IDEMPOTENCY_WINDOW=-1m", "PUBLISHABLE_RATE_LIMIT=-1", "SECRET_RATE_LIMIT=x",
 		"QUERY_LOG=some", "QUERY_LOG_RETENTION=12h", "QUERY_LOG_RETENTION=-1d", "QUERY_LOG_RETENTION=90", "QUERY_LOG_RETENTION=40000d",
-		"QUERY_LOG_RETENTION=999999999999d", "QUERY_LOG_RETENTION=d",
+		"QUERY_LOG_RETENTION=999999999999d", "CONVERSATION_RETENTION=1h", "CONVERSATION_RETENTION=-1d", "QUERY_LOG_RETENTION=d",
 		"WORKER_CONCURRENCY=5000", "WORKER_LOST_AFTER=1s", "LOG_LEVEL=loud", "LOG_FORMAT=xml",
 	} {
 		name, _, _ := strings.Cut(entry, "=")
@@ -215,8 +218,36 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range config.Names() {
+		if rest, ok := strings.CutPrefix(name, "OAUTH_"); ok && !strings.Contains(rest, "_CLIENT_") {
+			_, field, _ := strings.Cut(rest, "_")
+			name = "OAUTH_…_" + field // said once for all providers
+		}
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/configuration.md does not mention %s", name)
+		}
+	}
+}
+
+func TestOAuthClientsAreRead(t *testing.T) {
+	t.Parallel()
+	c, err := load("OAUTH_GOOGLE_CLIENT_ID=id", "OAUTH_GOOGLE_CLIENT_SECRET=hunter2", "OAUTH_GOOGLE_SCOPES=openid, email", "OAUTH_SERVICENOW_URL=https://x.service-now.com",
+		"OIDC_ISSUER=https://id.example.com", "OIDC_CLIENT_ID=magpie", "OIDC_AUTO_JOIN=example.com, example.org", "OIDC_AUTO_JOIN_WORKSPACE=018f0000-0000-8000-8000-00000000c011")
+	if err != nil {
+		t.Fatal(err)
+	}
+	google := c.OAuthClients["google"]
+	if google.ID != "id" || google.Secret.Reveal() != "hunter2" || len(google.Scopes) != 2 || google.Scopes[1] != "email" || c.OAuthClients["servicenow"].URL != "https://x.service-now.com" {
+		t.Errorf("%+v", c.OAuthClients)
+	}
+	if joins := c.OIDCJoins(); len(joins) != 2 || joins[1] != "example.org" || len(c.OIDCAsks()) != 3 {
+		t.Errorf("%v %v", joins, c.OIDCAsks())
+	}
+	if text := fmt.Sprintf("%+v %#v", c, *c); strings.Contains(text, "hunter2") {
+		t.Errorf("a secret was printed: %s", text)
+	}
+	for wrong, name := range map[string]string{"OIDC_ISSUER=https://id.example.com": "OIDC_CLIENT_ID", "OIDC_AUTO_JOIN=example.com": "OIDC_AUTO_JOIN_WORKSPACE"} {
+		if _, err := load(wrong); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
+			t.Errorf("%s: %v", wrong, err)
 		}
 	}
 }

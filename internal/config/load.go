@@ -54,6 +54,9 @@ func Load(s Source) (*Config, error) {
 		return nil, err
 	}
 	var err error
+	if c.OAuthClients, err = oauthClients(values); err != nil {
+		return nil, err
+	}
 	if c.ChatModels, err = c.chatModels(values); err != nil {
 		return nil, err
 	}
@@ -69,7 +72,7 @@ func Names() []string {
 			names = append(names, name)
 		}
 	}
-	return names
+	return append(names, oauthNames()...)
 }
 
 // readable names the setting where the parser names the field of the struct.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -44,12 +45,21 @@ func (c *Config) Validate() error {
 		{"REDIS_URL", func() error { return redisURL(c.RedisURL) }},
 		{"LISTEN_ADDR", func() error { return listen(c.ListenAddr) }},
 		{"BASE_URL", func() error { return web(c.BaseURL) }},
+		{"DASHBOARD_URL", func() error { return web(c.DashboardURL) }},
 		{"DASHBOARD_ORIGINS", func() error { return origins(c.DashboardOrigins) }},
 		{"SHUTDOWN_TIMEOUT", func() error { return positive(c.ShutdownTimeout >= 0) }},
 		{"BLOB_URL", func() error { return blobURL(c.BlobURL) }},
 		{"UPLOAD_LIMIT", func() error { return positive(c.UploadLimit > 0) }},
 		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
+		{"SIGN_UP", func() error { return oneOf(c.SignUp, "first", "open", "off") }},
+		{"INVITATION_LIFETIME", func() error { return between(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
+		{"OIDC_ISSUER", func() error { return web(c.OIDCIssuer) }},
+		{"OIDC_CLIENT_ID", func() error { return together(c.OIDCIssuer, c.OIDCClientID, "OIDC_ISSUER") }},
+		{"OIDC_SCOPES", func() error { return openid(c.OIDCScopes) }},
+		{"OIDC_AUTO_JOIN", func() error { return domains(c.OIDCAutoJoin) }},
+		{"OIDC_AUTO_JOIN_WORKSPACE", func() error { return workspace(c.OIDCAutoJoin, c.OIDCAutoJoinWorkspace) }},
+		{"OIDC_AUTO_JOIN_ROLE", func() error { return oneOf(c.OIDCAutoJoinRole, "viewer", "editor", "admin") }},
 		{"EMBEDDING_BASE_URL", func() error { return web(c.EmbeddingBaseURL) }},
 		{"EMBEDDING_MODEL", func() error { return together(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
 		{"EMBEDDING_DIMENSIONS", func() error {
@@ -66,10 +76,15 @@ func (c *Config) Validate() error {
 		{"DEFAULT_MIN_SCORE", func() error { return share(c.DefaultMinScore) }},
 		{"IDEMPOTENCY_WINDOW", func() error { return positive(c.IdempotencyWindow >= 0) }},
 		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},
+		{"SUBSCRIPTIONS_PER_CONNECTION", func() error { return within(c.SubscriptionsPerConnection, 0, 1_000_000) }},
+		{"SUBSCRIPTIONS_PER_PERSON", func() error { return within(c.SubscriptionsPerPerson, 0, 1_000_000) }},
+		{"SUBSCRIPTIONS_PER_PROCESS", func() error { return within(c.SubscriptionsPerProcess, 0, 1_000_000) }},
 		{"SECRET_RATE_LIMIT", func() error { return within(c.SecretRateLimit, 0, 1_000_000) }},
 		{"QUERY_LIMIT", func() error { return within(c.QueryLimit, 0, 1_000_000_000_000) }},
 		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
 		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
+		{"CONVERSATION_RETENTION", func() error { return retention(c.ConversationRetention.Duration()) }},
+		{"AUDIT_RETENTION", func() error { return retention(c.AuditRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
 		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
@@ -223,9 +238,45 @@ func blobURL(address string) error {
 	return nil
 }
 
+func between(length, least, most time.Duration) error {
+	if length < least || length > most {
+		return fmt.Errorf("must be %s to %s", least, most)
+	}
+	return nil
+}
+
 func together(address, model, other string) error {
 	if address != "" && model == "" {
 		return fmt.Errorf("must be set together with %s", other)
+	}
+	return nil
+}
+
+// uuidForm is the usual form of a UUID.
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+func workspace(joining []string, id string) error {
+	if len(joining) > 0 && id == "" {
+		return errors.New("must be set together with OIDC_AUTO_JOIN")
+	}
+	if id != "" && !uuidForm.MatchString(id) {
+		return errors.New("must be the id of a workspace, a UUID")
+	}
+	return nil
+}
+
+func domains(list []string) error {
+	for _, domain := range unique(list) {
+		if domain != strings.ToLower(domain) || !strings.Contains(domain, ".") || strings.ContainsAny(domain, "@*/: \t") || strings.Trim(domain, ".") != domain {
+			return fmt.Errorf("%q is no domain; write it as example.com, in lower case", domain)
+		}
+	}
+	return nil
+}
+
+func openid(scopes []string) error {
+	if !contains(unique(scopes), "openid") {
+		return errors.New("must contain openid")
 	}
 	return nil
 }
@@ -261,7 +312,7 @@ func atLeast(value, least time.Duration) error {
 // retention is for good, or a day and more: counts are of whole days.
 func retention(d time.Duration) error {
 	if d != 0 && (d < minRetention || d > maxRetention) {
-		return errors.New("must be 0 to keep the log for good, or 1d to 36500d")
+		return errors.New("must be 0 to keep all for good, or 1d to 36500d")
 	}
 	return nil
 }

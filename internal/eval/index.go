@@ -105,7 +105,10 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 		return nil, errors.New("embed the question: no vector")
 	}
 	question := rank.NewQuestion(x.analyzer, text, language, false)
-	filter := &rank.Filter{Language: language}
+	filter := &rank.Filter{}
+	if language != "" {
+		filter.Values[rank.FacetLanguage] = []string{language}
+	}
 	question.Restrict(filter)
 	parts := []rank.Part{{Source: x.snapshot.View(filter), Vector: vectors[0]}}
 	return x.ranker.Search(ctx, parts, question, rank.Options{Mode: mode, Least: least})

@@ -110,7 +110,15 @@ func table(k Kind) (string, bool) {
 		return "agent_memories", true
 	case AgentRun:
 		return "agent_runs", true
-	case Passage, Invitation, AuditEntry, OAuthGrant, Feedback, PrincipalGroup, ToolIntegration, Approval:
+	case Invitation:
+		return "invitations", true
+	case Feedback:
+		return "feedbacks", true
+	case OAuthGrant:
+		return "oauth_grants", true
+	case AuditEntry:
+		return "audit_entries", true
+	case Passage, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:
 		return "", false

@@ -24,6 +24,8 @@ const (
 	columnTags
 	columnTime
 	columnReaders
+	columnSource
+	columnConnector
 	columnPassage
 	columnOrdinal
 	columnWords   // of each field, in the order of Field
@@ -139,6 +141,11 @@ func (d *entryDecoder) begin(c *changeRow) error {
 	}
 	if d.entry.Readers, err = textsOf(c[columnReaders]); err != nil {
 		return err
+	}
+	d.entry.Source = d.name(c[columnSource])
+	if id := c[columnConnector]; len(id) == len(uuid.UUID{}) {
+		text, _ := uuid.UUID(id).MarshalText() // never fails
+		d.entry.Connector = d.name(text)
 	}
 	// A jsonb value begins with the version of its form.
 	if b := c[columnTags]; len(b) > 1 && string(b[1:]) != "[]" && string(b[1:]) != "null" {

@@ -21,7 +21,7 @@ func (s *Store) States(ctx context.Context, scope viewer.Scope) ([]State, error)
 	rows, err := s.pool.Query(ctx, `select c.id, c.name, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
 			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0)
 		from collections c left join collection_state s on s.collection_id = c.id
-		where c.workspace_id = $1 and ($2 or c.id = any($3)) order by c.id`, within.workspace, within.all, within.collections)
+		where c.workspace_id = $1 and ($2 or c.id = any($3)) and c.deleting_at is null order by c.id`, within.workspace, within.all, within.collections)
 	if err != nil {
 		return nil, fmt.Errorf("read the states of collections: %w", readable(err))
 	}
@@ -105,7 +105,7 @@ func moment(ctx context.Context, conn *pgx.Conn, workspace, collection uuid.UUID
 		workspace.String())
 	b.Queue(`select c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0), coalesce(s.stale, false)
 		from collections c left join collection_state s on s.collection_id = c.id
-		where c.id = $1 and c.workspace_id = $2`, collection, workspace).
+		where c.id = $1 and c.workspace_id = $2 and c.deleting_at is null`, collection, workspace).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&model, &at.Generation, &at.Change, &apart) })
 	err = run(ctx, conn, b, "read the state")
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -138,7 +138,7 @@ func TestChangesTellADocumentAsItWasPut(t *testing.T) {
 	e.Passages = nil
 	if want := (index.Entry{
 		Document: out.Document, Live: true, Section: "guides", Version: "2.1", Language: "en", DocType: "md",
-		Tags: r.Tags, Time: r.CreatedAt, Readers: r.Readers,
+		Tags: r.Tags, Time: r.CreatedAt, Readers: r.Readers, Source: "file_upload", Connector: id.connector.String(),
 	}); !reflect.DeepEqual(e, want) {
 		t.Errorf("the entry is %+v, want %+v", e, want)
 	}
@@ -157,7 +157,7 @@ func TestChangesTellADocumentAsItWasPut(t *testing.T) {
 	if title := lexemes["titl"]; len(title) != 1 || index.FieldOf(title[0]) != index.FieldTitle {
 		t.Errorf("the lexemes are %v", lexemes)
 	}
-	if e := got.documents[empty.Document]; !reflect.DeepEqual(e, index.Entry{Document: empty.Document, Live: true, Readers: []string{}}) {
+	if e := got.documents[empty.Document]; !reflect.DeepEqual(e, index.Entry{Document: empty.Document, Live: true, Readers: []string{}, Source: "file_upload", Connector: id.connector.String()}) {
 		t.Errorf("a document without passages is %+v", e)
 	}
 	f.follow(id, &got)

@@ -16,6 +16,9 @@ type Entry struct {
 
 	Section, Version, Language, DocType string // "" is unknown
 	Tags                                []string
+	// Source is the kind of the connector that the document came by, and
+	// Connector that connector's id.
+	Source, Connector string
 	// Time is when the source last changed the document, else when it made it;
 	// zero when neither is known.
 	Time time.Time

@@ -93,6 +93,7 @@ type stored struct {
 	exists   bool
 	indexed  bool // it has been indexed once, and may have been deleted since
 	live     bool // searches find it
+	failed   bool // its newest version could not be indexed
 	passages int64
 	bytes    int64
 	words    int64
@@ -126,7 +127,7 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 	}
 	b.Queue("select pg_advisory_xact_lock(hashtextextended($1, 0))", r.Connector.String()+clean(r.SourceID))
 	b.Queue(`select d.id, d.indexed_at is not null, `+live+`, d.passage_count, d.index_bytes, d.index_words,
-			coalesce(d.url, ''), d.source_created_at, d.source_updated_at
+			coalesce(d.url, ''), d.source_created_at, d.source_updated_at, d.failure is not null or d.status <> 'INDEXED'
 		from documents d
 		where d.connector_id = $1 and d.source_id = $2 and d.workspace_id = $3 and d.collection_id = $4
 		for no key update`, r.Connector, clean(r.SourceID), workspace, r.Collection)
@@ -149,7 +150,8 @@ func hold(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, f Fence, r *
 		return stored{}, fmt.Errorf("lock the item: %w", err)
 	}
 	old := stored{exists: true}
-	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes, &old.words, &old.url, &old.created, &old.updated)
+	err := results.QueryRow().Scan(&old.id, &old.indexed, &old.live, &old.passages, &old.bytes, &old.words,
+		&old.url, &old.created, &old.updated, &old.failed)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows) && r.Document == uuid.Nil:
 		old = stored{id: gid.New(gid.Document)}

@@ -50,9 +50,9 @@ func (s *Store) Refresh(ctx context.Context, scope viewer.Scope, f Fence, r *Rec
 		case !old.live:
 			c.delta = delta{documents: 1, passages: old.passages, bytes: old.bytes, words: old.words}
 			queueEnd(b, workspace, f, r.Collection, c)
-		case !sameTime(old, r), r.URL != "" && old.url != cut(r.URL, maxURL):
+		case !sameTime(old, r), r.URL != "" && old.url != cut(r.URL, maxURL), old.failed:
 			queueEnd(b, workspace, f, r.Collection, c)
-		default: // nothing that a search can tell
+		default: // nothing that anybody can tell
 			queueFence(b, workspace, f)
 			b.Queue("commit")
 		}

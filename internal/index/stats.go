@@ -26,8 +26,16 @@ func (s *Store) Stats(ctx context.Context, scope viewer.Scope, collections []uui
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, `select collection_id, documents, passages, bytes, change_number from collection_state
-		where collection_id = any($1) and workspace_id = $2 and ($3 or collection_id = any($4))`,
+	// What belongs to a connector that is being deleted does not count any more.
+	rows, err := s.pool.Query(ctx, `select s.collection_id, s.documents - coalesce(d.documents, 0), s.passages - coalesce(d.passages, 0)::bigint,
+			s.bytes - coalesce(d.bytes, 0)::bigint, s.change_number
+		from collection_state s left join (
+			select k.collection_id, count(*) as documents, sum(d.passage_count) as passages, sum(d.index_bytes) as bytes
+			from connectors k join documents d on d.connector_id = k.id
+			where k.deleting_at is not null and k.workspace_id = $2 and k.collection_id = any($1) and `+live+`
+			group by k.collection_id
+		) d on d.collection_id = s.collection_id
+		where s.collection_id = any($1) and s.workspace_id = $2 and ($3 or s.collection_id = any($4))`,
 		collections, within.workspace, within.all, within.collections)
 	if err != nil {
 		return nil, fmt.Errorf("read the statistics: %w", readable(err))

@@ -18,7 +18,7 @@ func (s *Store) NextVectorIndex(ctx context.Context) (collection uuid.UUID, ok b
 	err = s.pool.QueryRow(ctx, `select s.collection_id
 		from search_settings e cross join collection_state s join collections c on c.id = s.collection_id
 			left join vector_indexes v on v.collection_id = s.collection_id
-		where s.passages > e.exact_passages and not s.stale
+		where s.passages > e.exact_passages and not s.stale and c.deleting_at is null
 			and (v.collection_id is null or v.model <> c.embedding_model or s.passages > 2 * v.passages)
 		order by s.passages desc, s.collection_id limit 1`).Scan(&collection)
 	if errors.Is(err, pgx.ErrNoRows) {

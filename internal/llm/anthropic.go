@@ -89,13 +89,24 @@ func (m *Anthropic) once(ctx context.Context, t *try, tempered bool) error {
 			if !t.say(part.ContentBlock.Text) {
 				return nil
 			}
+			if part.ContentBlock.Type == "tool_use" {
+				if err := t.calls.add(int(part.Index), part.ContentBlock.ID, part.ContentBlock.Name, givenAtOnce(part.ContentBlock.Input)); err != nil {
+					return err
+				}
+			}
 		case "content_block_delta":
 			if part.Delta.Type == "text_delta" && !t.say(part.Delta.Text) {
 				return nil
 			}
+			if part.Delta.Type == "input_json_delta" {
+				if err := t.calls.add(int(part.Index), "", "", part.Delta.PartialJSON); err != nil {
+					return err
+				}
+			}
 		case "message_delta":
 			if part.Delta.StopReason != "" {
 				reason = part.Delta.StopReason
+				t.finish = whyStopped(reason)
 			}
 			if t.usage == nil {
 				t.usage = &Usage{}
@@ -124,6 +135,30 @@ func stopped(reason anthropic.StopReason) error {
 	return nil
 }
 
+// whyStopped is why the model stopped, in our words.
+func whyStopped(reason anthropic.StopReason) Finish {
+	switch reason {
+	case anthropic.StopReasonToolUse:
+		return FinishTools
+	case anthropic.StopReasonMaxTokens:
+		return FinishLength
+	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence:
+		return FinishStop
+	default:
+		return FinishUnknown
+	}
+}
+
+// givenAtOnce is the input of a call that a service did not send in pieces; "" for the empty object that stands where
+// pieces follow.
+func givenAtOnce(input any) string {
+	text, err := json.Marshal(input)
+	if err != nil || string(text) == "null" || string(text) == "{}" {
+		return ""
+	}
+	return string(text)
+}
+
 func promptTokens(u anthropic.Usage) int {
 	return int(u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens)
 }
@@ -137,26 +172,62 @@ func (m *Anthropic) params(request Request, tempered bool) anthropic.MessageNewP
 	if tempered {
 		params.Temperature = anthropic.Float(float64(min(request.Temperature, 1)))
 	}
+	for _, tool := range request.Tools {
+		params.Tools = append(params.Tools, anthropicTool(tool))
+	}
+	if request.ToolsOff && len(request.Tools) > 0 {
+		none := anthropic.NewToolChoiceNoneParam()
+		params.ToolChoice = anthropic.ToolChoiceUnionParam{OfNone: &none}
+	}
 	for _, message := range request.Messages {
-		if strings.TrimSpace(message.Content) == "" {
-			continue // the service refuses one
-		}
 		if message.Role == RoleSystem {
-			params.System = append(params.System, anthropic.TextBlockParam{Text: message.Content})
+			if strings.TrimSpace(message.Content) != "" { // the service refuses an empty one
+				params.System = append(params.System, anthropic.TextBlockParam{Text: message.Content})
+			}
 			continue
 		}
 		role := anthropic.MessageParamRoleUser
 		if message.Role == RoleAssistant {
 			role = anthropic.MessageParamRoleAssistant
 		}
-		block := anthropic.NewTextBlock(message.Content)
-		if last := len(params.Messages) - 1; last >= 0 && params.Messages[last].Role == role {
-			params.Messages[last].Content = append(params.Messages[last].Content, block)
+		blocks := anthropicBlocks(message)
+		if len(blocks) == 0 {
 			continue
 		}
-		params.Messages = append(params.Messages, anthropic.MessageParam{Role: role, Content: []anthropic.ContentBlockParamUnion{block}})
+		if last := len(params.Messages) - 1; last >= 0 && params.Messages[last].Role == role {
+			params.Messages[last].Content = append(params.Messages[last].Content, blocks...)
+			continue
+		}
+		params.Messages = append(params.Messages, anthropic.MessageParam{Role: role, Content: blocks})
 	}
 	return params
+}
+
+// anthropicBlocks are the parts of a turn as the protocol has them.
+func anthropicBlocks(message Message) []anthropic.ContentBlockParamUnion {
+	if message.Role == RoleTool {
+		return []anthropic.ContentBlockParamUnion{anthropic.NewToolResultBlock(message.CallID, message.resultText(), message.Failed)}
+	}
+	var blocks []anthropic.ContentBlockParamUnion
+	if strings.TrimSpace(message.Content) != "" {
+		blocks = append(blocks, anthropic.NewTextBlock(message.Content))
+	}
+	for _, call := range message.Calls {
+		blocks = append(blocks, anthropic.NewToolUseBlock(call.ID, json.RawMessage(call.object()), call.Name))
+	}
+	return blocks
+}
+
+// anthropicTool is a tool as the protocol has it.
+func anthropicTool(tool Tool) anthropic.ToolUnionParam {
+	var schema map[string]any
+	_ = json.Unmarshal(tool.Schema, &schema) // what is no object describes none
+	delete(schema, "type")                   // the library writes it
+	param := anthropic.ToolParam{Name: tool.Name, InputSchema: anthropic.ToolInputSchemaParam{ExtraFields: schema}}
+	if tool.Description != "" {
+		param.Description = anthropic.String(tool.Description)
+	}
+	return anthropic.ToolUnionParam{OfTool: &param}
 }
 
 // failure turns an error of the client library into one of package provider.

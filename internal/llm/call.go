@@ -22,6 +22,8 @@ type try struct {
 	watch   *time.Timer
 
 	text    strings.Builder
+	calls   calls
+	finish  Finish
 	usage   *Usage // as the service told it so far
 	started bool   // text was yielded
 	stopped bool   // the consumer wants no more
@@ -41,10 +43,10 @@ func stream(ctx context.Context, cfg *Config, request Request, ask func(context.
 			case t.stopped:
 				return
 			case err == nil:
-				t.complete()
-				yield(Event{Usage: new(spent.plus(*t.usage))}, nil)
+				t.complete(spent)
 				return
 			}
+			err = withoutTools(err, request)
 			if t.usage != nil {
 				spent = spent.plus(*t.usage)
 			}
@@ -86,11 +88,24 @@ func (t *try) say(text string) bool {
 	return !t.stopped
 }
 
-// complete counts the usage where the service did not tell it.
-func (t *try) complete() {
-	if t.usage == nil {
-		t.usage = &Usage{PromptTokens: t.cfg.Tokens.CountMessages(t.request.Messages), CompletionTokens: t.cfg.Tokens.Count(t.text.String())}
+// complete yields the calls and the end, with the usage counted where the service did not tell it.
+func (t *try) complete(spent Usage) {
+	made := t.calls.complete()
+	for i := range made {
+		if !t.yield(Event{Call: &made[i]}, nil) {
+			return
+		}
 	}
+	if t.usage == nil {
+		t.usage = &Usage{
+			PromptTokens:     t.cfg.Tokens.CountMessages(t.request.Messages) + t.cfg.Tokens.CountTools(t.request.Tools),
+			CompletionTokens: t.cfg.Tokens.Count(t.text.String()),
+		}
+		for _, call := range made {
+			t.usage.CompletionTokens += t.cfg.Tokens.countCall(call)
+		}
+	}
+	t.yield(Event{Finish: t.finish, Usage: new(spent.plus(*t.usage))}, nil)
 }
 
 func (t *try) retry(ctx context.Context, err error, number int) (time.Duration, bool) {

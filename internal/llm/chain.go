@@ -79,7 +79,7 @@ func (l *link) stream(ctx context.Context, model ChatModel, request Request) {
 			l.failure, l.spent = err, l.spent.plus(Spent(err))
 			return
 		}
-		l.started = l.started || event.Text != ""
+		l.started = l.started || event.Text != "" || event.Call != nil
 		if event.Usage != nil {
 			l.spent = l.spent.plus(*event.Usage)
 			if !l.started && !l.last {

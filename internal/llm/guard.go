@@ -80,7 +80,7 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 			}
 		}()
 		for event, err := range g.ChatModel.Stream(ctx, request) {
-			if !settled && (err != nil || event.Text != "" || event.Usage != nil) {
+			if !settled && (err != nil || event.Text != "" || event.Call != nil || event.Usage != nil) {
 				settled = g.settle(ctx, err)
 			}
 			if !yield(event, err) {
@@ -149,7 +149,7 @@ func counts(err error) bool {
 	switch failure.Kind {
 	case provider.KindAuth, provider.KindRateLimited, provider.KindUnavailable, provider.KindTimeout, provider.KindInterrupted:
 		return true
-	case provider.KindContextLength, provider.KindRefused, provider.KindInvalid:
+	case provider.KindContextLength, provider.KindRefused, provider.KindInvalid, provider.KindNoTools:
 	}
 	return false
 }

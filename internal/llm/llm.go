@@ -16,12 +16,19 @@ const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
+	// RoleTool is what a tool gave for a call of the assistant's turn before.
+	RoleTool Role = "tool"
 )
 
 // Message is one turn of a conversation.
 type Message struct {
 	Role    Role
 	Content string
+	// Calls are what an assistant's turn asked for. Every one is answered by a message of RoleTool right behind the turn.
+	Calls []ToolCall
+	// CallID is the call that a message of RoleTool answers, Failed whether the tool failed.
+	CallID string
+	Failed bool
 }
 
 // Request asks a model to continue a conversation.
@@ -33,6 +40,10 @@ type Request struct {
 	MaxTokens int
 	// Temperature is from 0 (the likeliest words) to 2.
 	Temperature float32
+	// Tools are what the model may call. They have to be there, too, where earlier turns called them.
+	Tools []Tool
+	// ToolsOff lets the model see the tools and call none.
+	ToolsOff bool
 }
 
 // Usage counts the tokens of one request.
@@ -47,6 +58,11 @@ func (u Usage) TotalTokens() int { return u.PromptTokens + u.CompletionTokens }
 type Event struct {
 	// Text is what the answer goes on with.
 	Text string
+	// Call is something that the model asks for. Calls come whole, one an event, behind all text, and only where the turn
+	// is complete.
+	Call *ToolCall
+	// Finish says on the last event why the model stopped, where the service told.
+	Finish Finish
 	// Usage is set on the last event of a complete answer, and only there.
 	Usage *Usage
 }
@@ -57,7 +73,7 @@ type ChatModel interface {
 	Name() string
 	// Stream asks the model and yields its answer as it comes. The provider call ends when the consumer stops or the
 	// context ends. An error is yielded once, last; text before it stands. A stream without an error ends with one event
-	// that carries Usage. The sequence can be consumed once for each call of Stream.
+	// that carries Usage. A model that takes no tools fails with a *provider.Error of the kind "no tools". The sequence can be consumed once for each call of Stream.
 	Stream(ctx context.Context, request Request) iter.Seq2[Event, error]
 }
 

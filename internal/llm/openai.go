@@ -56,7 +56,15 @@ func (m *OpenAI) completion(request Request) openai.ChatCompletionRequest {
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 	}
 	for i, message := range request.Messages {
-		body.Messages[i] = openai.ChatCompletionMessage{Role: string(message.Role), Content: message.Content}
+		body.Messages[i] = openaiMessage(message)
+	}
+	for _, tool := range request.Tools {
+		body.Tools = append(body.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: tool.Name, Description: tool.Description, Parameters: tool.Schema,
+		}})
+	}
+	if request.ToolsOff && len(request.Tools) > 0 {
+		body.ToolChoice = "none"
 	}
 	if isReasoning(body.Model) {
 		body.MaxCompletionTokens = m.cfg.longest(request) // these models take no temperature either
@@ -68,6 +76,20 @@ func (m *OpenAI) completion(request Request) openai.ChatCompletionRequest {
 		body.Temperature = math.SmallestNonzeroFloat32 // a zero is left out on the wire and would mean the service's default
 	}
 	return body
+}
+
+// openaiMessage is a turn as the protocol has it.
+func openaiMessage(m Message) openai.ChatCompletionMessage {
+	message := openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
+	if m.Role == RoleTool {
+		message.Content, message.ToolCallID = m.resultText(), m.CallID
+	}
+	for _, call := range m.Calls {
+		message.ToolCalls = append(message.ToolCalls, openai.ToolCall{
+			ID: call.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: call.Name, Arguments: call.object()},
+		})
+	}
+	return message
 }
 
 // isReasoning recognises the models of OpenAI that reason before they answer.
@@ -110,13 +132,37 @@ func (m *OpenAI) ask(ctx context.Context, t *try) error {
 			}
 			if choice.FinishReason != "" {
 				finish = choice.FinishReason
+				t.finish = finishOf(finish)
 			}
 			if !t.say(choice.Delta.Content) {
 				return nil
 			}
+			for _, piece := range choice.Delta.ToolCalls {
+				slot := -1
+				if piece.Index != nil && *piece.Index >= 0 {
+					slot = *piece.Index
+				}
+				if err := t.calls.add(slot, piece.ID, piece.Function.Name, piece.Function.Arguments); err != nil {
+					return err
+				}
+			}
 		}
 		t.listen()
 	}
+}
+
+// finishOf is why the model stopped, in our words.
+func finishOf(reason openai.FinishReason) Finish {
+	switch reason {
+	case openai.FinishReasonStop:
+		return FinishStop
+	case openai.FinishReasonLength:
+		return FinishLength
+	case openai.FinishReasonToolCalls, openai.FinishReasonFunctionCall:
+		return FinishTools
+	case openai.FinishReasonContentFilter, openai.FinishReasonNull:
+	}
+	return FinishUnknown
 }
 
 // end tells a complete answer from one that was refused or whose connection was closed in the middle.

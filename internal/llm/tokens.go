@@ -39,6 +39,24 @@ func (c *TokenCounter) CountMessages(messages []Message) int {
 	total := perAnswer
 	for _, message := range messages {
 		total += perMessage + c.Count(message.Content)
+		for _, call := range message.Calls {
+			total += c.countCall(call)
+		}
 	}
 	return total
+}
+
+// CountTools returns the number of tokens that the description of tools takes.
+func (c *TokenCounter) CountTools(tools []Tool) int {
+	const perTool = 8
+	total := 0
+	for _, tool := range tools {
+		total += perTool + c.Count(tool.Name) + c.Count(tool.Description) + c.Count(string(tool.Schema))
+	}
+	return total
+}
+
+func (c *TokenCounter) countCall(call ToolCall) int {
+	const perCall = 8
+	return perCall + c.Count(call.Name) + c.Count(call.Arguments)
 }

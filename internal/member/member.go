@@ -35,6 +35,15 @@ func ID(archive, path string) string {
 	return Key(archive) + mark + shorten(path, maxPath)
 }
 
+// Archive is the [Key] of the archive that a source id names a member of; false for an id that names none.
+func Archive(id string) (key string, inside bool) {
+	at := strings.LastIndex(id, mark)
+	if at < 0 {
+		return "", false
+	}
+	return id[:at], true
+}
+
 // shorten replaces the end of a long text by a hash of all of it.
 func shorten(text string, max int) string {
 	if len(text) <= max {

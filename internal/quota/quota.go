@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"magpie/internal/apierr"
+	"magpie/internal/audit"
 	"magpie/internal/fresh"
 	"magpie/internal/viewer"
 )
@@ -157,15 +159,42 @@ func (q *Quota) SetLimit(ctx context.Context, scope viewer.Scope, limit *int64) 
 	if err != nil {
 		return apierr.Wrap("set the query limit", err)
 	}
-	tag, err := q.pool.Exec(ctx, "update workspaces set query_limit = $2, updated_at = now() where id = $1", workspace, limit)
-	if err != nil {
-		return apierr.Wrap("set the query limit", err)
-	}
-	if tag.RowsAffected() == 0 {
+	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return setLimit(ctx, tx, workspace, limit) })
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return apierr.NotFound("Workspace")
+	case err != nil:
+		return apierr.Wrap("set the query limit", err)
 	}
 	q.limits.Forget(func(int64) bool { return true })
 	return nil
+}
+
+// setLimit changes the limit and says so in the audit log.
+func setLimit(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, limit *int64) error {
+	var before *int64
+	var name string
+	err := tx.QueryRow(ctx, "select query_limit, name from workspaces where id = $1 for no key update", workspace).Scan(&before, &name)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "update workspaces set query_limit = $2, updated_at = now() where id = $1", workspace, limit); err != nil {
+		return err
+	}
+	return audit.Record(ctx, func(ctx context.Context, query string, arguments ...any) error {
+		_, err := tx.Exec(ctx, query, arguments...)
+		return err
+	}, audit.Event{
+		Workspace: workspace, Action: "quota.set", TargetKind: "workspace", TargetID: workspace, TargetName: name,
+		Changes: []audit.Change{{Field: "query_limit", Old: orNone(before), New: orNone(limit)}},
+	})
+}
+
+func orNone(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
 }
 
 // count notes queries to be written later.

@@ -19,9 +19,11 @@ func newLocal(most int) *local {
 	return &local{tat: make(map[string]time.Time), most: most}
 }
 
-func (l *local) take(key string, perMinute, n int, now time.Time) Result {
-	interval := max(time.Minute/time.Duration(perMinute), 1)
-	burst := interval * time.Duration(perMinute)
+// take counts n requests against a limit of most in a period; fewer than none
+// gives requests back.
+func (l *local) take(key string, most int, period time.Duration, n int, now time.Time) Result {
+	interval := max(period/time.Duration(most), 1)
+	burst := interval * time.Duration(most)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	tat := l.tat[key]
@@ -31,13 +33,15 @@ func (l *local) take(key string, perMinute, n int, now time.Time) Result {
 	next := tat.Add(interval * time.Duration(n))
 	room := now.Sub(next.Add(-burst)) // what the bucket holds after this request
 	if room < 0 {
-		return Result{Limit: perMinute, Reset: tat, RetryAfter: -room}
+		return Result{Limit: most, Reset: tat, RetryAfter: -room}
 	}
 	if next.After(now) {
 		l.store(key, next, now)
+	} else if n < 0 {
+		delete(l.tat, key)
 	}
-	remaining := int(math.Min(float64(room/interval), float64(perMinute)))
-	return Result{Allowed: true, Limit: perMinute, Remaining: remaining, Reset: next}
+	remaining := int(math.Min(float64(room/interval), float64(most)))
+	return Result{Allowed: true, Limit: most, Remaining: remaining, Reset: next}
 }
 
 func (l *local) forget(key string) {

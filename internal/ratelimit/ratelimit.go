@@ -111,40 +111,62 @@ func (l *Limiter) Forget(ctx context.Context, key string) {
 	}
 }
 
+// AllowIn is Allow for a limit of most requests in a period.
+func (l *Limiter) AllowIn(ctx context.Context, key string, most int, period time.Duration) (Result, error) {
+	return l.takeIn(ctx, key, most, period, 1)
+}
+
+// PeekIn is Peek for a limit of most requests in a period.
+func (l *Limiter) PeekIn(ctx context.Context, key string, most int, period time.Duration) (Result, error) {
+	return l.takeIn(ctx, key, most, period, 0)
+}
+
+// ReturnIn gives one request back that AllowIn counted.
+func (l *Limiter) ReturnIn(ctx context.Context, key string, most int, period time.Duration) {
+	_, _ = l.takeIn(ctx, key, most, period, -1) // of no consequence: it would have come back by itself
+}
+
 func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Result, error) {
+	return l.takeIn(ctx, key, perMinute, time.Minute, n)
+}
+
+func (l *Limiter) takeIn(ctx context.Context, key string, most int, period time.Duration, n int) (Result, error) {
 	now := l.now()
-	if perMinute <= 0 {
+	if most <= 0 {
 		return Result{Allowed: true, Reset: now}, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	if l.shared == nil || l.resting(now) {
-		return l.local.take(key, perMinute, n, now), nil
+		return l.local.take(key, most, period, n, now), nil
 	}
 	asking, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
-	r, err := l.shared.AllowN(asking, l.prefix+key, redis_rate.PerMinute(perMinute), n)
+	r, err := l.shared.AllowN(asking, l.prefix+key, redis_rate.Limit{Rate: most, Burst: most, Period: period}, n)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
 		l.lost(err)
-		return l.local.take(key, perMinute, n, now), nil
+		return l.local.take(key, most, period, n, now), nil
 	}
 	l.found()
+	if n < 0 && r.ResetAfter <= 0 {
+		l.Forget(ctx, key) // the script leaves the last one standing
+	}
 	return Result{
-		Allowed: r.Allowed >= n, Limit: perMinute, Remaining: remaining(perMinute, max(r.ResetAfter, 0)),
+		Allowed: r.Allowed >= n, Limit: most, Remaining: remaining(most, period, max(r.ResetAfter, 0)),
 		Reset: now.Add(max(r.ResetAfter, 0)), RetryAfter: max(r.RetryAfter, 0),
 	}, nil
 }
 
 // remaining is how many requests fit into what is left of the minute. The
 // script's own figure is cut off after it was rounded, and often one too low.
-func remaining(perMinute int, resetAfter time.Duration) int {
-	interval := max(time.Minute/time.Duration(perMinute), 1)
-	left := interval*time.Duration(perMinute) - resetAfter + min(10*time.Microsecond, interval/2)
-	return min(max(int(left/interval), 0), perMinute)
+func remaining(most int, period, resetAfter time.Duration) int {
+	interval := max(period/time.Duration(most), 1)
+	left := interval*time.Duration(most) - resetAfter + min(10*time.Microsecond, interval/2)
+	return min(max(int(left/interval), 0), most)
 }
 
 // resting reports whether Redis failed so recently that it is not asked. When

@@ -390,3 +390,34 @@ func TestTheClientOfARequestIsKnownDeeperInside(t *testing.T) {
 		t.Errorf("with one: %s", got)
 	}
 }
+
+func TestALimitOfAnyPeriodGivesBackWhatIsReturned(t *testing.T) {
+	t.Parallel()
+	for name, redisURL := range map[string]string{"in process": "", "in Redis": testkit.Redis(t)} {
+		var o ratelimit.Options
+		if redisURL != "" {
+			o.Redis, o.Patience = dial(t, redisURL), 10*time.Second
+		}
+		l := ratelimit.New(o)
+		take := func(want bool) {
+			t.Helper()
+			if r, err := l.AllowIn(t.Context(), "a", 3, time.Hour); err != nil || r.Allowed != want || !want && r.RetryAfter > 20*time.Minute {
+				t.Fatalf("%s: %+v %v", name, r, err)
+			}
+		}
+		for range 10 {
+			take(true)
+			l.ReturnIn(t.Context(), "a", 3, time.Hour)
+		}
+		l.ReturnIn(t.Context(), "a", 3, time.Hour) // more than was taken
+		for _, want := range []bool{true, true, true, false, false} {
+			take(want)
+		}
+		l.ReturnIn(t.Context(), "a", 3, time.Hour)
+		if r, err := l.PeekIn(t.Context(), "a", 3, time.Hour); err != nil || r.Remaining != 1 {
+			t.Errorf("%s: %+v %v", name, r, err)
+		}
+		take(true)
+		take(false)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,7 +75,9 @@ func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questi
 			jobs <- &index.Record{
 				Connector: id.connector, Collection: id.collection, SourceID: source, Path: source, Title: result.Document.Title,
 				Language: result.Document.Language, Version: result.Document.Version, Text: result.Text,
-				Section:  fmt.Sprint(random.IntN(20)), // one in twenty documents each
+				Section: fmt.Sprint(random.IntN(20)), // one in twenty documents each
+				Tags:    []string{fmt.Sprint("tag ", random.IntN(300)), fmt.Sprint("tag ", random.IntN(300))},
+				DocType: fmt.Sprint("type ", random.IntN(8)), UpdatedAt: time.Unix(1_700_000_000+int64(random.IntN(80_000_000)), 0),
 				Passages: result.Passages, Vectors: result.Vectors, Model: embed.BuiltinModel,
 			}
 			stored += len(result.Passages)
@@ -120,6 +123,95 @@ func BenchmarkSearchDemo(b *testing.B) {
 		questions = append(questions, q.Query)
 	}
 	f.measure(b, id, questions, search.Query{})
+}
+
+// BenchmarkFacets measures what counting adds to a search of 100,000 passages in
+// memory, and counting alone.
+func BenchmarkFacets(b *testing.B) {
+	files := corpusFiles(b)
+	f := newFixture(b)
+	id := f.tenant()
+	questions := f.fill(id, files, 100_000)
+	f.exec("vacuum analyze passage_index")
+	for f.engine.Resident().Passages == 0 { // PostgreSQL answers until it is loaded
+		f.search(id, search.Query{Text: "warm"})
+	}
+	selected := search.Filters{Section: "7", DocTypes: []string{"type 1", "type 2", "type 3"}}
+	for _, c := range []struct {
+		name    string
+		filters search.Filters
+	}{{"all", search.Filters{}}, {"two-selected", selected}} {
+		b.Run("search/"+c.name, func(b *testing.B) {
+			// In turns, so that what else runs on the machine is in both alike; the
+			// process's own time is hardly touched by it.
+			var without, with spent
+			for i := 0; b.Loop(); i++ {
+				q := search.Query{Text: questions[i%len(questions)], Limit: 10, MinScore: 0.5, Filters: c.filters}
+				counted := q
+				counted.Facets = everyField()
+				without.add(f, id, q)
+				with.add(f, id, counted)
+			}
+			without.report(b, "without")
+			with.report(b, "with")
+			b.ReportMetric(0, "ns/op")
+		})
+		b.Run("documents/"+c.name, func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if _, err := f.engine.Facets(b.Context(), id.scope, search.Query{Filters: c.filters, Facets: everyField()}); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	b.Run("suggestions", func(b *testing.B) {
+		var took []time.Duration
+		for i := 0; b.Loop(); i++ {
+			start := time.Now()
+			if _, err := f.engine.Suggest(b.Context(), id.scope, questions[i%len(questions)][:6], 8, search.Filters{}); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// spent gathers what searches take: by the clock, and of processors.
+type spent struct {
+	took      []time.Duration
+	processor time.Duration
+}
+
+func (s *spent) add(f *fixture, id tenant, q search.Query) {
+	f.Helper()
+	before, start := processorTime(), time.Now()
+	f.search(id, q)
+	s.took = append(s.took, time.Since(start))
+	s.processor += processorTime() - before
+}
+
+func (s *spent) report(b *testing.B, name string) {
+	slices.Sort(s.took)
+	b.ReportMetric(float64(s.took[len(s.took)/2].Microseconds())/1000, name+"-p50-ms")
+	b.ReportMetric(float64(s.processor.Microseconds())/1000/float64(len(s.took)), name+"-cpu-ms")
+}
+
+// processorTime is what this process has had of processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func BenchmarkSearch(b *testing.B) {

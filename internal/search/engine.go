@@ -117,6 +117,7 @@ const tries = 4
 // passed over.
 func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Results, error) {
 	start := time.Now()
+	q = q.complete()
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -141,8 +142,9 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Resu
 // once searches once. From the second try on it waits for everything that has
 // been written. complete tells that no result was missing.
 func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, try int, results *Results) (complete bool, err error) {
-	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.Language, q.AsYouType)
-	reach, err := e.open(ctx, scope, workspace, q, question, how{current: try > 1, stored: try == tries})
+	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
+	passes := q.passes(question)
+	reach, err := e.open(ctx, scope, workspace, q, question, how{current: try > 1, stored: try == tries, wide: wide(passes)})
 	if err != nil {
 		return false, err
 	}
@@ -164,11 +166,6 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	if err := reach.read(ctx, page, read); err != nil {
 		return false, err
 	}
-	if q.Facets {
-		if results.Facets, err = reach.count(ctx, ranked); err != nil {
-			return false, err
-		}
-	}
 	complete = true
 	results.Hits = make([]Hit, 0, len(page))
 	for i := range page {
@@ -181,6 +178,11 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 		h.Snippet = e.snippet(h, found.Terms, q.Highlight)
 		results.Hits = append(results.Hits, *h)
 	}
+	if q.Facets != nil && (complete || try == tries) {
+		if results.Facets, err = reach.count(ctx, q, question, ranked, passes); err != nil {
+			return false, err
+		}
+	}
 	return complete, nil
 }
 
@@ -189,25 +191,6 @@ func start(q *Query) int64 {
 		return time.Now().Unix()
 	}
 	return q.Now.Unix()
-}
-
-// Facets counts the documents within scope by the values of their fields, as
-// far as the filters leave them.
-func (e *Engine) Facets(ctx context.Context, scope viewer.Scope, f Filters) (Facets, error) {
-	workspace, err := scope.Workspace()
-	if err != nil {
-		return Facets{}, fmt.Errorf("count facets: %w", err)
-	}
-	reach, err := e.open(ctx, scope, workspace, &Query{Filters: f}, nil, how{})
-	if err != nil {
-		return Facets{}, fmt.Errorf("count facets: %w", readable(err))
-	}
-	defer reach.close(ctx)
-	counts, err := reach.count(ctx, nil)
-	if err != nil {
-		return Facets{}, fmt.Errorf("count facets: %w", readable(err))
-	}
-	return counts, nil
 }
 
 // readable turns the database's refusals into errors that callers can act on.

@@ -46,6 +46,10 @@ func TestRepeatedSearchesShowWhatIsThereNow(t *testing.T) {
 	if got := shown(); got.Text != "High water comes late." {
 		t.Errorf("the document changed, and is shown with %q", got.Text)
 	}
+	f.exec("update connectors set deleting_at = now() where id = $1", id.connector)
+	if r := f.search(id, search.Query{Text: "high water"}); len(r.Hits) != 0 {
+		t.Errorf("the connector is being deleted, and its document is shown: %+v", r.Hits)
+	}
 }
 
 func TestAHitIsKeptForOneMomentOfItsCollection(t *testing.T) {

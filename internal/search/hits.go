@@ -22,7 +22,7 @@ const readHits = `select p.id, p.document_id, p.collection_id, p.headings, p.bod
 	join documents d on d.id = p.document_id
 	join collections c on c.id = p.collection_id
 	join connectors k on k.id = d.connector_id
-	where p.id = any($1) and d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED'`
+	where p.id = any($1) and d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED' and k.deleting_at is null`
 
 // read adds what is shown of passages to those that have been read. Passages
 // that are gone, or whose document is not to be found any more, stay missing.

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"slices"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"magpie/internal/apierr"
 	"magpie/internal/embed"
@@ -23,16 +26,41 @@ type reach struct {
 	workspace   uuid.UUID
 	parts       []rank.Part
 	states      []index.State      // of the parts
+	members     []member           // of the parts, and after them those that only facets look at
 	stored      []*postgres.Source // those of the parts that hold a connection
 	how         how
 	permits     int64
 	lexicalOnly bool
 }
 
+// member is a collection with the tier that has it.
+type member struct {
+	state    index.State
+	part     rank.Part
+	snapshot *resident.Snapshot
+	stored   *postgres.Source
+}
+
+// through is the collection as a part that is seen through a filter.
+func (m *member) through(ctx context.Context, f *rank.Filter) (rank.Part, error) {
+	part := m.part
+	if m.snapshot != nil {
+		part.Source = m.snapshot.View(f)
+		return part, nil
+	}
+	source, err := m.stored.With(ctx, f)
+	if err != nil {
+		return rank.Part{}, fmt.Errorf("look at a collection again: %w", err)
+	}
+	part.Source = source
+	return part, nil
+}
+
 // how says how the tiers are to be asked.
 type how struct {
 	current bool // wait for everything that has been written
 	stored  bool // PostgreSQL answers alone
+	wide    bool // collections that the filters leave out are members, too
 }
 
 // open finds the collections in scope and a tier for each. Without a question
@@ -52,8 +80,8 @@ func (e *Engine) open(
 	}
 	r := &reach{engine: e, workspace: workspace, how: how}
 	var rest []index.State
-	var late []rank.Part
-	for _, state := range states {
+	var late []member
+	for _, state := range q.Filters.chosen(states, how.wide) {
 		if how.current {
 			state.Required = state.Change
 		}
@@ -66,10 +94,10 @@ func (e *Engine) open(
 		case err != nil:
 			return nil, err
 		case snapshot == nil:
-			rest, late = append(rest, state), append(late, part)
+			rest, late = append(rest, state), append(late, member{state: state, part: part})
 		default:
 			part.Source = snapshot.View(filter)
-			r.parts, r.states = append(r.parts, part), append(r.states, state)
+			r.members = append(r.members, member{state: state, part: part, snapshot: snapshot})
 		}
 	}
 	r.lexicalOnly = vectors.without
@@ -77,7 +105,97 @@ func (e *Engine) open(
 		r.close(ctx)
 		return nil, err
 	}
+	// Stable, so that parts are the first members, in the order of theirs.
+	slices.SortStableFunc(r.members, func(a, b member) int {
+		x, y := q.Filters.includes(a.state.Collection), q.Filters.includes(b.state.Collection)
+		switch {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		default:
+			return 1
+		}
+	})
+	for i := range r.members {
+		if q.Filters.includes(r.members[i].state.Collection) {
+			r.parts, r.states = append(r.parts, r.members[i].part), append(r.states, r.members[i].state)
+		}
+	}
 	return r, nil
+}
+
+// includes reports whether the filters leave a collection in.
+func (f *Filters) includes(collection uuid.UUID) bool {
+	return len(f.Collections) == 0 || slices.Contains(f.Collections, collection)
+}
+
+// chosen are the states of collections that the filters leave in; of all, when
+// wide.
+func (f *Filters) chosen(states []index.State, wide bool) []index.State {
+	if wide || len(f.Collections) == 0 {
+		return states
+	}
+	return slices.DeleteFunc(states, func(s index.State) bool { return !f.includes(s.Collection) })
+}
+
+// count counts the documents of what each pass finds. ranked is what the search
+// itself found. Passes look at collections in memory at the same time; those in
+// PostgreSQL share a connection.
+func (r *reach) count(ctx context.Context, q *Query, question *rank.Question, ranked []rank.Ranked, passes []*pass) ([]Facet, error) {
+	work, ctx := errgroup.WithContext(ctx)
+	if work.SetLimit(runtime.GOMAXPROCS(0)); len(r.stored) > 0 {
+		work.SetLimit(1)
+	}
+	for _, p := range passes {
+		work.Go(func() error { return r.countPass(ctx, q, question, ranked, p) })
+	}
+	if err := work.Wait(); err != nil {
+		return nil, fmt.Errorf("count facets: %w", err)
+	}
+	return q.facets(passes), nil
+}
+
+func (r *reach) countPass(ctx context.Context, q *Query, question *rank.Question, ranked []rank.Ranked, p *pass) error {
+	parts, found := r.parts, ranked
+	if p.filter != nil {
+		members := r.members
+		if !p.wide {
+			members = members[:len(r.parts)]
+		}
+		parts = make([]rank.Part, len(members))
+		for i := range members {
+			var err error
+			if parts[i], err = members[i].through(ctx, p.filter); err != nil {
+				return err
+			}
+		}
+		again, err := r.engine.ranker.Search(ctx, parts, question, rank.Options{Least: q.MinScore, Now: start(q)})
+		if err != nil {
+			return fmt.Errorf("search again: %w", err)
+		}
+		found = again.Ranked
+	}
+	own := make([][]rank.Candidate, len(parts))
+	seen := make(map[uuid.UUID]bool, len(found))
+	for i := range found {
+		if at := found[i].Part; !seen[found[i].Document] { // one passage is enough
+			seen[found[i].Document] = true
+			own[at] = append(own[at], found[i].Candidate)
+		}
+	}
+	for i := range parts {
+		if len(own[i]) == 0 {
+			continue
+		}
+		p.request.Passages = own[i]
+		counts, err := parts[i].Source.Facets(ctx, &p.request)
+		if err != nil {
+			return fmt.Errorf("count a collection: %w", err)
+		}
+		p.add(r.members[i].state.Collection, counts)
+	}
+	return nil
 }
 
 // snapshot is a collection in memory; nil when it is too large or takes too
@@ -101,7 +219,7 @@ func (e *Engine) snapshot(ctx context.Context, scope viewer.Scope, state index.S
 // openStored opens the collections that are not in memory. Each takes a
 // connection, so that searches which need several wait until they can have all:
 // else two of them could wait for each other for ever.
-func (r *reach) openStored(ctx context.Context, workspace uuid.UUID, f *rank.Filter, states []index.State, parts []rank.Part) error {
+func (r *reach) openStored(ctx context.Context, workspace uuid.UUID, f *rank.Filter, states []index.State, late []member) error {
 	if len(states) == 0 {
 		return nil
 	}
@@ -119,8 +237,8 @@ func (r *reach) openStored(ctx context.Context, workspace uuid.UUID, f *rank.Fil
 			return err
 		}
 		r.stored = append(r.stored, source)
-		parts[i].Source = source
-		r.parts, r.states = append(r.parts, parts[i]), append(r.states, state)
+		late[i].stored, late[i].part.Source = source, source
+		r.members = append(r.members, late[i])
 	}
 	return nil
 }
@@ -133,43 +251,6 @@ func (r *reach) close(ctx context.Context) {
 	r.stored = nil
 	r.engine.permits.Release(r.permits)
 	r.permits = 0
-}
-
-// count counts documents by facets: those of the ranked passages, or with nil
-// all that the filter leaves.
-func (r *reach) count(ctx context.Context, ranked []rank.Ranked) (Facets, error) {
-	sum := Facets{
-		Section: map[string]int{}, Version: map[string]int{}, Language: map[string]int{},
-		DocType: map[string]int{}, Tag: map[string]int{},
-	}
-	into := [rank.FacetCount]map[string]int{
-		rank.FacetSection: sum.Section, rank.FacetVersion: sum.Version, rank.FacetLanguage: sum.Language,
-		rank.FacetDocType: sum.DocType, rank.FacetTag: sum.Tag,
-	}
-	for i, p := range r.parts {
-		var own []rank.Candidate
-		if ranked != nil {
-			own = []rank.Candidate{}
-			for j := range ranked {
-				if ranked[j].Part == i {
-					own = append(own, ranked[j].Candidate)
-				}
-			}
-			if len(own) == 0 {
-				continue
-			}
-		}
-		found, err := p.Source.Facets(ctx, own)
-		if err != nil {
-			return Facets{}, err
-		}
-		for f, values := range found {
-			for value, n := range values {
-				into[f][value] += n
-			}
-		}
-	}
-	return sum, nil
 }
 
 // asked embeds a question, once for each model.

@@ -34,11 +34,6 @@ type Results struct {
 	// LexicalOnly tells that a model did not answer, or is not configured, and
 	// that at least one collection was searched by words alone.
 	LexicalOnly bool
-	// Facets counts the documents of all passages that Total counts, when asked for.
-	Facets Facets
-}
-
-// Facets are numbers of documents by the values of their fields.
-type Facets struct {
-	Section, Version, Language, DocType, Tag map[string]int
+	// Facets are those asked for, in their order.
+	Facets []Facet
 }

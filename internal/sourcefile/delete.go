@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	entconnector "magpie/ent/connector"
 	"magpie/ent/document"
 	entfile "magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -148,4 +149,29 @@ func (f *Files) DeleteBlobs(ctx context.Context, keys []string) error {
 		cancel()
 	}
 	return errors.Join(failures...)
+}
+
+// Purge deletes up to limit files of a connector that is being deleted, their
+// contents first, so that a deletion that is cut off finds them again. It says
+// how many it was. It is for workers: no viewer is asked.
+func (f *Files) Purge(ctx context.Context, connectorID uuid.UUID, limit int) (int, error) {
+	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
+	rows, err := f.client.SourceFile.Query().
+		Where(entfile.ConnectorID(connectorID), entfile.HasConnectorWith(entconnector.DeletingAtNotNil())).
+		Limit(limit).Select(entfile.FieldID, entfile.FieldBlobKey).All(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list the files of a connector: %w", err)
+	}
+	ids, keys := make([]uuid.UUID, len(rows)), make([]string, len(rows))
+	for i, row := range rows {
+		ids[i], keys[i] = row.ID, row.BlobKey
+	}
+	if err := f.DeleteBlobs(ctx, keys); err != nil {
+		return 0, err
+	}
+	n, err := f.client.SourceFile.Delete().Where(entfile.IDIn(ids...)).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("delete the files of a connector: %w", err)
+	}
+	return n, nil
 }

@@ -344,22 +344,23 @@ func TestUploadingAgainWhatWasDeletedByHand(t *testing.T) {
 	}
 }
 
-func TestBlobKeysAndDeleteBlobs(t *testing.T) {
+func TestPurgeTakesTheFilesOfConnectorsThatGo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.upload("a.md", "a")
-	f.upload("b.md", "b")
-	if keys, err := f.files.BlobKeys(f.ctx); err != nil || len(keys) != 0 {
-		t.Errorf("of no connector: %v, %v", keys, err)
+	for _, path := range []string{"a.md", "b.md", "c.md"} {
+		f.upload(path, path)
 	}
-	if keys, err := f.files.BlobKeys(f.other, f.row.ID); err != nil || len(keys) != 0 {
-		t.Errorf("of another's connector: %v, %v", keys, err)
+	if n, err := f.files.Purge(t.Context(), f.row.ID, 2); n != 0 || err != nil || f.kept(f.dir) != 3 {
+		t.Errorf("of a connector that stays: %d, %v", n, err)
 	}
-	keys, err := f.files.BlobKeys(f.ctx, f.row.ID)
-	f.must(err)
-	f.must(f.db.Ent.Connector.DeleteOne(f.row).Exec(f.ctx))
-	if err := f.files.DeleteBlobs(ended(f.ctx), append(keys, "files/never")); err != nil || len(keys) != 2 || f.kept(f.dir) != 0 {
-		t.Errorf("%v: of %d blobs %d are kept", err, len(keys), f.kept(f.dir))
+	f.must(f.db.Ent.Connector.UpdateOne(f.row).SetDeletingAt(time.Now()).Exec(f.ctx))
+	for _, want := range []int{2, 1, 0} {
+		if n, err := f.files.Purge(t.Context(), f.row.ID, 2); n != want || err != nil {
+			t.Errorf("Purge = %d, %v; want %d", n, err, want)
+		}
+	}
+	if n := f.kept(f.dir); n != 0 {
+		t.Errorf("%d blobs are kept", n)
 	}
 	if err := f.files.DeleteBlobs(f.ctx, []string{"../odd", "files/x"}); err == nil {
 		t.Error("a blob that cannot be deleted is no error")

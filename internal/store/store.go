@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -17,6 +18,7 @@ import (
 	"magpie/ent"
 	"magpie/ent/migrate/migrations"
 	_ "magpie/ent/runtime" // policies and defaults of the entities
+	"magpie/internal/audit"
 )
 
 // AppRole is the database role that the application works as. The migrations make it.
@@ -30,6 +32,8 @@ type DB struct {
 	Ent      *ent.Client
 	entities *pgxpool.Pool
 	sql      *sql.DB
+
+	statements *atomic.Int64
 }
 
 // Open connects to url, whose schema must be current (Migrate). Every
@@ -44,7 +48,10 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	if maxConns > 0 {
 		cfg.MaxConns = maxConns
 	}
+	statements := new(atomic.Int64)
+	cfg.ConnConfig.Tracer = counter{statements}
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		ctx = uncounted(ctx)
 		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
 			return fmt.Errorf("become %s (has the schema been migrated, and is the login its member?): %w", AppRole, err)
 		}
@@ -67,9 +74,10 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		return nil, err
 	}
 	db := stdlib.OpenDBFromPool(entities)
-	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.Postgres, db)))
-	client.Use(visibleEdges)
-	return &DB{Pool: pool, Ent: client, entities: entities, sql: db}, nil
+	under := driver{entsql.OpenDB(dialect.Postgres, db)}
+	client := ent.NewClient(ent.Driver(under))
+	client.Use(audit.Hook(under.atomic), visibleEdges)
+	return &DB{Pool: pool, Ent: client, entities: entities, sql: db, statements: statements}, nil
 }
 
 func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {

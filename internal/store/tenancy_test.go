@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	"magpie/ent/invitation"
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/internal/gid"
@@ -53,7 +54,9 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	user := must[*ent.User](t)(c.User.Create().SetEmail(name + "@example.com").Save(system))
 	member := must[*ent.Membership](t)(c.Membership.Create().SetWorkspaceID(workspace.ID).SetUserID(user.ID).SetRole(membership.RoleOwner).Save(system))
 	session := must[*ent.Session](t)(c.Session.Create().SetWorkspaceID(workspace.ID).SetUserID(user.ID).
-		SetRefreshHash([]byte(name)).SetExpiresAt(time.Now().Add(time.Hour)).Save(system))
+		SetExpiresAt(time.Now().Add(time.Hour)).Save(system))
+	invitation := must[*ent.Invitation](t)(c.Invitation.Create().SetWorkspaceID(workspace.ID).SetEmail("new." + name + "@example.com").
+		SetRole(invitation.RoleEditor).SetTokenHash([]byte(name)).SetExpiresAt(time.Now().Add(time.Hour)).Save(system))
 	v := viewer.Viewer{Workspace: workspace.ID, Subject: user.ID, Kind: viewer.KindSession, Role: viewer.RoleOwner, AllCollections: true}
 	ctx := viewer.With(t.Context(), v)
 	collection := must[*ent.Collection](t)(c.Collection.Create().SetName("Docs").SetEmbeddingModel("m").Save(ctx))
@@ -67,15 +70,20 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 		SetPublishableHint("p").SetSecretHint("s").Save(ctx))
 	conversation := must[*ent.Conversation](t)(c.Conversation.Create().SetTitle("Hello").Save(ctx))
 	said := must[*ent.Message](t)(c.Message.Create().SetConversationID(conversation.ID).SetRole(message.RoleUser).SetContent("Hello").Save(ctx))
+	agent := must[*ent.Agent](t)(c.Agent.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
+	template := must[*ent.AgentTemplate](t)(c.AgentTemplate.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
+	memory := must[*ent.AgentMemory](t)(c.AgentMemory.Create().SetAgentID(agent.ID).SetContent("Likes tables.").SetPersonID(user.ID).Save(ctx))
+	grant := must[*ent.OAuthGrant](t)(c.OAuthGrant.Create().SetProvider("google").SetPersonID(user.ID).SetTokens([]byte("sealed")).Save(ctx))
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
-		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID,
+		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
-		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID,
+		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID, "oauth_grants": grant.ID,
+		"agents": agent.ID, "agent_templates": template.ID, "agent_memories": memory.ID,
 	}}
 }
 
 // hidden are the entities that GraphQL does not know, and node neither.
-func hidden(table string) bool { return table == "memberships" || table == "sessions" }
+func hidden(table string) bool { return table == "sessions" || table == "agent_templates" }
 
 func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 	t.Parallel()
@@ -97,10 +105,12 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 	}
 	counts := map[string]func(context.Context) (int, error){
 		"workspaces": db.Ent.Workspace.Query().Count, "users": db.Ent.User.Query().Count, "memberships": db.Ent.Membership.Query().Count,
-		"sessions": db.Ent.Session.Query().Count, "collections": db.Ent.Collection.Query().Count, "connectors": db.Ent.Connector.Query().Count,
+		"sessions": db.Ent.Session.Query().Count, "invitations": db.Ent.Invitation.Query().Count, "collections": db.Ent.Collection.Query().Count, "connectors": db.Ent.Connector.Query().Count,
 		"documents": db.Ent.Document.Query().Count, "sync_jobs": db.Ent.SyncJob.Query().Count, "sync_items": db.Ent.SyncItem.Query().Count,
 		"source_files": db.Ent.SourceFile.Query().Count, "api_keys": db.Ent.APIKey.Query().Count,
 		"conversations": db.Ent.Conversation.Query().Count, "messages": db.Ent.Message.Query().Count,
+		"agents": db.Ent.Agent.Query().Count, "agent_templates": db.Ent.AgentTemplate.Query().Count, "agent_memories": db.Ent.AgentMemory.Query().Count,
+		"oauth_grants": db.Ent.OAuthGrant.Query().Count,
 	}
 	if len(counts) != len(ada.ids) {
 		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
@@ -130,19 +140,26 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 			SetSourceID("x").SetPath("x").SetTitle("x").Exec,
 		"document of a foreign connector": c.Document.Create().SetCollectionID(eve.ids["collections"]).SetConnectorID(ada.ids["connectors"]).
 			SetSourceID("x").SetPath("x").SetTitle("x").Exec,
-		"job of a foreign connector":  c.SyncJob.Create().SetConnectorID(ada.ids["connectors"]).Exec,
-		"item of a foreign connector": c.SyncItem.Create().SetConnectorID(ada.ids["connectors"]).SetJobID(eve.ids["sync_jobs"]).SetSourceID("x").SetPath("x").Exec,
-		"file of a foreign connector": c.SourceFile.Create().SetConnectorID(ada.ids["connectors"]).SetPath("x").SetBytes(1).SetSha256("0").SetBlobKey("x").Exec,
-		"message in a foreign talk":   c.Message.Create().SetConversationID(ada.ids["conversations"]).SetRole(message.RoleUser).SetContent("x").Exec,
-		"collection named foreign":    c.Collection.Create().SetWorkspaceID(ada.workspace).SetName("x").SetEmbeddingModel("m").Exec,
-		"talk of somebody else":       c.Conversation.Create().SetSubjectID(ada.user.ID).Exec,
-		"membership in her workspace": c.Membership.Create().SetWorkspaceID(ada.workspace).SetUserID(eve.user.ID).SetRole(membership.RoleOwner).Exec,
-		"collection moved by edge":    c.Collection.UpdateOneID(eve.ids["collections"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
-		"foreign collection renamed":  c.Collection.UpdateOneID(ada.ids["collections"]).SetName("x").Exec,
-		"foreign collection deleted":  c.Collection.DeleteOneID(ada.ids["collections"]).Exec,
-		"foreign person renamed":      c.User.UpdateOneID(ada.user.ID).SetName("x").Exec,
-		"foreign workspace renamed":   c.Workspace.UpdateOneID(ada.workspace).SetName("x").Exec,
-		"workspace made":              c.Workspace.Create().SetName("x").Exec,
+		"job of a foreign connector":   c.SyncJob.Create().SetConnectorID(ada.ids["connectors"]).Exec,
+		"item of a foreign connector":  c.SyncItem.Create().SetConnectorID(ada.ids["connectors"]).SetJobID(eve.ids["sync_jobs"]).SetSourceID("x").SetPath("x").Exec,
+		"file of a foreign connector":  c.SourceFile.Create().SetConnectorID(ada.ids["connectors"]).SetPath("x").SetBytes(1).SetSha256("0").SetBlobKey("x").Exec,
+		"message in a foreign talk":    c.Message.Create().SetConversationID(ada.ids["conversations"]).SetRole(message.RoleUser).SetContent("x").Exec,
+		"memory of a foreign agent":    c.AgentMemory.Create().SetAgentID(ada.ids["agents"]).SetContent("x").Exec,
+		"memory of somebody else":      c.AgentMemory.Create().SetAgentID(eve.ids["agents"]).SetContent("x").SetPersonID(ada.user.ID).Exec,
+		"run of a foreign agent":       c.AgentRun.Create().SetAgentID(ada.ids["agents"]).SetConversationID(eve.ids["conversations"]).SetMessage("x").Exec,
+		"collection named foreign":     c.Collection.Create().SetWorkspaceID(ada.workspace).SetName("x").SetEmbeddingModel("m").Exec,
+		"talk of somebody else":        c.Conversation.Create().SetSubjectID(ada.user.ID).Exec,
+		"membership in her workspace":  c.Membership.Create().SetWorkspaceID(ada.workspace).SetUserID(eve.user.ID).SetRole(membership.RoleOwner).Exec,
+		"collection moved by edge":     c.Collection.UpdateOneID(eve.ids["collections"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
+		"foreign collection renamed":   c.Collection.UpdateOneID(ada.ids["collections"]).SetName("x").Exec,
+		"foreign collection deleted":   c.Collection.DeleteOneID(ada.ids["collections"]).Exec,
+		"foreign person renamed":       c.User.UpdateOneID(ada.user.ID).SetName("x").Exec,
+		"foreign workspace renamed":    c.Workspace.UpdateOneID(ada.workspace).SetName("x").Exec,
+		"workspace made":               c.Workspace.Create().SetName("x").Exec,
+		"connector on a foreign grant": c.Connector.UpdateOneID(eve.ids["connectors"]).SetGrantID(ada.ids["oauth_grants"]).Exec,
+		"grant put on a foreign one":   c.OAuthGrant.UpdateOneID(eve.ids["oauth_grants"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
+		"grant of a foreign person":    c.OAuthGrant.Create().SetProvider("google").SetPersonID(ada.user.ID).SetTokens([]byte("x")).Exec,
+		"foreign grant deleted":        c.OAuthGrant.DeleteOneID(ada.ids["oauth_grants"]).Exec,
 	}
 	for name, try := range tries {
 		if err := try(eve.ctx); err == nil {
@@ -179,6 +196,14 @@ func TestTheDatabaseRefusesForeignLinks(t *testing.T) {
 		SetRole(message.RoleUser).SetContent("x").Exec(system)
 	if !ent.IsConstraintError(err) {
 		t.Errorf("a message across workspaces: %v", err)
+	}
+	err = db.Ent.AgentMemory.Create().SetWorkspaceID(eve.workspace).SetAgentID(ada.ids["agents"]).SetContent("x").Exec(system)
+	if !ent.IsConstraintError(err) {
+		t.Errorf("a memory across workspaces: %v", err)
+	}
+	err = db.Ent.AgentMemory.Create().SetWorkspaceID(eve.workspace).SetAgentID(eve.ids["agents"]).SetPersonID(ada.user.ID).SetContent("x").Exec(system)
+	if !ent.IsConstraintError(err) {
+		t.Errorf("a memory of a person elsewhere: %v", err)
 	}
 }
 

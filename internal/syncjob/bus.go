@@ -23,6 +23,7 @@ type RedisBus struct {
 
 	mu          sync.Mutex
 	subscribers map[uuid.UUID]map[*subscription]struct{}
+	taps        map[*func(Snapshot)]struct{}
 }
 
 var _ Bus = (*RedisBus)(nil)
@@ -33,6 +34,7 @@ func NewRedisBus(ctx context.Context, client redis.UniversalClient, log *slog.Lo
 	b := &RedisBus{
 		redis: client, log: log,
 		subscribers: make(map[uuid.UUID]map[*subscription]struct{}),
+		taps:        make(map[*func(Snapshot)]struct{}),
 	}
 	b.pubsub = client.Subscribe(context.WithoutCancel(ctx), busChannel)
 	messages := b.pubsub.Channel()
@@ -78,6 +80,19 @@ func (b *RedisBus) Subscribe(job uuid.UUID) Subscription {
 	return s
 }
 
+// Tap implements [Bus].
+func (b *RedisBus) Tap(hear func(Snapshot)) (untap func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	tap := &hear
+	b.taps[tap] = struct{}{}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.taps, tap)
+	}
+}
+
 func (b *RedisBus) deliver(payload string) {
 	var e Event
 	if err := json.Unmarshal([]byte(payload), &e); err != nil {
@@ -88,6 +103,9 @@ func (b *RedisBus) deliver(payload string) {
 	defer b.mu.Unlock()
 	for s := range b.subscribers[e.Snapshot.Job] {
 		s.put(e.Snapshot)
+	}
+	for tap := range b.taps {
+		(*tap)(e.Snapshot)
 	}
 }
 

@@ -4,6 +4,6 @@
 // taken over cannot write any more. Redis carries nudges and progress only;
 // what it loses is read from the row again.
 //
-// Allowed imports: ent, worker/tasks, internal/apierr, internal/gid, internal/transaction,
+// Allowed imports: ent, worker/tasks, internal/apierr, internal/gid, internal/member, internal/transaction,
 // internal/viewer and go-redis.
 package syncjob

@@ -19,6 +19,9 @@ func (r *Run) Complete(ctx context.Context) error {
 		return err
 	}
 	r.Count(func(c *Counters) {
+		if r.apart() {
+			counted = *c
+		}
 		counted.Parsed = c.Parsed
 		*c = counted
 	})
@@ -28,6 +31,9 @@ func (r *Run) Complete(ctx context.Context) error {
 		note = fmt.Sprintf("%d of %d items failed; the items of the last sync say why.", counted.Failed, counted.Collected)
 	}
 	return r.finish(ctx, status, "", func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
+		if r.apart() {
+			return // it was no sync
+		}
 		u.SetLastSync(r.jobs.now())
 		if row.Status != connector.StatusPaused {
 			u.SetStatus(connector.StatusActive)
@@ -47,9 +53,10 @@ func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
 	return r.finish(ctx, entjob.StatusFailed, message, func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
 		u.SetLastError(message)
 		switch {
+		case row.Status == connector.StatusPaused: // until somebody goes on with it
 		case needsAuth:
 			u.SetStatus(connector.StatusNeedsAuth)
-		case row.Status != connector.StatusPaused:
+		default:
 			u.SetStatus(connector.StatusError)
 		}
 	})

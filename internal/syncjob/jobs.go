@@ -20,6 +20,9 @@ type Bus interface {
 	Publish(ctx context.Context, e Event) error
 	// Subscribe returns the news of one job from now on.
 	Subscribe(job uuid.UUID) Subscription
+	// Tap calls hear with all news from now on, one after the other, until untap
+	// is called. hear does not wait, and calls nothing of the bus.
+	Tap(hear func(Snapshot)) (untap func())
 }
 
 // Event is one piece of news. A snapshot whose Canceling is set tells the
@@ -50,8 +53,10 @@ type Jobs struct {
 
 	mu       sync.Mutex
 	closed   bool
-	closing  chan struct{} // closed by Close
-	watchers sync.WaitGroup
+	closing  chan struct{}  // closed by Close
+	watchers sync.WaitGroup // and the hub's polling
+	hub      hub
+	untap    func()
 }
 
 // Times are the rhythms of jobs; zero values mean the defaults.
@@ -92,6 +97,7 @@ func New(client *ent.Client, q tasks.Enqueuer, bus Bus, now func() time.Time, op
 	for _, option := range options {
 		option(j)
 	}
+	j.untap = bus.Tap(j.hub.deliver)
 	return j
 }
 
@@ -101,6 +107,7 @@ func (j *Jobs) Close() {
 	if !j.closed {
 		j.closed = true
 		close(j.closing)
+		j.untap()
 	}
 	j.mu.Unlock()
 	j.watchers.Wait()

@@ -57,6 +57,11 @@ func (k Known) Live() bool {
 	return k.Document != uuid.Nil && k.DocumentStatus == document.StatusIndexed
 }
 
+// Failed reports whether the item has a document that was never indexed.
+func (k Known) Failed() bool {
+	return k.Document != uuid.Nil && k.DocumentStatus == document.StatusFailed
+}
+
 // Entry is an item's line in the ledger.
 type Entry struct {
 	SourceID, Path  string
@@ -160,19 +165,21 @@ func (c *Counters) Outcome(status syncitem.Status, added bool, n int) {
 }
 
 // Missing counts the connector's documents that existed before the job, and
-// those of them whose item the job did not see. It means something only after a
-// complete walk.
-func (r *Run) Missing(ctx context.Context) (existed, missing int, err error) {
+// those of them whose item the job did not see; documents that were never
+// indexed count apart, as failed, when their item is gone. It means something
+// only after a complete walk.
+func (r *Run) Missing(ctx context.Context) (existed, missing, failed int, err error) {
 	err = r.query(ctx, "count the documents whose items are gone", func(rows *sql.Rows) error {
-		return rows.Scan(&existed, &missing)
+		return rows.Scan(&existed, &missing, &failed)
 	}, missingCountSQL, r.workspace, r.connector, r.job)
-	return existed, missing, err
+	return existed, missing, failed, err
 }
 
 // Gone is a document whose item the job did not see.
 type Gone struct {
 	Document       uuid.UUID
 	SourceID, Path string
+	Failed         bool // it was never indexed
 }
 
 // NextMissing returns some of the documents that Missing counts and that are
@@ -181,7 +188,7 @@ func (r *Run) NextMissing(ctx context.Context, limit int) ([]Gone, error) {
 	var gone []Gone
 	err := r.query(ctx, "list the documents whose items are gone", func(rows *sql.Rows) error {
 		var g Gone
-		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
+		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path, &g.Failed); err != nil {
 			return err // query says what failed
 		}
 		gone = append(gone, g)

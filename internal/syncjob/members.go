@@ -56,7 +56,7 @@ func (r *Run) MissingMembers(ctx context.Context, archive string, limit int) ([]
 	var gone []Gone
 	err := r.query(ctx, "list the documents of members that are gone", func(rows *sql.Rows) error {
 		var g Gone
-		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
+		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path, &g.Failed); err != nil {
 			return err // query says what failed
 		}
 		gone = append(gone, g)

@@ -82,12 +82,18 @@ func (j *Jobs) Claim(ctx context.Context, t tasks.Sync) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.apart() {
+		counted = CountersOf(row)
+	}
 	// What was indexed after the counters were last saved had been parsed too.
 	counted.Parsed = row.Parsed + max(0, counted.Indexed-row.Indexed)
 	r.state.Counters = counted
 	j.publish(ctx, Event{Snapshot: r.state})
 	return r, nil
 }
+
+// apart reports whether the job leaves the ledger alone, and so counts for itself.
+func (r *Run) apart() bool { return r.start.Mode == entjob.ModePermissions }
 
 func claimError(err error) error {
 	if ent.IsNotFound(err) {

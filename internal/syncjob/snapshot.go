@@ -95,13 +95,4 @@ func rank(s entjob.Status) int {
 }
 
 // newer reports whether s is a later moment of the same job than t.
-func (s Snapshot) newer(t Snapshot) bool {
-	switch {
-	case rank(s.Status) != rank(t.Status):
-		return rank(s.Status) > rank(t.Status)
-	case s.Attempt != t.Attempt:
-		return s.Attempt > t.Attempt
-	default:
-		return s.Revision > t.Revision
-	}
-}
+func (s Snapshot) newer(t Snapshot) bool { return s.version().newer(t.version()) }

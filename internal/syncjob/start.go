@@ -38,6 +38,8 @@ type StartOptions struct {
 	FileFilter []string
 	// Cause is manual when empty.
 	Cause entjob.Cause
+	// Warnings are those that the job begins with.
+	Warnings []string
 }
 
 // ParseMode reads a mode as the interface writes it: full, incremental or
@@ -67,7 +69,7 @@ func (o StartOptions) resolve() (StartOptions, error) {
 	if o.ForceFull {
 		o.Mode = entjob.ModeFull
 	}
-	if o.Mode == entjob.ModeFull {
+	if o.Mode == entjob.ModeFull || o.Mode == entjob.ModePermissions {
 		o.FileFilter = nil
 		return o, nil
 	}
@@ -106,8 +108,10 @@ func cleanFilter(paths []string) ([]string, error) {
 	return filter, nil
 }
 
-// Start queues a sync of a connector the viewer may see. While a job of it is
-// open that job is answered instead, whatever its mode. Inside an ent
+// Start queues a sync of a connector the viewer may see. While a sync of it is
+// open that job is answered instead, whatever its mode; a refresh of permissions
+// takes the place of no sync, nor a sync of a refresh, nor any job of a retry,
+// so that these are a conflict. Inside an ent
 // transaction the row is part of it and the task follows the commit; a task
 // that cannot be queued is no error, since the sweeper finds the row. The
 // errors are apierr: not_found, invalid_request, and conflict for a connector
@@ -129,8 +133,11 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 	}
 	for range startTries {
 		open, err := openJob(ctx, client, connectorID)
-		if err != nil || open != nil {
-			return open, err
+		if err != nil {
+			return nil, err
+		}
+		if open != nil {
+			return joined(open, o)
 		}
 		created, err := j.insert(ctx, client, connector, o)
 		if err != nil {
@@ -161,6 +168,18 @@ func openJob(ctx context.Context, client *ent.Client, connectorID uuid.UUID) (*e
 	return rows[0], nil
 }
 
+// joined answers with the open job where it does what is wanted.
+func joined(open *ent.SyncJob, o StartOptions) (*ent.SyncJob, error) {
+	switch refreshing := open.Mode == entjob.ModePermissions; {
+	case refreshing && o.Mode != entjob.ModePermissions:
+		return nil, apierr.New(apierr.Conflict, "The connector's permissions are being refreshed; try again when that job has ended.")
+	case !refreshing && o.Mode == entjob.ModePermissions, o.Cause == entjob.CauseRetry:
+		return nil, apierr.New(apierr.Conflict, "The connector is being synced; try again when that job has ended.")
+	default:
+		return open, nil
+	}
+}
+
 // insert writes the row, or returns nil when another one was faster. A conflict
 // is no error to the database: an error would spoil the caller's transaction.
 func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Connector, o StartOptions) (*ent.SyncJob, error) {
@@ -170,6 +189,7 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 		SetWorkspaceID(connector.WorkspaceID).
 		SetMode(o.Mode).
 		SetCause(o.Cause).
+		SetWarnings(append([]string{}, o.Warnings...)).
 		SetHeartbeatAt(now).
 		SetCreatedAt(now).
 		SetUpdatedAt(now)

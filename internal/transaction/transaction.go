@@ -6,6 +6,7 @@ package transaction
 
 import (
 	"context"
+	"fmt"
 
 	"magpie/ent"
 )
@@ -37,4 +38,32 @@ func AfterCommit(ctx context.Context, do func(context.Context)) {
 			return err
 		})
 	})
+}
+
+// In does something in the transaction of ctx, or, where there is none, in one
+// of its own that is committed when do has succeeded. The context that do gets
+// carries the transaction, so that Client and AfterCommit find it. The error of
+// do is returned as it is.
+func In(ctx context.Context, client *ent.Client, do func(ctx context.Context, client *ent.Client) error) error {
+	if tx := ent.TxFromContext(ctx); tx != nil {
+		return do(ctx, tx.Client())
+	}
+	tx, err := client.Tx(ctx)
+	if err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			_ = tx.Rollback() // the panic says more
+			panic(cause)
+		}
+	}()
+	if err := do(ent.NewTxContext(ctx, tx), tx.Client()); err != nil {
+		_ = tx.Rollback() // the first error says more
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit a transaction: %w", err)
+	}
+	return nil
 }

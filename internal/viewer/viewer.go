@@ -15,6 +15,7 @@ const (
 	KindSession   Kind = "session"   // a person signed in to the dashboard
 	KindKey       Kind = "key"       // an API key
 	KindSystem    Kind = "system"    // Magpie itself: workers, the command line
+	KindCommand   Kind = "command"   // somebody at the command line, as an actor only
 )
 
 // Surface is the API through which a request came.
@@ -71,16 +72,36 @@ type Viewer struct {
 	DefaultCollection uuid.UUID   // zero: none set
 
 	Secret      bool   // a secret key, not a publishable one
-	Email       string // of a signed-in person
+	Email       string // of a signed-in person; the login of an actor at the command line
 	ChatModel   string // the key's widget_model_id
 	ChatContext string // the key's widget_context
 }
 
 type contextKey struct{}
 
-// With returns a context that carries v.
+type actorKey struct{}
+
+// With returns a context that carries v. What Magpie then does as itself on
+// somebody's behalf stays that one's doing: Actor goes on naming them.
 func With(ctx context.Context, v Viewer) context.Context {
+	if v.Kind != KindSystem {
+		ctx = context.WithValue(ctx, actorKey{}, v)
+	}
 	return context.WithValue(ctx, contextKey{}, v)
+}
+
+// ByCommand returns a context in which Actor names somebody at the command
+// line. It gives no rights.
+func ByCommand(ctx context.Context, login string) context.Context {
+	return context.WithValue(ctx, actorKey{}, Viewer{Kind: KindCommand, Email: login})
+}
+
+// Actor returns who began what happens in ctx: the caller whom With named
+// last, whatever system viewers came after; false where Magpie acts by itself.
+// Rights go by From alone.
+func Actor(ctx context.Context) (Viewer, bool) {
+	v, ok := ctx.Value(actorKey{}).(Viewer)
+	return v, ok
 }
 
 // From returns the viewer in ctx; false when nobody was named, which every

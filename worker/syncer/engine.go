@@ -15,6 +15,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/note"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -26,6 +27,19 @@ type Index interface {
 	Put(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) (index.Outcome, error)
 	Refresh(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) error
 	SoftDelete(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error)
+	Fail(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record, reason string) (uuid.UUID, error)
+	Forget(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error)
+	SetReaders(ctx context.Context, scope viewer.Scope, f index.Fence, changes []index.DocumentReaders) (int, error)
+}
+
+// Grants give connectors the tokens of their OAuth grants (internal/oauth).
+type Grants interface {
+	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
+}
+
+// Notes keeps what sources remember (note.Store).
+type Notes interface {
+	Of(scope viewer.Scope, connector uuid.UUID) (*note.Notes, error)
 }
 
 // Options are settings with useful zero values.
@@ -43,6 +57,8 @@ type Options struct {
 	Retries    int
 	RetryDelay time.Duration
 	Ingest     ingest.Options
+	Grants     Grants // may be nil: no connector works with a grant
+	Notes      Notes  // what sources remember; may be nil: nothing
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -162,8 +178,8 @@ func (s *slice) conclude(ctx context.Context, err error) error {
 		if stop.canceled {
 			return ignoreLost(s.run.Stop(ctx, stop.message))
 		}
-		s.log.WarnContext(ctx, "sync failed", "error", err)
-		return ignoreLost(s.run.Fail(ctx, stop.message, stop.needsAuth))
+		s.log.WarnContext(ctx, "sync failed", "error", s.shown(err.Error()))
+		return ignoreLost(s.run.Fail(ctx, s.shown(stop.message), stop.needsAuth))
 	case errors.Is(err, errSliceOver):
 		return ignoreLost(s.run.Release(ctx, 0, 0))
 	case errors.Is(err, errInterrupted):
@@ -174,11 +190,11 @@ func (s *slice) conclude(ctx context.Context, err error) error {
 	}
 	retries := s.retries() + 1
 	if retries > s.engine.opt.Retries {
-		s.log.WarnContext(ctx, "sync failed", "retries", retries-1, "error", err)
-		return ignoreLost(s.run.Fail(ctx, messageOf(err), false))
+		s.log.WarnContext(ctx, "sync failed", "retries", retries-1, "error", s.shown(err.Error()))
+		return ignoreLost(s.run.Fail(ctx, s.shown(messageOf(err)), false))
 	}
 	delay := s.backoff(retries)
-	s.log.WarnContext(ctx, "a slice of a sync job failed and is tried again", "retries", retries, "delay", delay, "error", err)
+	s.log.WarnContext(ctx, "a slice of a sync job failed and is tried again", "retries", retries, "delay", delay, "error", s.shown(err.Error()))
 	return ignoreLost(s.run.Release(ctx, delay, retries))
 }
 

@@ -61,8 +61,8 @@ func TestAFailedItemLeavesTheOthersAndItsOldVersion(t *testing.T) {
 	if d := documents["data.json"]; d.Status != document.StatusIndexed || d.Failure == nil || !strings.Contains(f.text("data.json"), "some old text") {
 		t.Errorf("the old version became %+v", d)
 	}
-	if documents["new.json"] != nil {
-		t.Error("an item that never worked became a document")
+	if d := documents["new.json"]; d == nil || d.Status != document.StatusFailed || d.IndexedAt != nil || d.Failure == nil || !strings.Contains(*d.Failure, "invalid JSON") {
+		t.Errorf("the document of an item that never worked is %+v", d)
 	}
 	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
 	f.must(err)
@@ -86,6 +86,9 @@ func TestAFailedItemLeavesTheOthersAndItsOldVersion(t *testing.T) {
 	}
 	f.script.remove("new.json")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 6, Unchanged: 6})
+	if d := f.documents()["new.json"]; d != nil {
+		t.Errorf("the failed document of an item that is gone is still there: %+v", d)
+	}
 }
 
 func TestFailedItemsAreTriedAgainWithinTheWindow(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"magpie/connectors"
@@ -129,6 +130,12 @@ func (s *slice) process(ctx context.Context, t task, content []byte) error {
 
 // fetch reads an item's content; nil when it is larger than the limit.
 func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte, err error) {
+	switch {
+	case int64(len(item.Content)) > s.engine.opt.MaxBytes:
+		return nil, nil
+	case item.Content != nil:
+		return item.Content, nil
+	}
 	reader, err := s.source.Open(ctx, item)
 	if err != nil {
 		return nil, err // the connector's, to be classified
@@ -227,28 +234,48 @@ func (s *slice) settle(ctx context.Context, t task, status syncitem.Status, reas
 }
 
 // conclusion writes an outcome. A document that is there says why it is not the
-// newest.
+// newest; an item that never became one has a failed document.
 func (s *slice) conclusion(ctx context.Context, t task, status syncitem.Status, reason string, retryable bool) error {
 	entry := syncjob.Entry{
-		SourceID: t.item.ID, Path: t.item.Path, Document: t.known.Document, Status: status, Reason: reason, Retryable: retryable,
+		SourceID: t.item.ID, Path: t.item.Path, Document: t.known.Document, Status: status, Reason: s.shown(reason), Retryable: retryable,
 		SourceVersion: t.item.Version, PipelineVersion: ingest.Version,
+	}
+	var err error
+	switch {
+	case status == syncitem.StatusFailed:
+		s.log.InfoContext(ctx, "an item failed", "item", t.item.ID, "retryable", retryable)
+		entry.Document, err = s.fail(ctx, t.item, entry.Reason)
+	case t.known.Failed():
+		entry.Document, err = uuid.Nil, s.forget(ctx, t.known.Document)
+	}
+	if err != nil {
+		return err
 	}
 	if err := s.run.Record(ctx, []syncjob.Entry{entry}); err != nil {
 		return err
-	}
-	if status == syncitem.StatusFailed {
-		s.log.InfoContext(ctx, "an item failed", "item", t.item.ID, "retryable", retryable)
-		if t.known.Live() {
-			if err := s.engine.client.Document.UpdateOneID(t.known.Document).SetFailure(shorten(reason, maxFailureBytes)).Exec(ctx); err != nil {
-				return fmt.Errorf("note a failure with its document: %w", err)
-			}
-		}
 	}
 	s.decided(func(c *syncjob.Counters) { c.Outcome(status, false, 1) })
 	return nil
 }
 
-const maxFailureBytes = 2000
+// fail notes with the document of an item why it could not be indexed.
+func (s *slice) fail(ctx context.Context, item connectors.Item, reason string) (uuid.UUID, error) {
+	record := s.record(task{item: item})
+	record.Title, record.Bytes = item.Title, item.Size
+	document, err := s.engine.index.Fail(ctx, s.run.Scope(), s.fence, record, reason)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("note a failure with its document: %w", err)
+	}
+	return document, nil
+}
+
+// forget drops failed documents whose items turned out to be none.
+func (s *slice) forget(ctx context.Context, documents ...uuid.UUID) error {
+	if _, err := s.engine.index.Forget(ctx, s.run.Scope(), documents); err != nil {
+		return fmt.Errorf("forget failed documents: %w", err)
+	}
+	return nil
+}
 
 func (s *slice) decided(count func(*syncjob.Counters)) {
 	s.run.Count(count)
@@ -275,6 +302,10 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 	record.Metadata = metadata(t.item.Metadata, found.Metadata)
 	record.Bytes, record.Hash, record.Text = size, result.Hash[:], result.Text
 	record.Passages, record.Vectors, record.Model = result.Passages, result.Vectors, s.embedder.Model()
+	var err error
+	if record.Readers, err = s.readersOf(ctx, t); err != nil {
+		return err
+	}
 	outcome, err := s.engine.index.Put(ctx, s.run.Scope(), s.fence, record)
 	if err != nil {
 		return s.storeFailed(ctx, t, err)

@@ -48,8 +48,9 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 	}
 	var entries []syncjob.Entry
 	var todo []task
-	var hidden []uuid.UUID
-	var without []string // what was listed before and has no document now
+	var hidden []uuid.UUID  // deleted by hand
+	var strayed []uuid.UUID // failed documents of items that are to be none
+	var without []string    // what was listed before and has no document now
 	collected := 0
 	now := s.engine.opt.Now()
 	for _, item := range items {
@@ -64,8 +65,16 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 		switch {
 		case fetch:
 			todo = append(todo, task{item: item, known: k, member: members[item.ID]})
-		case members == nil && k.Listed && k.Document == uuid.Nil:
+		case members == nil && k.Listed && (k.Document == uuid.Nil || k.Failed()):
 			without = append(without, item.ID)
+		}
+		switch {
+		case entry.Status == syncitem.StatusFailed:
+			if entry.Document, err = s.fail(ctx, item, entry.Reason); err != nil {
+				return err
+			}
+		case entry.Status == syncitem.StatusSkipped && k.Failed():
+			strayed, entry.Document = append(strayed, k.Document), uuid.Nil
 		}
 		if k.Suppressed && k.Live() {
 			// Deleted by hand while a worker was storing it.
@@ -77,6 +86,9 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 		if _, err := s.engine.index.SoftDelete(ctx, s.run.Scope(), index.Fence{}, hidden); err != nil {
 			return fmt.Errorf("delete documents that were deleted by hand: %w", err)
 		}
+	}
+	if err := s.forget(ctx, strayed...); err != nil {
+		return err
 	}
 	if err := s.run.Record(ctx, entries); err != nil {
 		return err

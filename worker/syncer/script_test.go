@@ -22,6 +22,9 @@ type script struct {
 	opens    map[string]int
 	walks    int
 	closes   int
+	readers  map[string]connectors.Readers
+	refusing error // to say who may see what
+	asked    int   // items whose readers were asked for
 
 	// walking and opening, when set, are asked before each Walk and Open.
 	walking func(ctx context.Context, cursor string) error
@@ -40,7 +43,7 @@ type file struct {
 }
 
 func newScript() *script {
-	return &script{files: map[string]file{}, opens: map[string]int{}, pageSize: 100}
+	return &script{files: map[string]file{}, opens: map[string]int{}, readers: map[string]connectors.Readers{}, pageSize: 100}
 }
 
 // set puts a Markdown file of a version there.
@@ -180,6 +183,32 @@ func (r resolver) Resolve(_ context.Context, paths []string) (found []connectors
 	return found, missing, nil
 }
 
+// lister can say who may see what as well.
+type lister struct{ walker }
+
+func (l lister) Readers(ctx context.Context, items []connectors.Item) (map[string]connectors.Readers, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked += len(items)
+	if l.refusing != nil {
+		return nil, l.refusing
+	}
+	readers := make(map[string]connectors.Readers)
+	for _, item := range items {
+		if r, ok := l.readers[item.ID]; ok {
+			readers[item.ID] = r
+		}
+	}
+	return readers, ctx.Err()
+}
+
+// share says who may see a file; nobody at all sees everything.
+func (s *script) share(path string, principals ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers[path] = connectors.Readers{Everyone: len(principals) == 0, Principals: principals}
+}
+
 // kinds are the ways in which the script can be a connector.
 func (s *script) kinds() (*connectors.Registry, error) {
 	kind := func(name string, bounded bool, open func() connectors.Source) connectors.Kind {
@@ -194,7 +223,10 @@ func (s *script) kinds() (*connectors.Registry, error) {
 			},
 		}
 	}
+	sharing := kind("sharing", true, func() connectors.Source { return lister{walker{s}} })
+	sharing.Permissions = true
 	return connectors.NewRegistry(
+		sharing,
 		kind("scripted", true, func() connectors.Source { return walker{s} }),
 		kind("resolving", true, func() connectors.Source { return resolver{walker{s}} }),
 		kind("unbounded", false, func() connectors.Source { return walker{s} }),

@@ -31,6 +31,9 @@ type slice struct {
 
 	kind     connectors.Kind
 	source   connectors.Source
+	lister   connectors.PermissionLister // with enforced
+	enforced bool                        // documents are for their readers only
+	secrets  map[string]string           // the opened credentials
 	filters  connectors.Filters
 	embedder embed.Embedder
 	pipeline *ingest.Pipeline
@@ -54,14 +57,19 @@ func (s *slice) work(ctx context.Context) (err error) {
 	if s.job.CancelRequested {
 		return syncjob.ErrCanceled
 	}
-	if err := s.open(ctx); err != nil {
+	if err := s.openConnector(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		if err := s.source.Close(); err != nil {
-			s.log.WarnContext(ctx, "a source could not be closed", "error", err)
-		}
-	}()
+	if s.job.Mode == entjob.ModePermissions {
+		return s.refreshPermissions(ctx)
+	}
+	if err := s.openPipeline(ctx); err != nil {
+		return err
+	}
+	if err := s.openSource(ctx); err != nil {
+		return err
+	}
+	defer s.closeSource(ctx)
 	if !s.job.Walked {
 		if err := s.walk(ctx); err != nil {
 			return err
@@ -90,8 +98,8 @@ func (s *slice) walk(ctx context.Context) error {
 	return s.walkPages(ctx, func(i connectors.Item) bool { return named[strings.TrimLeft(i.Path, "/")] })
 }
 
-// open reads the connector and opens its source.
-func (s *slice) open(ctx context.Context) error {
+// openConnector reads the connector.
+func (s *slice) openConnector(ctx context.Context) error {
 	e := s.engine
 	row, err := e.client.Connector.Get(ctx, s.job.ConnectorID)
 	switch {
@@ -108,10 +116,20 @@ func (s *slice) open(ctx context.Context) error {
 	if s.kind, known = e.kinds.Lookup(row.Type); !known {
 		return &stopError{message: fmt.Sprintf("This installation has no connectors of the type %q.", row.Type)}
 	}
-	collection, err := e.client.Collection.Get(ctx, row.CollectionID)
-	if err != nil {
+	return nil
+}
+
+// openPipeline prepares what makes documents of content.
+func (s *slice) openPipeline(ctx context.Context) error {
+	e := s.engine
+	collection, err := e.client.Collection.Get(ctx, s.connector.CollectionID)
+	switch {
+	case ent.IsNotFound(err):
+		return syncjob.ErrLost
+	case err != nil:
 		return fmt.Errorf("read the collection: %w", err)
 	}
+	var known bool
 	s.embedder, known = e.models.Lookup(collection.EmbeddingModel)
 	if next := collection.NextEmbeddingModel; !known && next != nil {
 		// Nobody can search by the old model either.
@@ -121,16 +139,51 @@ func (s *slice) open(ctx context.Context) error {
 		return &stopError{message: fmt.Sprintf("The collection's embedding model %q is not set up here.", collection.EmbeddingModel)}
 	}
 	s.pipeline = ingest.New(e.parser, s.embedder, e.opt.Ingest)
-	if s.filters, err = connectors.ParseFilters(row.Config); err != nil {
+	if s.filters, err = connectors.ParseFilters(s.connector.Config); err != nil {
 		return &stopError{message: err.Error(), cause: err}
 	}
+	return nil
+}
+
+// openSource opens the connector's source.
+func (s *slice) openSource(ctx context.Context) error {
+	row := s.connector
 	credentials, err := s.credentials()
 	if err != nil {
 		return &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
 	}
-	s.source, err = s.kind.New(ctx, connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials})
-	return classify(err)
+	s.secrets = credentials
+	settings := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
+	if row.GrantID != nil && s.engine.opt.Grants != nil {
+		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
+	}
+	if s.engine.opt.Notes != nil {
+		if settings.Notes, err = s.engine.opt.Notes.Of(s.run.Scope(), row.ID); err != nil {
+			return err
+		}
+	}
+	if s.source, err = s.kind.New(ctx, settings); err != nil {
+		return classify(err)
+	}
+	if _, s.enforced = settings.IncludesPermissions(); !s.enforced && s.job.Mode != entjob.ModePermissions {
+		return nil
+	}
+	var lists bool
+	if s.lister, lists = s.source.(connectors.PermissionLister); !lists {
+		s.closeSource(ctx)
+		return &stopError{message: fmt.Sprintf("Connectors of the type %q import no permissions; switch config.include_permissions off.", s.kind.Name)}
+	}
+	return nil
 }
+
+func (s *slice) closeSource(ctx context.Context) {
+	if err := s.source.Close(); err != nil {
+		s.log.WarnContext(ctx, "a source could not be closed", "error", err)
+	}
+}
+
+// shown is a text as people may read it.
+func (s *slice) shown(text string) string { return s.kind.Redact(text, s.secrets) }
 
 func (s *slice) credentials() (map[string]string, error) {
 	if len(s.connector.Credentials) == 0 {

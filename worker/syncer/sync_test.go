@@ -1,6 +1,8 @@
 package syncer_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -374,6 +376,55 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
 	f.must(err)
 	if job.Status != entjob.StatusFailed || row.Status != connector.StatusNeedsAuth || !strings.Contains(*job.Error, "enter them again") {
+		t.Errorf("the job is %+v, the connector %+v", job, row)
+	}
+}
+
+// purse gives out the tokens of one grant.
+type purse struct {
+	workspace, grant uuid.UUID
+	err              error
+}
+
+func (p *purse) Source(workspace, grant uuid.UUID) func(context.Context, string) (string, map[string]string, error) {
+	return func(context.Context, string) (string, map[string]string, error) {
+		if workspace != p.workspace || grant != p.grant {
+			return "", nil, errors.New("it was asked for another grant")
+		}
+		return "t0k3n", nil, p.err
+	}
+}
+
+func TestASourceGetsTheTokensOfItsGrant(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	grant, err := f.db.Ent.OAuthGrant.Create().SetProvider("google").SetTokens([]byte("sealed")).Save(f.ctx)
+	f.must(err)
+	f.must(f.row.Update().SetGrantID(grant.ID).Exec(f.ctx))
+	source := &purse{workspace: f.row.WorkspaceID, grant: grant.ID}
+	f.options.Grants = source
+	f.work()
+	f.script.fill(1, "v1")
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Added: 1})
+	f.script.mu.Lock()
+	got := f.script.settings
+	f.script.mu.Unlock()
+	if got.Token == nil {
+		t.Fatal("the source got no tokens")
+	}
+	if token, _, err := got.Token(t.Context(), ""); err != nil || token != "t0k3n" {
+		t.Errorf("%q, %v", token, err)
+	}
+	// A grant that works no more stops the connector.
+	source.err = connectors.NeedsAuth(errors.New("google does not accept this grant any more; connect again"))
+	f.script.hooks(func(ctx context.Context, _ string) error {
+		_, _, err := got.Token(ctx, "")
+		return err
+	}, func(context.Context, string) error { return nil })
+	job := f.sync(auto())
+	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
+	f.must(err)
+	if job.Status != entjob.StatusFailed || row.Status != connector.StatusNeedsAuth || !strings.Contains(*job.Error, "connect again") {
 		t.Errorf("the job is %+v, the connector %+v", job, row)
 	}
 }

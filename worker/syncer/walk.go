@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,9 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		page, err := s.source.Walk(ctx, cursor)
 		if err != nil {
 			return classify(err)
+		}
+		for _, warning := range page.Warnings {
+			s.run.Warn(s.shown(warning))
 		}
 		items := page.Items
 		if keep != nil {
@@ -49,6 +53,24 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		if s.over() {
 			return errSliceOver
 		}
+		if err := pause(ctx, min(page.Pause, maxSourceDelay)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause leaves a source alone for as long as it asks, within the slice.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -147,13 +169,13 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	}
 	rows, err := s.engine.client.Document.Query().
 		Where(document.ConnectorID(s.connector.ID), document.Or(named...), document.StatusNEQ(document.StatusDeleted)).
-		Select(document.FieldID, document.FieldSourceID, document.FieldPath).All(ctx)
+		Select(document.FieldID, document.FieldSourceID, document.FieldPath, document.FieldIndexedAt).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for the documents of missing paths: %w", err)
 	}
 	gone := make([]syncjob.Gone, len(rows))
 	for i, row := range rows {
-		gone[i] = syncjob.Gone{Document: row.ID, SourceID: row.SourceID, Path: row.Path}
+		gone[i] = syncjob.Gone{Document: row.ID, SourceID: row.SourceID, Path: row.Path, Failed: row.IndexedAt == nil}
 	}
 	// What an attempt before this one deleted is in the ledger.
 	known, err := s.seenPaths(ctx, names)
@@ -182,8 +204,8 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 	if !s.kind.Bounded || s.job.Mode == entjob.ModeIncremental {
 		return nil
 	}
-	existed, missing, err := s.run.Missing(ctx)
-	if err != nil || missing == 0 {
+	existed, missing, failed, err := s.run.Missing(ctx)
+	if err != nil || missing+failed == 0 {
 		return err
 	}
 	if 2*missing > existed {
@@ -207,10 +229,17 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 }
 
 // remove deletes documents softly, after the ledger says so: a job that is cut
-// off in between finds them again.
+// off in between finds them again. Those that were never indexed are forgotten.
 func (s *slice) remove(ctx context.Context, gone []syncjob.Gone) error {
-	if len(gone) == 0 {
-		return nil
+	var never []uuid.UUID
+	gone = slices.DeleteFunc(slices.Clone(gone), func(g syncjob.Gone) bool {
+		if g.Failed {
+			never = append(never, g.Document)
+		}
+		return g.Failed
+	})
+	if err := s.forget(ctx, never...); err != nil || len(gone) == 0 {
+		return err
 	}
 	entries, ids := make([]syncjob.Entry, len(gone)), make([]uuid.UUID, len(gone))
 	for i, g := range gone {

@@ -16,7 +16,7 @@ const Queue = "magpie"
 const SyncName = "sync"
 
 // Names lists the types of all tasks.
-func Names() []string { return []string{ReembedName, SyncName} }
+func Names() []string { return []string{PurgeName, ReembedName, SyncName} }
 
 // Task is one piece of work for a worker.
 type Task interface {

@@ -17,12 +17,14 @@ import (
 )
 
 type benchCommand struct {
-	Service benchServiceCommand `cmd:"" default:"withargs" help:"The whole service: sync, search, answers."`
-	Search  benchSearchCommand  `cmd:"" help:"Search at several sizes, filters and numbers of clients, beside plain pgvector with ts_rank_cd."`
-	Load    benchLoadCommand    `cmd:"" help:"Many clients at once for a minute: searches a second, latencies, errors."`
-	Soak    benchSoakCommand    `cmd:"" help:"Write and search for minutes: every answer must be right and memory stay flat."`
-	Chat    benchChatCommand    `cmd:"" help:"Many answers at once, with a model that takes its time: first text, errors, memory."`
-	Parse   benchParseCommand   `cmd:"" help:"How fast files of each format are read, and what memory large ones take."`
+	Service       benchServiceCommand       `cmd:"" default:"withargs" help:"The whole service: sync, search, answers."`
+	Search        benchSearchCommand        `cmd:"" help:"Search at several sizes, filters and numbers of clients, beside plain pgvector with ts_rank_cd."`
+	Load          benchLoadCommand          `cmd:"" help:"Many clients at once for a minute: searches a second, latencies, errors."`
+	Soak          benchSoakCommand          `cmd:"" help:"Write and search for minutes: every answer must be right and memory stay flat."`
+	Subscriptions benchSubscriptionsCommand `cmd:"" help:"Thousands of open subscriptions: memory, idle time, how fast events come to all."`
+	Chat          benchChatCommand          `cmd:"" help:"Many answers at once, with a model that takes its time: first text, errors, memory."`
+	Parse         benchParseCommand         `cmd:"" help:"How fast files of each format are read, and what memory large ones take."`
+	Dashboard     benchDashboardCommand     `cmd:"" help:"Ten queries of the dashboard on a large workspace: requests a second, latencies, SQL statements."`
 }
 
 type benchServiceCommand struct {

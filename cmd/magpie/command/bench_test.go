@@ -26,6 +26,8 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 	s.fails("--report", "bench", "soak", "--report", "0s")
 	s.fails("--growth", "bench", "soak", "--growth=-1")
 	s.fails("--clients", "bench", "soak", "--clients", "0")
+	s.fails("--count", "bench", "subscriptions", "--count", "0")
+	s.fails("--idle", "bench", "subscriptions", "--idle", "0s")
 	s.fails("--streams", "bench", "chat", "--streams", "0")
 	s.fails("--tokens", "bench", "chat", "--tokens", "0")
 	s.fails("--think", "bench", "chat", "--think=-1s")

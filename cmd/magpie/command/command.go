@@ -38,6 +38,7 @@ type grammar struct {
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
 
 	Users       usersCommand       `cmd:"" group:"operate" help:"People who may sign in."`
+	Workspaces  workspacesCommand  `cmd:"" group:"operate" help:"Workspaces."`
 	Keys        keysCommand        `cmd:"" group:"operate" help:"API keys."`
 	Quota       quotaCommand       `cmd:"" group:"operate" help:"Queries a month of a workspace."`
 	Collections collectionsCommand `cmd:"" group:"operate" help:"Collections of documents."`
@@ -46,7 +47,9 @@ type grammar struct {
 	Sync        syncCommand        `cmd:"" group:"operate" help:"Syncs of a connector."`
 	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
 	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
+	Agents      agentsCommand      `cmd:"" group:"operate" help:"Agents, their templates and memories."`
 	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
+	Audit       auditCommand       `cmd:"" group:"operate" help:"Who changed what, and when."`
 	Parse       parseCommand       `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
 	Eval        evalCommand        `cmd:"" group:"operate" help:"Measure search quality on judged sets."`
 	Bench       benchCommand       `cmd:"" group:"operate" help:"Measure."`

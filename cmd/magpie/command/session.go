@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/user"
 	"strings"
 
 	"github.com/google/uuid"
@@ -48,11 +49,20 @@ func (r *runtime) open(do func(*wire.App) error) error {
 	if r.LogLevel != "" {
 		log = r.logger(c)
 	}
+	r.Context = viewer.ByCommand(r.Context, login())
 	app, err := wire.Open(r, c, log)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(app), app.Close())
+}
+
+// login is who the audit log names for what is done at this shell.
+func login() string {
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return ""
 }
 
 func newSession(app *wire.App, workspace uuid.UUID) *session {

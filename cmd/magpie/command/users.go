@@ -13,7 +13,15 @@ import (
 )
 
 type usersCommand struct {
-	Create usersCreate `cmd:"" help:"Make a person who may sign in."`
+	List          usersList     `cmd:"" default:"1" help:"List the members of the workspace."`
+	Create        usersCreate   `cmd:"" help:"Make a person who may sign in."`
+	Invite        usersInvite   `cmd:"" help:"Invite an email address; prints the link to send."`
+	Invitations   usersInvited  `cmd:"" help:"List the invitations."`
+	Uninvite      usersUninvite `cmd:"" help:"Revoke an invitation."`
+	Role          usersRole     `cmd:"" help:"Change the role of a member."`
+	Remove        usersRemove   `cmd:"" help:"Take a member out of the workspace."`
+	ResetPassword usersReset    `cmd:"" help:"Make a link by which a member sets a new password."`
+	SignOut       usersSignOut  `cmd:"" help:"End all sessions of a person."`
 }
 
 type usersCreate struct {

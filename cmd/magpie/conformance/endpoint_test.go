@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,14 +17,21 @@ import (
 func endpointCases() map[string]check {
 	return map[string]check{
 		"1 dashboard endpoints are not on the public surface": func(t *testing.T, s *site) {
+			parameter := regexp.MustCompile(`\{\w+\}`)
 			for _, r := range rest.Routes() {
 				path, ok := strings.CutPrefix(r.Pattern, "/api")
 				if !ok || path == "/v1/docs/search" {
 					continue
 				}
-				path = strings.NewReplacer("{id}", s.docs.id, "{jobId}", s.docs.id, "{documentId}", s.docs.id).Replace(path)
+				path = parameter.ReplaceAllString(path, s.docs.id)
 				refused(t, r.Method+" "+path, s.do(t, call{r.Method, path, "", s.keyed(nil)}), 404, "not_found", "Page not found")
 				a := s.do(t, call{r.Method, "/api" + path, "", s.keyed(nil)})
+				if r.Anonymous { // a key is not looked at: the answer is anybody's
+					if b := s.do(t, call{r.Method, "/api" + path, "", nil}); a.status != b.status || a.body != b.body {
+						t.Errorf("%s %s answers a key %d %s, and anybody %d %s", r.Method, r.Pattern, a.status, a.body, b.status, b.body)
+					}
+					continue
+				}
 				if a.status < 400 || strings.Contains(a.body, `"data"`) {
 					t.Errorf("%s %s takes an API key: %d %s", r.Method, r.Pattern, a.status, a.body)
 				}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"path/filepath"
@@ -41,15 +42,20 @@ type service struct {
 	http  *http.Client
 }
 
-func start(t *testing.T) *service {
+// start serves with the settings of further, on top of what every test needs.
+func start(t *testing.T, further ...map[string]string) *service {
 	t.Helper()
 	database := testkit.Database(t)
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))
-	c, err := config.Load(config.Source{Environment: []string{}, Flags: map[string]string{
+	settings := map[string]string{
 		"DATABASE_URL": database.AppURL, "REDIS_URL": testkit.Redis(t), "SESSION_KEY": key, "SECRET_KEYS": "test:" + key,
 		"BLOB_URL": "file://" + filepath.Join(t.TempDir(), "blobs"), "DASHBOARD_ORIGINS": origin, "UPLOAD_LIMIT": "100KiB",
 		"SHUTDOWN_TIMEOUT": "5s",
-	}})
+	}
+	for _, more := range further {
+		maps.Copy(settings, more)
+	}
+	c, err := config.Load(config.Source{Environment: []string{}, Flags: settings})
 	if err != nil {
 		t.Fatal(err)
 	}

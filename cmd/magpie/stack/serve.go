@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"magpie/cmd/magpie/web"
+	"magpie/cmd/magpie/web/live"
 	"magpie/cmd/magpie/wire"
 	"magpie/internal/search/resident"
 	"magpie/internal/widget"
@@ -17,21 +19,27 @@ import (
 
 // HTTP is the HTTP side of an application that is being served.
 type HTTP struct {
-	app    *wire.App
-	server *web.Server
+	app     *wire.App
+	server  *web.Server
+	streams *live.Server
 }
 
 // Serve serves the application at the listener. page adds the page to try
 // GraphQL on.
 func Serve(ctx context.Context, app *wire.App, listener net.Listener, version string, page bool) (*HTTP, error) {
-	handler, err := handler(app, version, page)
+	c := app.Config
+	streams := web.NewLive(ctx, app.Accounts, c.DashboardOrigins, live.Limits{
+		PerConnection: c.SubscriptionsPerConnection, PerPerson: c.SubscriptionsPerPerson, PerProcess: c.SubscriptionsPerProcess,
+	}, app.Log)
+	handler, err := handler(app, streams, version, page)
 	if err != nil {
+		streams.Close(ctx)
 		return nil, err
 	}
-	return &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log)}, nil
+	return &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log), streams: streams}, nil
 }
 
-func handler(app *wire.App, version string, page bool) (http.Handler, error) {
+func handler(app *wire.App, streams *live.Server, version string, page bool) (http.Handler, error) {
 	c := app.Config
 	server := app.GraphQL()
 	transport, err := rest.New(app.REST())
@@ -43,7 +51,7 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 		return nil, fmt.Errorf("REST: %w", err)
 	}
 	server.AddTransport(transport) // before those that go by content type
-	web.AddTransports(server, app.Accounts, c.DashboardOrigins, int64(c.UploadLimit))
+	web.AddTransports(server, streams, int64(c.UploadLimit))
 	scripts, err := widget.New()
 	if err != nil {
 		return nil, err
@@ -55,6 +63,9 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	metrics.Gauge("database", "connections_in_use", "Connections of that pool that are in use.", func() float64 {
 		return float64(app.DB.Pool.Stat().AcquiredConns())
 	})
+	metrics.Counter("database", "statements_total", "Statements that were sent to the database.", func() float64 {
+		return float64(app.DB.Statements())
+	})
 	metrics.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})
@@ -63,6 +74,13 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 	})
 	metrics.Counter("query_log", "dropped_total", "Those that were lost because the log could not be written fast enough.", func() float64 {
 		return float64(app.Queries.Dropped())
+	})
+	metrics.Gauge("graphql", "websockets", "Open WebSockets.", func() float64 { return float64(streams.Stats().WebSockets) })
+	metrics.Gauge("graphql", "subscriptions", "Open operations of WebSockets and streams of events.", func() float64 {
+		return float64(streams.Stats().Operations)
+	})
+	metrics.Counter("graphql", "slow_readers_total", "Streams that were cut off since nothing was read from them.", func() float64 {
+		return float64(streams.Stats().Slow)
 	})
 	for _, g := range []struct {
 		name, help string
@@ -96,8 +114,14 @@ func handler(app *wire.App, version string, page bool) (http.Handler, error) {
 // Failed gives the error of a server that stopped by itself.
 func (h *HTTP) Failed() <-chan error { return h.server.Failed() }
 
-// Stop lets running requests end and stops.
+// streamsPatience is what clients get to leave when the process stops.
+const streamsPatience = 5 * time.Second
+
+// Stop sends the clients of streams elsewhere, lets running requests end and stops.
 func (h *HTTP) Stop(ctx context.Context) error {
+	leaving, cancel := context.WithTimeout(ctx, streamsPatience)
+	defer cancel()
+	h.streams.Close(leaving)
 	return h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout)
 }
 

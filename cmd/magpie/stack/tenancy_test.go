@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,8 +16,13 @@ import (
 
 // belongings are the ids of somebody's things.
 type belongings struct {
-	collection, connector, document, job, conversation string
-	secretKey                                          string
+	collection, connector, document, job, item string
+	conversation, message                      string // of a chat, and its answer
+	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
+	key, secretKey                             string
+	seat
+	// journey is what is under way at a provider; of those who have begun something there.
+	journey
 }
 
 const (
@@ -34,7 +39,18 @@ func (s *service) furnish(name string) belongings {
 		Documents struct {
 			Edges []struct{ Node struct{ ID string } }
 		}
-		CreateAPIKey  struct{ SecretKey string }
+		SyncItems struct {
+			Edges []struct{ Node struct{ ID string } }
+		}
+		CreateAPIKey struct {
+			SecretKey string
+			APIKey    struct{ ID string } `json:"apiKey"`
+		}
+		Conversation struct {
+			Messages struct {
+				Edges []struct{ Node struct{ ID, Role string } }
+			}
+		}
 		Conversations struct {
 			Edges []struct{ Node struct{ ID string } }
 		}
@@ -45,8 +61,8 @@ func (s *service) furnish(name string) belongings {
 	s.decode(&uploaded, s.upload(b.connector, map[string]string{theFile: "# The " + canary + " of " + name + "\n\nThe " + canary + " of " + name + " is kept under the bed.\n"}))
 	b.job = s.startSync(b.connector)
 	s.watchOverSSE(b.job)
-	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
-	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey } }`,
+	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } syncItems(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
+	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey apiKey { id } } }`,
 		map[string]any{"c": []string{b.collection}})
 	talk := s.request(http.MethodPost, "/graphql", "application/json", encode(s.t, map[string]any{
 		"query": `subscription { chat(input: {message: "Where is the ` + canary + `?"}) { __typename } }`,
@@ -55,12 +71,54 @@ func (s *service) furnish(name string) belongings {
 		s.t.Fatal(err)
 	}
 	s.graphql(&rows, `{ conversations { edges { node { id } } } }`, nil)
-	if len(rows.Documents.Edges) != 1 || len(rows.Conversations.Edges) != 1 {
+	if len(rows.Documents.Edges) != 1 || len(rows.SyncItems.Edges) != 1 || len(rows.Conversations.Edges) != 1 {
 		s.t.Fatalf("%s has %+v", name, rows)
 	}
-	b.document, b.conversation = rows.Documents.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
-	b.secretKey = rows.CreateAPIKey.SecretKey
+	b.document, b.item, b.conversation = rows.Documents.Edges[0].Node.ID, rows.SyncItems.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
+	b.key, b.secretKey = rows.CreateAPIKey.APIKey.ID, rows.CreateAPIKey.SecretKey
+	s.graphql(&rows, `query($c: ID!) { conversation(id: $c) { messages(first: 2) { edges { node { id role } } } } }`, map[string]any{"c": b.conversation})
+	for _, m := range rows.Conversation.Messages.Edges {
+		if m.Node.Role == "ASSISTANT" {
+			b.message = m.Node.ID
+		}
+	}
+	var made struct {
+		CreateAgent, CreateAgentTemplate, CreateAgentMemory struct{ ID string }
+	}
+	s.graphql(&made, `mutation($n: String!, $c: [ID!]) {
+		createAgent(input: {name: $n, systemPrompt: $n, collections: $c}) { id }
+		createAgentTemplate(input: {name: $n, systemPrompt: $n}) { id }
+	}`, map[string]any{"n": "Agent of " + name, "c": []string{b.collection}})
+	b.agent, b.template = made.CreateAgent.ID, made.CreateAgentTemplate.ID
+	s.graphql(&made, `mutation($a: ID!, $c: String!) { createAgentMemory(agentId: $a, input: {content: $c}) { id } }`,
+		map[string]any{"a": b.agent, "c": "The " + canary + " of " + name})
+	b.memory = made.CreateAgentMemory.ID
+	b.run, b.dialogue = s.runOf(b.agent)
+	b.seat = s.sit("guest-of-" + name + "@example.com")
+	for i, id := range b.ids() {
+		if id == "" {
+			s.t.Fatalf("%s has none of thing %d: %+v", name, i, b)
+		}
+	}
 	return b
+}
+
+// runOf runs an agent to the end.
+func (s *service) runOf(agent string) (run, conversation string) {
+	s.t.Helper()
+	stream := s.request(http.MethodPost, "/api/v1/agents/"+agent+"/execute/stream", "application/json",
+		encode(s.t, map[string]any{"message": "Where is the " + canary + "?"}))
+	told, err := io.ReadAll(stream.Body)
+	if err != nil || stream.StatusCode != http.StatusOK {
+		s.t.Fatalf("%d %s %v", stream.StatusCode, told, err)
+	}
+	runs := s.call(http.MethodGet, "/api/v1/agents/"+agent+"/runs", nil)
+	if len(runs.list) != 1 {
+		s.t.Fatalf("%s\n%s", told, runs.body)
+	}
+	run, _ = runs.list[0]["id"].(string)
+	conversation, _ = runs.list[0]["conversationId"].(string)
+	return run, conversation
 }
 
 // intrusion is what a stranger sends on a route to get at somebody's things.
@@ -73,8 +131,9 @@ type intrusion struct {
 // intrusions has one case for each route.
 func intrusions(ada belongings) map[string]intrusion {
 	collection, connector := "/api/v1/collections/"+ada.collection, "/api/v1/connectors/"+ada.connector
+	agent, memory := "/api/v1/agents/"+ada.agent, "/api/v1/agents/"+ada.agent+"/memories/"+ada.memory
 	ask := map[string]any{"query": canary, "collection": ada.collection, "min_score": 0}
-	return map[string]intrusion{
+	all := map[string]intrusion{
 		"POST /v1/docs/search": {"/v1/docs/search", ask, 403},
 		"GET /v1/docs/search":  {"/v1/docs/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 403},
 		"POST /v1/chat/stream": {"/v1/chat/stream", map[string]any{"message": canary, "conversation_id": ada.conversation}, 404},
@@ -108,10 +167,31 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/connectors/{id}/files/upload":             {connector + "/files/upload", form{theFile: "mine"}, 404},
 		"DELETE /api/v1/connectors/{id}/files":                  {connector + "/files", map[string]any{"paths": []string{theFile}}, 404},
 		"GET /api/v1/search":                                    {"/api/v1/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 404},
-		"GET /api/v1/conversations":                             {"/api/v1/conversations", nil, 200},
-		"GET /api/v1/conversations/{id}":                        {"/api/v1/conversations/" + ada.conversation, nil, 404},
+		"GET /api/v1/agents":                                    {"/api/v1/agents", nil, 200},
+		"POST /api/v1/agents":                                   {"/api/v1/agents", map[string]any{"name": "x", "systemPrompt": "x", "collections": []string{ada.collection}}, 404},
+		"GET /api/v1/agents/{id}":                               {agent, nil, 404},
+		"PUT /api/v1/agents/{id}":                               {agent, map[string]any{"name": "Mine", "collections": []string{ada.collection}}, 404},
+		"DELETE /api/v1/agents/{id}":                            {agent, nil, 404},
+		"GET /api/v1/agent-templates":                           {"/api/v1/agent-templates?limit=200", nil, 200},
+		"GET /api/v1/agent-templates/{id}":                      {"/api/v1/agent-templates/" + ada.template, nil, 404},
+		"POST /api/v1/agents/from-template/{templateId}":        {"/api/v1/agents/from-template/" + ada.template, map[string]any{"collections": []string{ada.collection}}, 404},
+		"GET /api/v1/agents/{id}/memories":                      {agent + "/memories", nil, 404},
+		"POST /api/v1/agents/{id}/memories":                     {agent + "/memories", map[string]any{"content": "x"}, 404},
+		"GET /api/v1/agents/{id}/memories/search":               {agent + "/memories/search?q=" + canary, nil, 404},
+		"GET /api/v1/agents/{id}/memories/{memoryId}":           {memory, nil, 404},
+		"PUT /api/v1/agents/{id}/memories/{memoryId}":           {memory, map[string]any{"content": "x"}, 404},
+		"DELETE /api/v1/agents/{id}/memories/{memoryId}":        {memory, nil, 404},
+		"GET /api/v1/audit-log":                                 {"/api/v1/audit-log?targetId=" + ada.connector, nil, 200},
+		"GET /api/v1/audit-log.csv":                             {"/api/v1/audit-log.csv?targetId=" + ada.connector, nil, 200},
+		"GET /api/v1/audit-log.jsonl":                           {"/api/v1/audit-log.jsonl", nil, 200},
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
+	for _, more := range []map[string]intrusion{
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada),
+	} {
+		maps.Copy(all, more)
+	}
+	return all
 }
 
 // form is a multipart body of files.
@@ -156,9 +236,10 @@ func (s *service) intrude(method string, try intrusion, key string) (int, string
 
 func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s, provider := startBeside(t)
 	ada := s.furnish("ada")
-	owner := s.token
+	ada.journey = s.depart(provider)
+	owner, before := s.token, s.fingerprint(ada.workspace)
 	if _, err := s.app.Accounts.CreateOwner(t.Context(), "Other", "eve@example.com", "Eve", password); err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +248,7 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 	eve := s.furnish("eve")
 
 	tries := intrusions(ada)
+	secrets := append(ada.ids(), "of ada", ada.secretKey)
 	ran := 0
 	run := func(route rest.Route) {
 		name := route.Method + " " + route.Pattern
@@ -180,25 +262,34 @@ func TestNoRouteGivesAStrangerAnything(t *testing.T) {
 		if status != try.status {
 			t.Errorf("%s: %d, not %d: %s", name, status, try.status, body)
 		}
-		for _, secret := range []string{"of ada", ada.collection, ada.connector, ada.document, ada.job, ada.conversation} {
+		for _, secret := range secrets {
 			if strings.Contains(body, secret) {
 				t.Errorf("%s tells %q: %s", name, secret, body)
 			}
 		}
 	}
 	routes := rest.Routes()
-	isLogout := func(r rest.Route) bool { return strings.HasSuffix(r.Pattern, "/logout") }
+	isLogout := func(r rest.Route) bool { return strings.Contains(r.Pattern, "/logout") }
 	for _, route := range routes {
 		if !isLogout(route) { // it ends the session that the others need
 			run(route)
 		}
 	}
-	run(routes[slices.IndexFunc(routes, isLogout)])
+	for _, route := range routes {
+		if isLogout(route) {
+			s.token = ""
+			s.token = s.signIn("eve@example.com")
+			run(route)
+		}
+	}
 	if ran != len(routes) || len(tries) != len(routes) {
 		t.Errorf("%d cases of %d were run for %d routes", ran, len(tries), len(routes))
 	}
 
 	// Nothing of ada's was changed.
+	if after := s.fingerprint(ada.workspace); !maps.Equal(before, after) {
+		t.Errorf("ada's rows were\n%v\nand are\n%v", before, after)
+	}
 	s.token = owner
 	var content struct{ Data struct{ Content string } }
 	response := s.request(http.MethodGet, "/api/v1/documents/"+ada.document+"/content", "", nil)

@@ -12,13 +12,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
-	"github.com/coder/websocket"
 
+	"magpie/cmd/magpie/web/live"
 	"magpie/internal/apierr"
+	"magpie/internal/authn"
 	"magpie/internal/ratelimit"
 	"magpie/internal/viewer"
 )
@@ -27,14 +27,8 @@ const (
 	keyHeader = "X-Service-Key"
 	// maxOperation bounds the JSON of one operation.
 	maxOperation = 1 << 20
-	// keepAlive is how often a quiet stream shows that it lives.
-	keepAlive = 15 * time.Second
-	// initPatience is what a WebSocket client gets to say who it is.
-	initPatience = 10 * time.Second
 	// uploadMemory is how much of a multipart body is held in memory.
 	uploadMemory = 8 << 20
-	// closeForbidden is graphql-transport-ws' code for a refused connection.
-	closeForbidden = 4403
 	// formOverhead is what a multipart body may have beside the file.
 	formOverhead = 1 << 20
 )
@@ -42,58 +36,23 @@ const (
 // AddTransports makes a server speak GraphQL over WebSocket (the
 // graphql-transport-ws protocol), server-sent events, multipart forms and
 // plain POST. Transports for other paths must have been added before.
-func AddTransports(s *handler.Server, accounts Accounts, origins []string, uploadLimit int64) {
-	s.AddTransport(transport.Websocket{
-		Implementation:   transport.CoderWebsocketImplementation{AcceptOptions: websocket.AcceptOptions{OriginPatterns: hosts(origins)}},
-		InitFunc:         initWebSocket(accounts),
-		InitTimeout:      initPatience,
-		PingPongInterval: keepAlive,
-		MissingPongOk:    true,
-	})
-	s.AddTransport(transport.SSE{KeepAlivePingInterval: keepAlive})
+func AddTransports(s *handler.Server, streams *live.Server, uploadLimit int64) {
+	s.AddTransport(streams.WebSocket(ratelimit.ClientOf))
+	s.AddTransport(operations{streams})
 	s.AddTransport(forms{transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory}})
-	s.AddTransport(single{transport.POST{}})
 }
 
 // hosts turns origins into what the WebSocket library compares.
 func hosts(origins []string) []string {
 	patterns := make([]string, 0, len(origins))
 	for _, origin := range origins {
-		if parsed, err := url.Parse(origin); err == nil {
+		if origin == "*" {
+			patterns = append(patterns, origin)
+		} else if parsed, err := url.Parse(origin); err == nil {
 			patterns = append(patterns, parsed.Host)
 		}
 	}
 	return patterns
-}
-
-// initWebSocket takes the session token out of the first message, since a
-// browser cannot send it as a header.
-func initWebSocket(accounts Accounts) transport.WebsocketInitFunc {
-	return func(ctx context.Context, payload transport.InitPayload) (context.Context, *transport.InitPayload, error) {
-		authorization := ""
-		for name, value := range payload {
-			if text, ok := value.(string); ok && strings.EqualFold(name, "authorization") {
-				authorization = text
-			}
-			if strings.EqualFold(name, keyHeader) {
-				return forbidden(ctx), nil, errors.New(keysRefused)
-			}
-		}
-		if authorization == "" {
-			return ctx, nil, nil // whoever the headers said; signing in needs nobody
-		}
-		who, err := bearer(ctx, accounts, authorization)
-		if err != nil {
-			return forbidden(ctx), nil, errors.New(apierr.From(err).Message)
-		}
-		return viewer.With(ctx, who), nil, nil
-	}
-}
-
-// forbidden makes a refused WebSocket end with the protocol's own code: a
-// client takes a normal closure for a reason to connect again at once.
-func forbidden(ctx context.Context) context.Context {
-	return transport.AppendCloseReason(transport.WithWebsocketCloseCode(ctx, closeForbidden), "Forbidden")
 }
 
 const keysRefused = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
@@ -118,6 +77,8 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 func graphqlGuard(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
+		client := ratelimit.Client(r, o.TrustedProxies)
+		r = r.WithContext(authn.WithClient(r.Context(), authn.ClientInfo{Address: client, UserAgent: r.UserAgent()}))
 		if r.Header.Get(keyHeader) != "" {
 			writeGraphQLError(w, apierr.New(apierr.Unauthorized, keysRefused))
 			return
@@ -132,7 +93,7 @@ func graphqlGuard(o Options, next http.Handler) http.Handler {
 				return
 			}
 		}
-		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), ratelimit.Client(r, o.TrustedProxies)))
+		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), client))
 		if upgrades(r) {
 			next.ServeHTTP(w, r)
 			return
@@ -188,7 +149,11 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 		Variables     map[string]any `json:"variables"`
 		Extensions    map[string]any `json:"extensions"`
 	}
-	if err := json.Unmarshal(body, &operation); err != nil || operation.Query == "" {
+	err = json.Unmarshal(body, &operation)
+	if err == nil && operation.Query == "" && operation.Extensions["persistedQuery"] != nil {
+		return apierr.New(apierr.InvalidRequest, "PersistedQueryNotSupported") // the clients that try know this word, and send the query next
+	}
+	if err != nil || operation.Query == "" {
 		return apierr.New(apierr.InvalidRequest, `The body must be a JSON object such as {"query": "{ me { role } }", "variables": {}}`)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"magpie/internal/apierr"
@@ -15,9 +16,11 @@ import (
 	"magpie/internal/widget"
 )
 
-// Accounts recognises session tokens.
+// Accounts recognises session tokens, and knows which sessions go on.
 type Accounts interface {
 	Authenticate(ctx context.Context, token string) (viewer.Viewer, error)
+	// Roles returns the roles of those of the sessions that have not ended.
+	Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
 }
 
 // Options of a Handler. All but Page and Version are needed.

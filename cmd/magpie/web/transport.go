@@ -14,15 +14,6 @@ import (
 	"magpie/internal/apierr"
 )
 
-// single is plain POST. A subscription would give its first event and be
-// canceled: it is refused instead.
-type single struct{ transport.POST }
-
-// Do answers one operation.
-func (t single) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	t.POST.Do(w, r, &once{GraphExecutor: exec})
-}
-
 // once lets queries and mutations through, and remembers that it was reached.
 type once struct {
 	graphql.GraphExecutor
@@ -34,9 +25,7 @@ func (o *once) CreateOperationContext(ctx context.Context, params *graphql.RawPa
 	o.reached = true
 	operation, wrong := o.GraphExecutor.CreateOperationContext(ctx, params)
 	if len(wrong) == 0 && operation.Operation.Operation == ast.Subscription {
-		err := gqlerror.Errorf("subscriptions come over WebSocket, or as server-sent events to Accept: text/event-stream")
-		err.Extensions = map[string]any{"code": string(apierr.InvalidRequest)}
-		return operation, gqlerror.List{err}
+		return operation, gqlerror.List{refusedHere()}
 	}
 	return operation, wrong
 }

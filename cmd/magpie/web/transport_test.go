@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,12 +13,16 @@ import (
 	"github.com/coder/websocket"
 
 	"magpie/cmd/magpie/web"
+	"magpie/cmd/magpie/web/live"
 )
 
 // spoken is the handler over a small schema with the transports that are served.
-func spoken() http.Handler {
+func spoken(t *testing.T) http.Handler {
+	t.Helper()
 	server := testserver.New()
-	web.AddTransports(server.Server, accounts{}, nil, 1<<10)
+	streams := web.NewLive(t.Context(), accounts{}, nil, live.Limits{}, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { streams.Close(context.Background()) })
+	web.AddTransports(server.Server, streams, 1<<10)
 	o := options()
 	o.GraphQL = server
 	return web.New(o)
@@ -24,7 +30,7 @@ func spoken() http.Handler {
 
 func TestASubscriptionIsNotAnsweredToPlainPOST(t *testing.T) {
 	t.Parallel()
-	got := ask(t, spoken(), http.MethodPost, "/graphql", `{"query": "subscription { name }"}`,
+	got := ask(t, spoken(t), http.MethodPost, "/graphql", `{"query": "subscription { name }"}`,
 		"Content-Type", "application/json", "Authorization", "Bearer good")
 	if !strings.Contains(got.body, "text/event-stream") || !strings.Contains(got.body, `"invalid_request"`) {
 		t.Errorf("%d %s", got.status, got.body)
@@ -47,7 +53,7 @@ func form(parts ...string) string {
 
 func TestABadFormIsTheClientsMistake(t *testing.T) {
 	t.Parallel()
-	h := spoken()
+	h := spoken(t)
 	const operations = `operations:{"query": "{ name }", "variables": {"f": [null]}}`
 	for name, c := range map[string]struct {
 		body   string
@@ -87,7 +93,7 @@ func TestAnUpgradeToSomethingElseIsIgnored(t *testing.T) {
 
 func TestARefusedWebSocketSaysSo(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(spoken())
+	server := httptest.NewServer(spoken(t))
 	defer server.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()

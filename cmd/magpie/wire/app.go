@@ -14,23 +14,34 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/run"
+	"magpie/agents/template"
+	"magpie/agents/tools"
 	"magpie/connectors"
 	"magpie/connectors/all"
 	"magpie/graph"
 	"magpie/internal/analytics"
+	"magpie/internal/audit"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
 	"magpie/internal/chat"
 	"magpie/internal/config"
+	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/oauth"
+	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
+	"magpie/internal/replay"
 	"magpie/internal/search"
 	"magpie/internal/search/analysis"
 	"magpie/internal/secret"
+	"magpie/internal/signon"
 	"magpie/internal/sourcefile"
 	"magpie/internal/store"
 	"magpie/internal/summary"
@@ -47,6 +58,7 @@ type App struct {
 	DB       *store.DB
 	Redis    redis.UniversalClient
 	Accounts *authn.Accounts
+	People   *people.People
 	Keys     *authn.Keys
 	Quota    *quota.Quota
 	Secrets  *secret.Box
@@ -57,12 +69,16 @@ type App struct {
 	Models   *embed.Registry
 	Search   *search.Engine
 	Chat     *chat.Chat
+	Runs     *run.Runs
 	Queries  *analytics.Log
 	Queue    *tasks.Asynq
 	Bus      *syncjob.RedisBus
 	Jobs     *syncjob.Jobs
+	Grants   *oauth.Grants
+	SignOn   *signon.SignOn
 
 	analytics *analytics.Store
+	failures  *audit.SignIns
 	schema    graphql.ExecutableSchema
 	resolver  *graph.Resolver
 	limiter   *ratelimit.Limiter
@@ -116,26 +132,51 @@ func (a *App) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	memory := int64(a.Config.SearchMemory)
-	if memory == 0 {
-		memory = -1
+	budget := int64(a.Config.SearchMemory)
+	if budget == 0 {
+		budget = -1
 	}
 	a.queryLog(ctx) // is closed after what still writes to it
-	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: memory, Reranker: reranker})
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: budget, Reranker: reranker})
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
+	summaries := summary.New(models, analyzer, a.Log)
+	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Now: now}
+	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
+	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log})
+	a.Runs, err = run.New(ctx, run.Options{
+		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: now,
+		Kit: kit, Memories: memories,
+	})
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() error { a.Runs.Close(); return nil })
+	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	a.closers = append(a.closers, func() error { answers.Close(); return nil })
+	news := docwatch.New(a.Index, docwatch.Options{Log: a.Log})
+	a.closers = append(a.closers, func() error { news.Close(); return nil })
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
+	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
+	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
+	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
+		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
+		Attempts: a.limiter, Log: a.Log,
+	})
+	a.connect()
 	a.resolver = &graph.Resolver{
-		Ent: a.DB.Ent, Accounts: a.Accounts, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
-		Search: a.Search, Index: a.Index, Chat: a.Chat, Models: a.Models,
-		Summaries: summary.New(models, analyzer, a.Log), SignIns: a.limiter, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
-		Analytics: a.analytics, Queries: a.Queries,
+		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
+		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
+		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures, SignIns: a.limiter,
+		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
+		Memories: memories,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
@@ -175,9 +216,11 @@ func (a *App) access() (err error) {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, now); err != nil {
+	// Not now, which has no monotonic clock: the age of what is known of a session goes by it.
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, time.Now, authn.WithAccountLog(a.Log)); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
+	a.closers = append(a.closers, func() error { a.Accounts.Close(); return nil })
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
 		return fmt.Errorf("SECRET_KEYS: %w", err)

@@ -10,10 +10,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"magpie/internal/audit"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
+	"magpie/internal/note"
 	"magpie/worker"
+	"magpie/worker/purge"
 	"magpie/worker/reembed"
 	"magpie/worker/syncer"
 )
@@ -33,24 +36,35 @@ func (a *App) Worker() *worker.Worker {
 		window = -1 // to the engine 0 is its default
 	}
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
-		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now,
+		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool),
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.maintain,
+		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}),
 	})
 }
 
-// maintain forgets what the query log has kept long enough, and looks after the
-// vector indexes.
+// maintain forgets what the query log, the audit log and conversations have kept
+// long enough, and looks after the vector indexes.
 func (a *App) maintain(ctx context.Context) error {
 	swept, err := a.analytics.Sweep(ctx)
 	if swept > 0 {
 		a.Log.InfoContext(ctx, "old rows of the query log were removed", "rows", swept)
 	}
-	return errors.Join(err, a.buildVectorIndexes(ctx))
+	forgotten, failed := a.Chat.Forget(ctx, a.Config.ConversationRetention.Duration())
+	if forgotten > 0 {
+		a.Log.InfoContext(ctx, "old conversations were removed", "conversations", forgotten)
+	}
+	if kept := a.Config.AuditRetention.Duration(); kept > 0 {
+		trimmed, failed := audit.Sweep(ctx, a.DB.Ent, now().Add(-kept))
+		if trimmed > 0 {
+			a.Log.InfoContext(ctx, "old entries of the audit log were removed", "entries", trimmed)
+		}
+		err = errors.Join(err, failed)
+	}
+	return errors.Join(err, failed, a.buildVectorIndexes(ctx))
 }
 
 // buildVectorIndexes builds the indexes of collections that have outgrown exact

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"magpie/internal/llm"
 )
 
 // Reply is what the server does with one request.
@@ -22,6 +24,8 @@ type Reply struct {
 	// Parts are the pieces of text of a stream, Usage its token counts.
 	Parts []string
 	Usage *[2]int
+	// Calls are what the answer calls, behind the parts.
+	Calls []llm.ToolCall
 	// Raw replaces the stream made of Parts, as it goes over the wire.
 	Raw string
 	// Pieces cuts what goes over the wire into writes of that many bytes.
@@ -85,6 +89,9 @@ func (s *Server) next(r *http.Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, request)
+	if wrong := refusal(r.URL.Path, request.Body); wrong != "" {
+		return Reply{Status: http.StatusBadRequest, Body: `{"error":{"message":` + quoted(wrong) + `,"type":"invalid_request_error"}}`}
+	}
 	if len(s.replies) == 0 {
 		return Reply{Status: http.StatusNotFound}
 	}
@@ -113,9 +120,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	stream, ending := reply.Raw, ""
 	if stream == "" {
-		stream, ending = Stream(reply.Parts, reply.Usage)
-		if strings.HasSuffix(r.URL.Path, "/messages") {
+		anthropic := strings.HasSuffix(r.URL.Path, "/messages")
+		switch {
+		case anthropic && reply.Calls != nil:
+			stream, ending = AnthropicCallStream(reply.Parts, reply.Calls, reply.Usage)
+		case anthropic:
 			stream, ending = AnthropicStream(reply.Parts, reply.Usage)
+		case reply.Calls != nil:
+			stream, ending = CallStream(reply.Parts, reply.Calls, reply.Usage)
+		default:
+			stream, ending = Stream(reply.Parts, reply.Usage)
 		}
 	}
 	write(w, stream, reply.Pieces)

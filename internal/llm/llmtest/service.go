@@ -38,6 +38,9 @@ func RunService(t *testing.T, build Make) {
 		{"unreachable", unreachable},
 		{"settings", settings},
 		{"many at once", manyAtOnce},
+		{"tool calls", toolCalls},
+		{"odd tool calls", oddCalls},
+		{"no tools", noTools},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

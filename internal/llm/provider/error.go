@@ -25,6 +25,7 @@ const (
 	KindInterrupted   Kind = "interrupted"    // the answer broke off
 	KindRefused       Kind = "refused"        // the service would not answer this request
 	KindInvalid       Kind = "invalid"        // the service did not accept the request or answered nonsense
+	KindNoTools       Kind = "no tools"       // the model cannot call tools
 )
 
 // Error is a failed request to a model service. Its text holds what the service said, shortened, and never the key.
@@ -67,7 +68,7 @@ func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case KindRateLimited, KindUnavailable, KindTimeout, KindInterrupted:
 		return true
-	case KindAuth, KindContextLength, KindRefused, KindInvalid:
+	case KindAuth, KindContextLength, KindRefused, KindInvalid, KindNoTools:
 	}
 	return false
 }

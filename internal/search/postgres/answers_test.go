@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -37,7 +38,7 @@ func TestCountsAreThoseOfLivePassages(t *testing.T) {
 		words += int64(e.words[index.FieldBody])
 	}
 	// Whatever the filter, counts are the whole collection's.
-	s := f.open(id, &rank.Filter{Section: "guide"})
+	s := f.open(id, in(rank.FacetSection, "guide"))
 	got, err := s.Frequencies(t.Context(), terms)
 	if diff := gocmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("frequencies (-want +got): %v\n%s", err, diff)
@@ -82,36 +83,55 @@ func TestFacetsCountTheDocumentsThatTheFilterLeaves(t *testing.T) {
 	f := newFixture(t, postgres.Options{})
 	id := f.crowd(rand.New(rand.NewPCG(7, 8)), 80)
 	all := f.oracle(id)
-	count := func(passages oracle) rank.Facets {
-		var want rank.Facets
-		for i := range want {
-			want[i] = make(map[string]int)
-		}
+	at := func(month, day int) time.Time { return time.Date(2020, time.Month(month), day, 0, 0, 0, 0, time.UTC) }
+	ask := &rank.FacetRequest{
+		Facets: []rank.Facet{rank.FacetTag, rank.FacetSection, rank.FacetVersion, rank.FacetLanguage, rank.FacetDocType, rank.FacetSource, rank.FacetConnector},
+		Ranges: []rank.Range{{From: at(3, 1)}, {Until: at(4, 1)}, {From: at(2, 1), Until: at(8, 1)}, {From: at(8, 1), Until: at(2, 1)}, {}},
+	}
+	count := func(passages oracle) *rank.FacetCounts {
+		want := rank.NewFacetCounts(ask)
 		seen := make(map[uuid.UUID]bool)
 		for _, e := range passages {
 			if seen[e.document] {
 				continue
 			}
 			seen[e.document] = true
-			for facet, values := range map[rank.Facet][]string{
-				rank.FacetSection: {e.section}, rank.FacetVersion: {e.version}, rank.FacetLanguage: {e.language},
-				rank.FacetDocType: {e.docType}, rank.FacetTag: e.tags,
-			} {
+			want.Documents++
+			for facet, values := range e.values() {
+				values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+				if len(values) == 0 {
+					values = []string{""}
+				}
 				for _, v := range values {
-					if v != "" {
-						want[facet][v]++
-					}
+					want.Values[facet][v]++
+				}
+			}
+			if e.time.IsZero() {
+				want.Undated++
+			}
+			for i, r := range ask.Ranges {
+				if !e.time.IsZero() && !e.time.Before(r.From) && (r.Until.IsZero() || e.time.Before(r.Until)) {
+					want.Ranges[i]++
 				}
 			}
 		}
 		return want
 	}
+	whole := f.open(id, nil)
 	for name, filter := range filters(all) {
 		left := all.left(&filter)
 		s := f.open(id, &filter)
-		got, err := s.Facets(t.Context(), nil)
+		got, err := s.Facets(t.Context(), ask)
 		if diff := gocmp.Diff(count(left), got); err != nil || diff != "" {
 			t.Errorf("%s (-want +got): %v\n%s", name, err, diff)
+		}
+		other, err := whole.With(t.Context(), &filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err = other.Facets(t.Context(), ask)
+		if diff := gocmp.Diff(count(left), got); err != nil || diff != "" {
+			t.Errorf("%s, on a connection of another filter (-want +got): %v\n%s", name, err, diff)
 		}
 		found := f.candidates(s, &rank.Request{Words: words("w03", "w04"), Best: 10})
 		var chosen oracle
@@ -122,11 +142,17 @@ func TestFacetsCountTheDocumentsThatTheFilterLeaves(t *testing.T) {
 				}
 			}
 		}
-		got, err = s.Facets(t.Context(), found)
+		of := *ask
+		of.Passages = append([]rank.Candidate{}, found...)
+		got, err = s.Facets(t.Context(), &of)
 		if diff := gocmp.Diff(count(chosen), got); err != nil || diff != "" {
 			t.Errorf("%s, of %d passages (-want +got): %v\n%s", name, len(found), err, diff)
 		}
 		s.Close(t.Context())
+	}
+	few, err := whole.Facets(t.Context(), &rank.FacetRequest{Facets: []rank.Facet{rank.FacetTag}})
+	if err != nil || few.Values[rank.FacetSection] != nil || few.Undated != 0 || few.Values[rank.FacetTag]["red"] == 0 {
+		t.Errorf("tags alone: %+v, %v", few, err)
 	}
 }
 
@@ -191,7 +217,7 @@ func TestChanceIsTheDistributionOfSimilarities(t *testing.T) {
 	n := float64(len(live))
 	want := rank.Chance{Mean: sum / n, Deviation: math.Sqrt(squares/n - sum/n*sum/n), Sample: len(live)}
 	for range 2 { // the second time the sample is there
-		got, err := f.open(id, &rank.Filter{Section: "guide"}).Chance(t.Context(), vector)
+		got, err := f.open(id, in(rank.FacetSection, "guide")).Chance(t.Context(), vector)
 		if err != nil || math.Abs(got.Mean-want.Mean) > tolerance || math.Abs(got.Deviation-want.Deviation) > tolerance || got.Sample != want.Sample {
 			t.Errorf("chance is %+v, %v; want %+v", got, err, want)
 		}

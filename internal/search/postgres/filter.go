@@ -13,17 +13,19 @@ import (
 
 // filter is a rank.Filter in the form that the database's functions take.
 type filter struct {
-	Section   string      `json:"section,omitempty"`
-	Version   string      `json:"version,omitempty"`
-	Language  string      `json:"language,omitempty"`
-	Tags      []string    `json:"tags,omitempty"`
-	Types     []string    `json:"types,omitempty"`
-	Documents []uuid.UUID `json:"documents,omitempty"`
-	From      string      `json:"from,omitempty"`
-	Until     string      `json:"until,omitempty"`
-	Readers   *[]string   `json:"readers,omitempty"` // an empty list is nobody
-	Phrases   string      `json:"phrases,omitempty"`
-	Excluded  string      `json:"excluded,omitempty"`
+	Sections   []string    `json:"sections,omitempty"`
+	Versions   []string    `json:"versions,omitempty"`
+	Languages  []string    `json:"languages,omitempty"`
+	Types      []string    `json:"types,omitempty"`
+	Sources    []string    `json:"sources,omitempty"`
+	Connectors []string    `json:"connectors,omitempty"`
+	Tags       []string    `json:"tags,omitempty"`
+	Documents  []uuid.UUID `json:"documents,omitempty"`
+	From       string      `json:"from,omitempty"`
+	Until      string      `json:"until,omitempty"`
+	Readers    *[]string   `json:"readers,omitempty"` // an empty list is nobody
+	Phrases    string      `json:"phrases,omitempty"`
+	Excluded   string      `json:"excluded,omitempty"`
 }
 
 // noFilter is a filter that leaves everything.
@@ -34,7 +36,9 @@ func filterJSON(f *rank.Filter) (string, error) {
 		return noFilter, nil
 	}
 	out := filter{
-		Section: f.Section, Version: f.Version, Language: f.Language, Tags: f.Tags, Types: f.DocTypes, Documents: f.Documents,
+		Sections: f.Values[rank.FacetSection], Versions: f.Values[rank.FacetVersion], Languages: f.Values[rank.FacetLanguage],
+		Types: f.Values[rank.FacetDocType], Sources: f.Values[rank.FacetSource], Connectors: f.Values[rank.FacetConnector],
+		Tags: f.Values[rank.FacetTag], Documents: f.Documents,
 		From: moment(f.From), Until: moment(f.Until), Phrases: phrases(f.Phrases, " & "), Excluded: phrases(f.Excluded, " | "),
 	}
 	if f.Readers != nil {

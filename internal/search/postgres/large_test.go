@@ -37,7 +37,7 @@ func TestTheVectorIndexFindsWhatAnExactScanFinds(t *testing.T) {
 	f.outgrow(id)
 	all := f.oracle(id)
 	for name, filter := range map[string]rank.Filter{
-		"all": {}, "half of them": {Section: "odd"}, "one document in 200": {Version: "v7"},
+		"all": {}, "half of them": *in(rank.FacetSection, "odd"), "one document in 200": *in(rank.FacetVersion, "v7"),
 	} {
 		left := all.left(&filter)
 		matched, wanted := 0, 0

@@ -21,6 +21,7 @@ type entry struct {
 	ordinal                             int32
 	words                               [index.FieldCount]int32
 	section, version, language, docType string
+	source, connector                   string
 	tags, readers                       []string
 	time                                time.Time
 	live                                bool
@@ -34,7 +35,8 @@ func (f *fixture) oracle(id tenant) oracle {
 	rows, err := f.owner.Query(f.Context(), `select i.passage_id, i.document_id, i.ordinal,
 			i.title_words, i.heading_words, i.path_words, i.body_words, i.lexemes, i.embedding,
 			coalesce(d.section, ''), coalesce(d.version, ''), coalesce(d.language, ''), coalesce(d.doc_type, ''),
-			coalesce(d.tags, '[]'), d.readers, coalesce(d.source_updated_at, d.source_created_at), d.deleted_at is null
+			coalesce(d.tags, '[]'), d.readers, coalesce(d.source_updated_at, d.source_created_at), d.deleted_at is null,
+			(select type from connectors where id = d.connector_id), d.connector_id::text
 		from passage_index i join documents d on d.id = i.document_id where i.collection_id = $1`, id.collection)
 	if err != nil {
 		f.Fatal(err)
@@ -52,7 +54,7 @@ func (f *fixture) oracle(id tenant) oracle {
 			f.Fatal(err)
 		}
 		if err := rows.Scan(&e.passage, &e.document, &e.ordinal, &e.words[0], &e.words[1], &e.words[2], &e.words[3], nil, &vector,
-			&e.section, &e.version, &e.language, &e.docType, &e.tags, &e.readers, &at, &e.live); err != nil {
+			&e.section, &e.version, &e.language, &e.docType, &e.tags, &e.readers, &at, &e.live, &e.source, &e.connector); err != nil {
 			f.Fatal(err)
 		}
 		if at != nil {
@@ -84,11 +86,7 @@ func (e *entry) passes(f *rank.Filter) bool {
 	}
 	switch {
 	case !e.live,
-		f.Section != "" && e.section != f.Section,
-		f.Version != "" && e.version != f.Version,
-		f.Language != "" && e.language != f.Language,
-		len(f.Tags) > 0 && !common(e.tags, f.Tags),
-		len(f.DocTypes) > 0 && !slices.Contains(f.DocTypes, e.docType),
+		!e.has(f),
 		len(f.Documents) > 0 && !slices.Contains(f.Documents, e.document),
 		(!f.From.IsZero() || !f.Until.IsZero()) && e.time.IsZero(),
 		!f.From.IsZero() && e.time.Before(f.From),
@@ -102,6 +100,25 @@ func (e *entry) passes(f *rank.Filter) bool {
 		}
 	}
 	return !slices.ContainsFunc(f.Excluded, e.says)
+}
+
+// values are those of a document by facet.
+func (e *entry) values() map[rank.Facet][]string {
+	return map[rank.Facet][]string{
+		rank.FacetSection: {e.section}, rank.FacetVersion: {e.version}, rank.FacetLanguage: {e.language}, rank.FacetDocType: {e.docType},
+		rank.FacetSource: {e.source}, rank.FacetConnector: {e.connector}, rank.FacetTag: e.tags,
+	}
+}
+
+// has tells whether the document has one of the wanted values of each facet.
+func (e *entry) has(f *rank.Filter) bool {
+	for facet, have := range e.values() {
+		wanted := f.Values[facet]
+		if len(wanted) > 0 && !slices.ContainsFunc(have, func(v string) bool { return slices.Contains(wanted, v) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // says tells whether a phrase stands in one field.

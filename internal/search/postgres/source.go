@@ -93,6 +93,28 @@ func (s *Source) Close(ctx context.Context) {
 	s.conn = nil
 }
 
+// With is the same collection at the same moment through another filter. It
+// goes on on the connection of s, which stays the one to close.
+func (s *Source) With(ctx context.Context, f *rank.Filter) (*Source, error) {
+	filter, err := filterJSON(f)
+	if err != nil {
+		return nil, fmt.Errorf("look through another filter: %w", err)
+	}
+	if !s.begun {
+		if err := s.ask(ctx); err != nil {
+			return nil, fmt.Errorf("look through another filter: %w", err)
+		}
+	}
+	other := &Source{
+		tier: s.tier, conn: s.conn, workspace: s.workspace, collection: s.collection, model: s.model, generation: s.generation,
+		filter: filter, begun: true, state: s.state, counts: make(map[string]int), looked: make(map[string]bool),
+	}
+	if f != nil {
+		other.phrases = f.Phrases
+	}
+	return other, nil
+}
+
 // Statistics implements rank.Source.
 func (s *Source) Statistics(ctx context.Context) (rank.Statistics, error) {
 	if err := s.ask(ctx); err != nil {

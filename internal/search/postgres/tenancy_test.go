@@ -46,11 +46,9 @@ func TestACollectionOfAnotherWorkspaceIsEmpty(t *testing.T) {
 	if found, err := s.Complete(t.Context(), "o", 10); err != nil || len(found) != 0 {
 		t.Errorf("completions: %q, %v", found, err)
 	}
-	facets, err := s.Facets(t.Context(), nil)
-	for _, values := range facets {
-		if err != nil || len(values) != 0 {
-			t.Errorf("facets: %v, %v", values, err)
-		}
+	facets, err := s.Facets(t.Context(), &rank.FacetRequest{Facets: []rank.Facet{rank.FacetSection, rank.FacetTag}, Ranges: []rank.Range{{}}})
+	if err != nil || facets.Documents+facets.Undated+facets.Ranges[0]+len(facets.Values[rank.FacetSection])+len(facets.Values[rank.FacetTag]) != 0 {
+		t.Errorf("facets: %+v, %v", facets, err)
 	}
 }
 
@@ -84,7 +82,7 @@ func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
 		"vectors":       "select count(*) from magpie_vectors($1, $2, 'test', 100)",
 		"complete":      "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', false, 100, 100)",
 		"complete, all": "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', true, 100, 100)",
-		"facets":        "select count(*) from magpie_facets($1, $2, '{}', null)",
+		"facets":        "select count(*) from magpie_facets($1, $2, '{}', null, '{0,1,2,3,4,5,6}', '{null}', '{null}')",
 	}
 	ask := func(sql, setting string, workspace, collection uuid.UUID) (n int, err error) {
 		t.Helper()

@@ -37,9 +37,8 @@ type Source interface {
 	// Vectors returns the vectors of passages, in their order, of unit length
 	// save for rounding; nil for one without a vector.
 	Vectors(ctx context.Context, passages []Candidate) ([][]float32, error)
-	// Facets counts documents by the values of their fields: those of the given
-	// passages, or with nil all that the filter leaves.
-	Facets(ctx context.Context, passages []Candidate) (Facets, error)
+	// Facets counts documents by the values of their fields.
+	Facets(ctx context.Context, r *FacetRequest) (*FacetCounts, error)
 }
 
 // Statistics are counts over a collection.
@@ -56,10 +55,11 @@ type Chance struct {
 
 // Filter narrows a search to some passages. Zero fields do not filter.
 type Filter struct {
-	Section, Version, Language string
-	Tags                       []string // the document has any of them
-	DocTypes                   []string // the document's is one of them
-	Documents                  []uuid.UUID
+	// Values are lists by facet: the document's value is one of the list, or
+	// one of its tags is. An empty list does not filter, and no list names the
+	// value "".
+	Values    [FacetCount][]string
+	Documents []uuid.UUID
 	// From (inclusive) and Until (exclusive) bound index.Entry.Time. A document
 	// without a time does not match either.
 	From, Until time.Time
@@ -167,22 +167,6 @@ type TermCount struct {
 	Term   string
 	Counts Counts
 }
-
-// Facet names a field of documents that is counted by value.
-type Facet uint8
-
-// The facets.
-const (
-	FacetSection Facet = iota
-	FacetVersion
-	FacetLanguage
-	FacetDocType
-	FacetTag
-	FacetCount
-)
-
-// Facets are numbers of documents by value, without the value "".
-type Facets [FacetCount]map[string]int
 
 // Counts are how often a word stands in each field, as far as scores can tell:
 // at most once in a title, a heading and the path above it, at most MaxBody

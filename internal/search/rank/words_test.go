@@ -48,8 +48,8 @@ func (v *vocabulary) Terms(context.Context, []rank.Candidate) ([][]rank.TermCoun
 
 func (v *vocabulary) Vectors(context.Context, []rank.Candidate) ([][]float32, error) { return nil, nil }
 
-func (v *vocabulary) Facets(context.Context, []rank.Candidate) (rank.Facets, error) {
-	return rank.Facets{}, nil
+func (v *vocabulary) Facets(context.Context, *rank.FacetRequest) (*rank.FacetCounts, error) {
+	return &rank.FacetCounts{}, nil
 }
 
 // A lone character of a script that is indexed in pairs is completed to what

@@ -125,7 +125,7 @@ func BenchmarkCandidates(b *testing.B) {
 			change func(*rank.Request)
 		}{
 			{"all", nil, func(*rank.Request) {}},
-			{"5percent", &rank.Filter{Version: "v3.5"}, func(*rank.Request) {}},
+			{"5percent", in(rank.FacetVersion, "v3.5"), func(*rank.Request) {}},
 			{"words", nil, func(r *rank.Request) { r.Vector, r.Nearest = nil, 0 }},
 			{"nohits", nil, func(r *rank.Request) { r.Vector, r.Nearest, r.Report = nil, 0, 0 }},
 			{"vectors", nil, func(r *rank.Request) { r.Words, r.Report = nil, 0 }},

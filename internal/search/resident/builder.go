@@ -57,7 +57,7 @@ func newBuilder() *builder { return &builder{intern: *newInterner()} }
 // bytes is about how much memory the builder holds.
 func (b *builder) bytes() int64 {
 	n := b.intern.bytes() + int64(16*cap(b.passages)) + b.text.bytes() + int64(12*cap(b.textAt)) +
-		int64(cap(b.out.ids))*(16+4+4+4+12) + int64(cap(b.documents.out.ids))*60 + int64(cap(b.titles))
+		int64(cap(b.out.ids))*(16+4+4+4+12) + int64(cap(b.documents.out.ids))*68 + int64(cap(b.titles))
 	for _, v := range b.vectors {
 		n += v.bytes()
 	}

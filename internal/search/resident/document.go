@@ -23,7 +23,7 @@ type documents struct {
 	ids  []uuid.UUID
 	byID []uint32 // documents by their ids
 	time []int64  // in microseconds, unknownTime when not known
-	// values are the numbers of section, version, language and document type.
+	// values are the numbers of what every document has one of at most.
 	values [rank.FacetTag][]uint32
 	// tags of document i are tag[tagAt[i]:tagAt[i+1]]; empty when there are none at all.
 	tagAt, tag []uint32
@@ -103,6 +103,7 @@ func attributesOf(e *index.Entry) attributes {
 		values: [rank.FacetTag]string{
 			rank.FacetSection: e.Section, rank.FacetVersion: e.Version,
 			rank.FacetLanguage: e.Language, rank.FacetDocType: e.DocType,
+			rank.FacetSource: e.Source, rank.FacetConnector: e.Connector,
 		},
 	}
 }

@@ -107,6 +107,7 @@ func (w *world) entry(id uuid.UUID) *index.Entry {
 		Document: id, Live: true,
 		Section: w.choose("", "guide", "reference", "blog"), Version: w.choose("", "v1", "v2"),
 		Language: w.choose("en", "de", "fr"), DocType: w.choose("", "page", "faq", "api"),
+		Source: w.choose("s3", "slack", "jira"), Connector: w.choose("k1", "k2", "k3", "k4"),
 	}
 	for range w.IntN(4) {
 		e.Tags = append(e.Tags, w.choose("x", "y", "z", "w"))
@@ -247,15 +248,37 @@ func (k *known) says(p rank.Phrase) bool {
 	return false
 }
 
+// valuesOf are those of a document by facet.
+func valuesOf(e *index.Entry) map[rank.Facet][]string {
+	return map[rank.Facet][]string{
+		rank.FacetSection: {e.Section}, rank.FacetVersion: {e.Version}, rank.FacetLanguage: {e.Language}, rank.FacetDocType: {e.DocType},
+		rank.FacetSource: {e.Source}, rank.FacetConnector: {e.Connector}, rank.FacetTag: e.Tags,
+	}
+}
+
+// in is the filter for values of one field.
+func in(facet rank.Facet, values ...string) *rank.Filter {
+	f := &rank.Filter{}
+	f.Values[facet] = values
+	return f
+}
+
+// some are the values that are not blank; none do not filter.
+func some(values ...string) []string {
+	return slices.DeleteFunc(values, func(v string) bool { return v == "" })
+}
+
 func (k *known) matches(f *rank.Filter) bool {
 	e := k.entry
-	one := func(want, have string) bool { return want == "" || want == have }
 	any := func(want, have []string) bool {
 		return len(want) == 0 || slices.ContainsFunc(want, func(s string) bool { return slices.Contains(have, s) })
 	}
-	return one(f.Section, e.Section) && one(f.Version, e.Version) && one(f.Language, e.Language) &&
-		any(f.Tags, e.Tags) && any(f.DocTypes, []string{e.DocType}) &&
-		(len(f.Documents) == 0 || slices.Contains(f.Documents, e.Document)) &&
+	for facet, have := range valuesOf(e) {
+		if !any(f.Values[facet], have) {
+			return false
+		}
+	}
+	return (len(f.Documents) == 0 || slices.Contains(f.Documents, e.Document)) &&
 		(f.From.IsZero() || !e.Time.IsZero() && !e.Time.Before(f.From)) &&
 		(f.Until.IsZero() || !e.Time.IsZero() && e.Time.Before(f.Until)) &&
 		(f.Readers == nil || e.Readers == nil || len(f.Readers) > 0 && any(f.Readers, e.Readers)) &&

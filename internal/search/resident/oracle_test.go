@@ -112,7 +112,7 @@ func TestChancesAreOfASampleThatDoesNotDependOnTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := many.Snapshot().View(&rank.Filter{Section: "blog"}).Chance(t.Context(), q)
+	b, err := many.Snapshot().View(in(rank.FacetSection, "blog")).Chance(t.Context(), q)
 	if err != nil || a.Sample != b.Sample || math.Abs(a.Mean-b.Mean) > 1e-9 || math.Abs(a.Deviation-b.Deviation) > 1e-9 {
 		t.Errorf("Chance = %+v and %+v, %v", a, b, err)
 	}
@@ -168,15 +168,19 @@ func (w *world) filter(o *oracle) *rank.Filter {
 	if w.IntN(3) == 0 {
 		return f
 	}
-	switch w.IntN(9) {
+	switch w.IntN(11) {
 	case 0:
-		f.Section = w.choose("guide", "blog", "nowhere")
+		f.Values[rank.FacetSection] = some(w.choose("guide", "blog", "nowhere"), w.choose("", "reference"))
 	case 1:
-		f.Version, f.Language = w.choose("", "v1"), w.choose("de", "en")
+		f.Values[rank.FacetVersion], f.Values[rank.FacetLanguage] = some(w.choose("", "v1")), some(w.choose("de", "en"))
 	case 2:
-		f.Tags = []string{w.choose("x", "y", "unknown"), w.choose("z", "w")}
+		f.Values[rank.FacetTag] = []string{w.choose("x", "y", "unknown"), w.choose("z", "w")}
 	case 3:
-		f.DocTypes = []string{w.choose("page", "faq"), w.choose("api", "faq")}
+		f.Values[rank.FacetDocType] = []string{w.choose("page", "faq"), w.choose("api", "faq")}
+	case 9:
+		f.Values[rank.FacetSource] = []string{w.choose("s3", "slack")}
+	case 10:
+		f.Values[rank.FacetConnector] = []string{w.choose("k1", "k2", "k3"), "k4"}
 	case 4:
 		for id := range o.documents {
 			if f.Documents = append(f.Documents, id); len(f.Documents) > 3 {
@@ -263,7 +267,7 @@ func compare(t *testing.T, w *world, o *oracle, s *resident.Snapshot) {
 		t.Fatal(err)
 	}
 	compareCandidates(t, r, left, got)
-	compareFacets(t, v, left, got)
+	compareFacets(t, w, v, left, got)
 
 	// What an earlier answer told of is told of again.
 	again := &rank.Request{Words: r.Words, AverageBody: r.AverageBody, Vector: r.Vector, Report: len(r.Words), Also: got}
@@ -392,44 +396,61 @@ func compareDetails(t *testing.T, r *rank.Request, left []*known, got []rank.Can
 	}
 }
 
-func compareFacets(t *testing.T, v *resident.View, left []*known, some []rank.Candidate) {
+func compareFacets(t *testing.T, w *world, v *resident.View, left []*known, some []rank.Candidate) {
 	t.Helper()
 	chosen := map[uuid.UUID]bool{}
 	for _, c := range some {
 		chosen[c.Passage] = true
 	}
-	for _, all := range []bool{true, false} {
-		want := rank.Facets{}
-		for f := range want {
-			want[f] = map[string]int{}
+	ask := &rank.FacetRequest{}
+	for f := range rank.FacetCount {
+		if w.IntN(4) > 0 {
+			ask.Facets = append(ask.Facets, f)
 		}
+	}
+	for range w.IntN(4) {
+		from := time.UnixMicro(int64(w.IntN(2_000_000_000) - 1_000_000_000))
+		ask.Ranges = append(ask.Ranges, []rank.Range{{From: from}, {Until: from}, {From: from, Until: from.Add(time.Duration(w.IntN(900)) * time.Second)}, {}}[w.IntN(4)])
+	}
+	for _, all := range []bool{true, false} {
+		if ask.Passages = nil; !all {
+			ask.Passages = append([]rank.Candidate{}, some...)
+		}
+		want := rank.NewFacetCounts(ask)
 		seen := map[uuid.UUID]bool{}
 		for _, k := range left {
-			e := k.entry
-			if seen[e.Document] || !all && !chosen[k.passage.ID] {
-				continue
-			}
-			seen[e.Document] = true
-			want[rank.FacetSection][e.Section]++
-			want[rank.FacetVersion][e.Version]++
-			want[rank.FacetLanguage][e.Language]++
-			want[rank.FacetDocType][e.DocType]++
-			for _, tag := range slices.Compact(slices.Sorted(slices.Values(e.Tags))) {
-				want[rank.FacetTag][tag]++
+			if e := k.entry; !seen[e.Document] && (all || chosen[k.passage.ID]) {
+				seen[e.Document] = true
+				countEntry(e, ask, want)
 			}
 		}
-		for f := range want {
-			delete(want[f], "")
-		}
-		passages := some
-		if all {
-			passages = nil
-		} else if passages == nil {
-			continue
-		}
-		got, err := v.Facets(t.Context(), passages)
+		got, err := v.Facets(t.Context(), ask)
 		if diff := gocmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("Facets: %v\n%s", err, diff)
+		}
+	}
+}
+
+func countEntry(e *index.Entry, ask *rank.FacetRequest, want *rank.FacetCounts) {
+	want.Documents++
+	for facet, values := range valuesOf(e) {
+		if want.Values[facet] == nil {
+			continue
+		}
+		values = slices.Compact(slices.Sorted(slices.Values(values)))
+		if len(values) == 0 {
+			values = []string{""}
+		}
+		for _, v := range values {
+			want.Values[facet][v]++
+		}
+	}
+	if len(ask.Ranges) > 0 && e.Time.IsZero() {
+		want.Undated++
+	}
+	for i, r := range ask.Ranges {
+		if !e.Time.IsZero() && !e.Time.Before(r.From) && (r.Until.IsZero() || e.Time.Before(r.Until)) {
+			want.Ranges[i]++
 		}
 	}
 }

@@ -50,8 +50,12 @@ func unfiltered(f *rank.Filter) bool {
 
 // attributesFree reports whether documents' attributes do not matter.
 func attributesFree(f *rank.Filter) bool {
-	return f.Section == "" && f.Version == "" && f.Language == "" && len(f.Tags) == 0 && len(f.DocTypes) == 0 &&
-		len(f.Documents) == 0 && f.From.IsZero() && f.Until.IsZero() && f.Readers == nil
+	for _, list := range f.Values {
+		if len(list) > 0 {
+			return false
+		}
+	}
+	return len(f.Documents) == 0 && f.From.IsZero() && f.Until.IsZero() && f.Readers == nil
 }
 
 // filter sets the passages of the live documents whose attributes match.
@@ -68,21 +72,14 @@ func (p *part) filter(f *rank.Filter, live, out bitmap) {
 			}
 		}
 	}
-	values := [rank.FacetTag][]string{}
-	for facet, v := range map[rank.Facet]string{rank.FacetSection: f.Section, rank.FacetVersion: f.Version, rank.FacetLanguage: f.Language} {
-		if v != "" {
-			values[facet] = []string{v}
-		}
-	}
-	values[rank.FacetDocType] = f.DocTypes
-	for facet, any := range values {
+	for facet, any := range f.Values[:rank.FacetTag] {
 		if len(any) > 0 {
 			wanted, column := d.names[facet].wanted(any), d.values[facet]
 			chosen.keep(func(document uint32) bool { return wanted[column[document]] })
 		}
 	}
-	if len(f.Tags) > 0 {
-		wanted := d.names[rank.FacetTag].wanted(f.Tags)
+	if tags := f.Values[rank.FacetTag]; len(tags) > 0 {
+		wanted := d.names[rank.FacetTag].wanted(tags)
 		chosen.keep(func(document uint32) bool {
 			return slices.ContainsFunc(d.tagsOf(document), func(t uint32) bool { return wanted[t] })
 		})

@@ -3,7 +3,6 @@ package resident
 import (
 	"context"
 	"math"
-	"math/bits"
 	"slices"
 
 	"magpie/internal/search/rank"
@@ -156,68 +155,4 @@ func (v *View) known(c *rank.Candidate) (uint32, bool) {
 		return 0, false
 	}
 	return ref, true
-}
-
-// Facets implements [rank.Source].
-func (v *View) Facets(ctx context.Context, passages []rank.Candidate) (rank.Facets, error) {
-	var out rank.Facets
-	for f := range out {
-		out[f] = make(map[string]int)
-	}
-	if err := ctx.Err(); err != nil {
-		return out, err
-	}
-	s := v.snapshot
-	chosen := s.liveDocuments
-	if passages != nil || !v.everything() {
-		chosen = make(bitmap, len(s.liveDocuments))
-	}
-	if passages != nil {
-		for i := range passages {
-			if ref, ok := v.known(&passages[i]); ok {
-				p := s.partOf(ref)
-				chosen.set(p.documentBase + p.documentOf[ref-p.base])
-			}
-		}
-	} else if !v.everything() {
-		for i := range s.parts {
-			p := &s.parts[i]
-			selected, documents := p.within(v.selected), p.documentsWithin(chosen)
-			for d := range number(p.documentCount()) {
-				if selected.any(p.first[d], p.first[d+1]) {
-					documents.set(d)
-				}
-			}
-		}
-	}
-	for i := range s.parts {
-		s.parts[i].facets(&out, s.parts[i].documentsWithin(chosen))
-	}
-	return out, nil
-}
-
-// facets adds up the values of documents.
-func (p *part) facets(out *rank.Facets, documents bitmap) {
-	var counts [rank.FacetCount][]int
-	for f := range counts {
-		counts[f] = make([]int, len(p.segment.documents.names[f]))
-	}
-	for w, word := range documents {
-		for ; word != 0; word &= word - 1 {
-			d := number(w<<6 + bits.TrailingZeros64(word))
-			for f, values := range p.segment.documents.values {
-				counts[f][values[d]]++
-			}
-			for _, t := range p.segment.documents.tagsOf(d) {
-				counts[rank.FacetTag][t]++
-			}
-		}
-	}
-	for f := range counts {
-		for i, n := range counts[f] {
-			if name := p.segment.documents.names[f][i]; n > 0 && name != "" {
-				out[f][name] += n
-			}
-		}
-	}
 }

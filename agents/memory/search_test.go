@@ -1,0 +1,236 @@
+package memory_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"magpie/agents/memory"
+	"magpie/ent"
+	"magpie/internal/embed"
+	"magpie/internal/transaction"
+	"magpie/internal/viewer"
+)
+
+type judged struct {
+	Memories []struct {
+		Key, Content string
+		Kind         memory.Kind
+	}
+	Questions []struct{ Question, Expect string }
+	Unrelated []string
+}
+
+func readJudged(t testing.TB) judged {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/search.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set judged
+	if err := json.Unmarshal(raw, &set); err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// Of fifteen questions, most of which share hardly a word with what answers
+// them, the builtin embedder and the words together put twelve right at the
+// first place. The other three share no telling word with their answers, which
+// takes an embedder that was trained on sentences.
+func TestSearchQuality(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	set := readJudged(t)
+	keys := map[string]string{}
+	for _, m := range set.Memories {
+		row := h.create(t, h.ada, m.Content, func(in *memory.New) { in.Kind = m.Kind })
+		keys[row.ID.String()] = m.Key
+	}
+	first, third := 0, 0
+	for _, q := range set.Questions {
+		hits := must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, q.Question, "", 5))
+		place := 0
+		for i, hit := range hits {
+			if keys[hit.Memory.ID.String()] == q.Expect {
+				place = i + 1
+			}
+			if hit.Score < 0 || hit.Score > 1 || i > 0 && hit.Score > hits[i-1].Score {
+				t.Errorf("%s: the scores are out of order: %v", q.Question, hits)
+			}
+		}
+		if place == 1 {
+			first++
+		}
+		if place >= 1 && place <= 3 {
+			third++
+		}
+		line := fmt.Sprintf("%d  %-55s", place, q.Question)
+		for _, hit := range hits[:min(3, len(hits))] {
+			line += fmt.Sprintf(" %s %.2f", keys[hit.Memory.ID.String()], hit.Score)
+		}
+		t.Log(line)
+	}
+	t.Logf("first: %d of %d, among three: %d", first, len(set.Questions), third)
+	if first < 12 || third < 12 {
+		t.Errorf("right at the first place: %d of %d, among the first three: %d", first, len(set.Questions), third)
+	}
+	for _, q := range set.Unrelated {
+		for _, hit := range must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, q, "", 5)) {
+			t.Logf("%s: %s %.2f", q, keys[hit.Memory.ID.String()], hit.Score)
+			if hit.Score >= 0.3 {
+				t.Errorf("%q finds %q with %.2f", q, hit.Memory.Content, hit.Score)
+			}
+		}
+		if told := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, q, 10)); len(told) != 0 {
+			t.Errorf("%q recalls %v", q, told)
+		}
+	}
+	procedures := must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, "production deployments", memory.Preference, 100))
+	for _, hit := range procedures {
+		if hit.Memory.Kind != "PREFERENCE" {
+			t.Errorf("a search for preferences found %+v", hit.Memory)
+		}
+	}
+}
+
+func TestRecallIsBoundedAndKnowsWhatMatters(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	if items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, "anything", 5)); len(items) != 0 {
+		t.Errorf("an empty memory recalls %v", items)
+	}
+	always := h.create(t, h.ada, "Answer in formal English.", importance(0.9))
+	old := h.create(t, h.ada, "The backup job runs at two o'clock in the night.")
+	h.now = h.now.Add(200 * 24 * time.Hour)
+	recent := h.create(t, h.ada, "The backup job runs at three o'clock in the night.")
+	for i := range 60 {
+		h.create(t, h.ada, fmt.Sprintf("The backup of machine %d goes to the shelf %d.", i, i*7))
+	}
+	for limit, want := range map[int]int{-1: 8, 0: 8, 1: 1, 3: 3, 50: 50, 1000: 50} {
+		if items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, "when does the backup run", limit)); len(items) != want {
+			t.Errorf("limit %d: %d items", limit, len(items))
+		}
+	}
+	items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, "when does the backup job run in the night", 3))
+	if items[0].ID != recent.ID {
+		t.Errorf("the newer of two like memories is not first: %v", items)
+	}
+	place := map[string]int{}
+	for i, item := range items {
+		place[item.ID.String()] = i + 1
+	}
+	if place[old.ID.String()] == 0 {
+		t.Errorf("the older one is not told: %v", items)
+	}
+	for _, text := range []string{"peacocks", "", "\x00", string(make([]byte, 1<<16))} {
+		if items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, text, 3)); len(items) != 1 || items[0].ID != always.ID {
+			t.Errorf("%.10q recalls %v", text, items)
+		}
+	}
+	row := must[*ent.AgentMemory](t)(h.memories.Get(h.ada, h.agent, always.ID))
+	if row.RecalledAt == nil || !row.RecalledAt.Equal(h.now) || !row.UpdatedAt.Equal(always.UpdatedAt) {
+		t.Errorf("noted as recalled at %v, changed at %v", row.RecalledAt, row.UpdatedAt)
+	}
+}
+
+func TestWithoutAnEmbedderWordsFindAndVectorsFollow(t *testing.T) {
+	t.Parallel()
+	away := &broken{Embedder: embed.NewBuiltin(), name: "away"}
+	h := newHouse(t, away)
+	row := h.create(t, h.ada, "The coffee machine is descaled on Mondays.")
+	bobs := h.create(t, h.bob, "Bob drinks his coffee black.")
+	if len(row.Embedding) != 0 || row.EmbeddingModel != "" {
+		t.Errorf("embedded all the same: %+v", row)
+	}
+	find := func(query string) int {
+		t.Helper()
+		return len(must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, query, "", 10)))
+	}
+	if n := find("coffee machine"); n != 2 {
+		t.Errorf("by words: %d", n)
+	}
+	if n := find("espresso maker maintenance"); n != 0 {
+		t.Errorf("without a word in common: %d", n)
+	}
+	away.works = true
+	find("espresso maker maintenance")
+	calls := away.calls
+	for _, id := range []*ent.AgentMemory{row, bobs} {
+		var model string
+		var bytes int
+		var updated time.Time
+		if err := h.db.Pool.QueryRow(t.Context(), "select embedding_model, length(embedding), updated_at from agent_memories where id = $1", id.ID).
+			Scan(&model, &bytes, &updated); err != nil || model != "away" || bytes != 1024 || !updated.Equal(id.UpdatedAt) {
+			t.Errorf("after a search that embeds: %q, %d bytes, %v, %v", model, bytes, updated, err)
+		}
+	}
+	if find("coffee"); away.calls != calls+1 {
+		t.Errorf("what has a vector is embedded again: %d calls", away.calls-calls)
+	}
+	other := &broken{Embedder: embed.NewBuiltin(), name: "other", works: true}
+	h.memories = h.over(t, other)
+	if n := find("coffee machine"); n != 2 {
+		t.Errorf("after a change of the model: %d", n)
+	}
+	if own := must[*ent.AgentMemory](t)(h.memories.Get(h.bob, h.agent, bobs.ID)); own.EmbeddingModel != "other" {
+		t.Errorf("the vectors are still of the model %q", own.EmbeddingModel)
+	}
+}
+
+// BenchmarkSearch is a search of an agent with as many memories as one person
+// may be told.
+func BenchmarkSearch(b *testing.B) {
+	h := newHouse(b)
+	fill(b, h)
+	for name, ctx := range map[string]context.Context{"2000": h.bob, "1000": h.cyd} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				hits, err := h.memories.Search(ctx, h.agent, "Which machine keeps the invoices of the customers in Lisbon?", "", 10)
+				if err != nil || len(hits) != 10 {
+					b.Fatal(len(hits), err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/search")
+		})
+	}
+}
+
+// fill gives the agent all the memories that it can have for bob.
+func fill(t testing.TB, h *house) {
+	t.Helper()
+	things := []string{"invoices", "contracts", "backups", "photographs", "tickets", "orders", "recipes", "payslips", "drawings", "audit logs"}
+	places := []string{"Lisbon", "Berlin", "Osaka", "Nairobi", "Toronto", "Lima", "Oslo"}
+	who := []string{"the customers", "the suppliers", "the team", "the board", "the warehouse"}
+	builtin := embed.NewBuiltin()
+	v, _ := viewer.From(h.bob)
+	for _, person := range []bool{false, true} {
+		ctx, creates := h.ada, []*ent.AgentMemoryCreate{}
+		if person {
+			ctx = h.bob
+		}
+		for i := range memory.MaxOwn {
+			text := fmt.Sprintf("Machine m-%d keeps the %s of %s in %s, and its disk %d was checked by %s before the move to %s.",
+				i, things[i%10], who[i%5], places[i%7], i*31, who[(i/5)%5], places[(i/7)%7])
+			vectors := must[[][]float32](t)(builtin.Embed(t.Context(), []string{text}, embed.Passage))
+			create := h.db.Ent.AgentMemory.Create().SetAgentID(h.agent).SetContent(text).SetEmbedding(littleEndian(vectors[0])).SetEmbeddingModel(builtin.Model())
+			if person {
+				create.SetPersonID(v.Subject)
+			}
+			if creates = append(creates, create); len(creates) == 250 {
+				// In one transaction: else each row has one of its own, all at the same time.
+				err := transaction.In(ctx, h.db.Ent, func(ctx context.Context, client *ent.Client) error {
+					_, err := client.AgentMemory.CreateBulk(creates...).Save(ctx)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				creates = nil
+			}
+		}
+	}
+}

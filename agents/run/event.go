@@ -1,0 +1,109 @@
+package run
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/apierr"
+	"magpie/internal/chat"
+)
+
+// The types of events. A run tells run_start, the events of its loop, and in the end run_complete or error.
+const (
+	TypeStart      = "run_start"
+	TypeIteration  = "iteration"
+	TypeToolCall   = "tool_call"
+	TypeToolResult = "tool_result"
+	TypeContent    = "content"
+	TypeComplete   = "run_complete"
+	TypeError      = "error"
+)
+
+// Event is one step of a run as it is kept.
+type Event struct {
+	// Seq numbers the events of a run, from 1 and without gaps.
+	Seq  int64
+	Type string
+	Data json.RawMessage // of the type's struct
+	At   time.Time
+}
+
+// Last reports whether nothing follows.
+func (e Event) Last() bool { return e.Type == TypeComplete || e.Type == TypeError }
+
+// Start is the data of run_start.
+type Start struct {
+	RunID          uuid.UUID `json:"runId"`
+	ConversationID uuid.UUID `json:"conversationId"`
+}
+
+// Iteration is the data of iteration.
+type Iteration struct {
+	Number int    `json:"number"`
+	Status string `json:"status"`
+}
+
+// ToolCall is the data of tool_call.
+type ToolCall struct {
+	Tool   string         `json:"tool"`
+	Params map[string]any `json:"params"`
+	CallID string         `json:"callId"`
+}
+
+// ToolResult is the data of tool_result.
+type ToolResult struct {
+	Tool    string `json:"tool"`
+	Success bool   `json:"success"`
+	CallID  string `json:"callId"`
+	Message string `json:"message"`
+}
+
+// Content is the data of content.
+type Content struct {
+	Content string `json:"content"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	TotalTokens      int `json:"totalTokens"`
+	PromptTokens     int `json:"promptTokens"`
+	CompletionTokens int `json:"completionTokens"`
+}
+
+// Source is a document that the answer cites: [n] is the n-th.
+type Source struct {
+	ID    uuid.UUID `json:"id"`
+	Title string    `json:"title"`
+	URL   *string   `json:"url"`
+}
+
+// Complete is the data of run_complete.
+type Complete struct {
+	Usage   Usage    `json:"usage"`
+	Sources []Source `json:"sources"`
+}
+
+// Failure is the data of error.
+type Failure struct {
+	Code    apierr.Code `json:"code"`
+	Message string      `json:"message"`
+}
+
+func sourcesOf(cited []chat.Source) []Source {
+	out := make([]Source, len(cited))
+	for i, s := range cited {
+		out[i] = Source{ID: s.ID, Title: s.Title}
+		if s.URL != "" {
+			out[i].URL = &s.URL
+		}
+	}
+	return out
+}
+
+// clean is text as the database takes it.
+func clean(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}

@@ -1,0 +1,57 @@
+package template_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"magpie/agents/catalog"
+	"magpie/agents/template"
+	"magpie/internal/gid"
+)
+
+func TestTheBuiltInTemplatesCanBecomeAgents(t *testing.T) {
+	t.Parallel()
+	all := template.Builtin()
+	if len(all) != 12 {
+		t.Errorf("%d templates; when there are more, say so here and in docs/agents.md", len(all))
+	}
+	names, used := map[string]bool{}, map[string]bool{}
+	for i, x := range all {
+		if kind, ok := gid.KindOf(x.ID); !ok || kind != gid.AgentTemplate {
+			t.Errorf("%s: the id %s is no template's", x.Name, x.ID)
+		}
+		if i > 0 && slices.Compare(all[i-1].ID[:], x.ID[:]) >= 0 {
+			t.Errorf("%s: the id %s is out of order", x.Name, x.ID)
+		}
+		if own := gid.New(gid.AgentTemplate); slices.Compare(own[:], x.ID[:]) <= 0 {
+			t.Errorf("%s: the id %s comes after a workspace's own", x.Name, x.ID)
+		}
+		if err := catalog.CheckTools(x.Tools); err != nil || len(x.Tools) == 0 {
+			t.Errorf("%s: %v", x.Name, err)
+		}
+		if _, err := catalog.Name("name", x.Name, catalog.MaxName); err != nil || names[x.Name] {
+			t.Errorf("%s: %v", x.Name, err)
+		}
+		if err := catalog.Text("systemPrompt", x.SystemPrompt, catalog.MaxPrompt); err != nil || utf8.RuneCountInString(x.SystemPrompt) < 1000 {
+			t.Errorf("%s: the prompt has %d characters: %v", x.Name, utf8.RuneCountInString(x.SystemPrompt), err)
+		}
+		if !x.BuiltIn || x.Category == "" || x.Category != strings.ToLower(x.Category) || x.Description == "" || x.StartMessage == nil || *x.StartMessage == "" || x.CreatedAt != nil {
+			t.Errorf("%+v", x)
+		}
+		names[x.Name] = true
+		for _, tool := range x.Tools {
+			used[tool] = true
+		}
+	}
+	for _, tool := range catalog.ToolNames() {
+		if !used[tool] {
+			t.Errorf("no template uses %s", tool)
+		}
+	}
+	all[0].Tools[0] = "changed"
+	if template.Builtin()[0].Tools[0] == "changed" {
+		t.Error("who reads a template can change it for everybody")
+	}
+}

@@ -1,0 +1,137 @@
+package tools
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/agents/loop"
+	"magpie/ent"
+	"magpie/ent/collection"
+	"magpie/internal/apierr"
+	"magpie/internal/search"
+	"magpie/internal/viewer"
+)
+
+const (
+	searchTime   = 15 * time.Second
+	foundAtFirst = 6     // results where the model names no limit
+	leastScore   = 0.125 // below that passages only share a word by chance
+	passageRunes = 1500
+)
+
+type searchInput struct {
+	Query      string       `json:"query" rule:"required,min=1,max=1000" about:"What to look for, in words that the documents would use."`
+	Collection string       `json:"collection" rule:"max=300" about:"Search only this collection: its name or id."`
+	Limit      int          `json:"limit" rule:"min=1,max=20" about:"How many passages at most; 6 when left out."`
+	Filters    searchFilter `json:"filters" about:"Narrow the search to some documents."`
+}
+
+type searchFilter struct {
+	Section    string   `json:"section" rule:"max=300"`
+	Version    string   `json:"version" rule:"max=100"`
+	Language   string   `json:"language" rule:"max=16" about:"A language code such as en."`
+	Tags       []string `json:"tags" rule:"max=20" about:"Any of these."`
+	DocTypes   []string `json:"doc_types" rule:"max=20" about:"Any of these."`
+	DateAfter  string   `json:"date_after" rule:"max=10,format=date" about:"Changed on or after this day, YYYY-MM-DD."`
+	DateBefore string   `json:"date_before" rule:"max=10,format=date" about:"Changed on or before this day, YYYY-MM-DD."`
+}
+
+type foundPassage struct {
+	Source     int      `json:"source"`
+	DocumentID string   `json:"document_id"`
+	PassageID  string   `json:"passage_id"`
+	Title      string   `json:"title"`
+	Headings   []string `json:"headings,omitempty"`
+	URL        string   `json:"url,omitempty"`
+	Collection string   `json:"collection"`
+	Version    string   `json:"version,omitempty"`
+	UpdatedAt  string   `json:"updated_at,omitempty"`
+	Score      float64  `json:"score"`
+	Text       string   `json:"text"`
+}
+
+func (b *bench) searchDocuments() loop.Tool {
+	return define(SearchDocuments, "Searches the indexed documents by meaning and by words, and returns passages, best first, "+
+		"with the number to cite (source), the document's id, title and address, and a score from 0 to 1.", searchTime, b.search)
+}
+
+func (b *bench) search(ctx context.Context, in searchInput) (loop.Result, error) {
+	query := search.Query{Text: in.Query, Limit: in.Limit, MinScore: leastScore, Filters: search.Filters{
+		Section: in.Filters.Section, Version: in.Filters.Version, Language: strings.ToLower(in.Filters.Language),
+		Tags: in.Filters.Tags, DocTypes: in.Filters.DocTypes,
+	}}
+	if query.Limit == 0 {
+		query.Limit = foundAtFirst
+	}
+	var err error
+	if query.Filters.After, err = day("filters.date_after", in.Filters.DateAfter); err != nil {
+		return loop.Result{}, err
+	}
+	if query.Filters.Before, err = day("filters.date_before", in.Filters.DateBefore); err != nil {
+		return loop.Result{}, err
+	}
+	reach := b.desk.Reach
+	if name := strings.TrimSpace(in.Collection); name != "" {
+		if reach, err = b.collection(ctx, name); err != nil {
+			return loop.Result{}, err
+		}
+	}
+	found, err := b.Search.Search(ctx, reach, query)
+	if err != nil {
+		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+	}
+	passages := make([]foundPassage, len(found.Hits))
+	for i, h := range found.Hits {
+		passages[i] = foundPassage{
+			Source: b.desk.Number(h), DocumentID: h.Document.String(), PassageID: h.Passage.String(), Title: h.Title, Headings: h.Headings,
+			URL: h.URL, Collection: h.CollectionName, Version: h.Version, Score: float64(int(h.Score*100)) / 100, Text: cut(h.Text, passageRunes),
+		}
+		if !h.UpdatedAt.IsZero() {
+			passages[i].UpdatedAt = h.UpdatedAt.UTC().Format(time.DateOnly)
+		}
+	}
+	result, err := told(map[string]any{"results": passages, "total": found.Total}, "%d passages found, %d shown", found.Total, len(passages))
+	result.Hits = found.Hits
+	return result, err
+}
+
+func day(field, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return time.Time{}, apierr.Invalid(field, "must be a date such as 2026-01-31")
+	}
+	return at, nil
+}
+
+// collection narrows the reach to the one of a name or id. One that is out of reach is not found.
+func (b *bench) collection(ctx context.Context, name string) (viewer.Scope, error) {
+	missing := apierr.New(apierr.CodeNotFound, "There is no such collection for this agent; leave it out to search all.")
+	query := b.Ent.Collection.Query()
+	ids, all := b.desk.Reach.Collections()
+	if !all {
+		query.Where(collection.IDIn(ids...))
+	}
+	if id, err := uuid.Parse(name); err == nil {
+		query.Where(collection.ID(id))
+	} else {
+		query.Where(collection.NameEqualFold(name))
+	}
+	id, err := query.Order(ent.Asc(collection.FieldCreatedAt, collection.FieldID)).FirstID(ctx)
+	if ent.IsNotFound(err) {
+		return viewer.Scope{}, missing
+	}
+	if err != nil {
+		return viewer.Scope{}, err //nolint:wrapcheck // of the database, for the log
+	}
+	if !all && !slices.Contains(ids, id) {
+		return viewer.Scope{}, missing
+	}
+	return b.desk.Reach.Narrow(id) //nolint:wrapcheck // it was shown to be within
+}

@@ -1,0 +1,360 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/agents/loop"
+	"magpie/agents/memory"
+	"magpie/agents/tools"
+	"magpie/internal/apierr"
+	"magpie/internal/authn"
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/llm"
+	"magpie/internal/search"
+	"magpie/internal/search/analysis"
+	"magpie/internal/store"
+	"magpie/internal/summary"
+	"magpie/internal/testkit"
+	"magpie/internal/viewer"
+)
+
+// notes keeps memories in a list.
+type notes struct{ kept []memory.Note }
+
+func (n *notes) Remember(_ context.Context, _, _ uuid.UUID, note memory.Note) (memory.Item, error) {
+	n.kept = append(n.kept, note)
+	return memory.Item{ID: uuid.New(), Content: note.Content}, nil
+}
+
+// house is a database with the workspaces of Ada and Eve.
+type house struct {
+	kit   *tools.Kit
+	index *index.Store
+	model embed.Embedder
+	db    *store.DB
+}
+
+type home struct {
+	viewer          viewer.Viewer
+	open, closed    uuid.UUID // collections
+	guide, hidden   uuid.UUID // documents in them
+	connectorOpen   uuid.UUID
+	connectorClosed uuid.UUID
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	analyzer := analysis.New()
+	embedders, err := embed.NewRegistry(embed.NewBuiltin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := search.New(db.Pool, analyzer, embedders, search.Options{})
+	t.Cleanup(engine.Close)
+	documents := index.New(db.Pool, analyzer)
+	models, err := llm.NewModels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &house{db: db, index: documents, model: embedders.Default(), kit: &tools.Kit{
+		Ent: db.Ent, Search: engine, Texts: documents, Summaries: summary.New(models, analyzer, slog.New(slog.DiscardHandler)),
+		Now: func() time.Time { return time.Date(2026, 3, 29, 23, 30, 5, 0, time.UTC) },
+	}}
+}
+
+func (h *house) home(t *testing.T, name string) *home {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	accounts, err := authn.NewAccounts(h.db.Ent, authn.NewPasswords(), []byte(strings.Repeat("k", 32)), nil)
+	must(err)
+	_, err = accounts.CreateOwner(t.Context(), name, name+"@example.com", name, "correct horse battery")
+	must(err)
+	tokens, err := accounts.SignIn(t.Context(), name+"@example.com", "correct horse battery")
+	must(err)
+	v, err := accounts.Authenticate(t.Context(), tokens.Access)
+	must(err)
+	out := &home{viewer: v}
+	ctx := viewer.With(t.Context(), v)
+	for i, c := range []string{"Open", "Closed"} {
+		collection, err := h.db.Ent.Collection.Create().SetName(c + " of " + name).SetEmbeddingModel(h.model.Model()).Save(ctx)
+		must(err)
+		connector, err := h.db.Ent.Connector.Create().SetName("Files").SetType("file_upload").SetCollectionID(collection.ID).Save(ctx)
+		must(err)
+		text := "The " + strings.ToLower(c) + " password of " + name + " is xylophone." + strings.Repeat("\nA line about restoring the backups of "+name+".", 400)
+		passage := text[:strings.IndexByte(text, '\n')]
+		vectors, err := h.model.Embed(t.Context(), []string{passage}, embed.Passage)
+		must(err)
+		reach, err := viewer.System(v.Workspace).Scope()
+		must(err)
+		made, err := h.index.Put(t.Context(), reach, index.Fence{}, &index.Record{
+			Connector: connector.ID, Collection: collection.ID, SourceID: c, Path: c + ".md", Title: c + " guide of " + name, Text: text, Language: "en",
+			Hash: []byte(c), Passages: []chunk.Passage{{Text: passage, End: len(passage)}}, Vectors: vectors, Model: h.model.Model(), Bytes: int64(len(text)),
+		})
+		must(err)
+		if i == 0 {
+			out.open, out.guide, out.connectorOpen = collection.ID, made.Document, connector.ID
+		} else {
+			out.closed, out.hidden, out.connectorClosed = collection.ID, made.Document, connector.ID
+		}
+	}
+	return out
+}
+
+// desk is that of an agent of a home which may search its open collection.
+func (h *house) desk(t *testing.T, n *home) (tools.Desk, *notes) {
+	t.Helper()
+	reach, err := n.viewer.Scope()
+	if err == nil {
+		reach, err = reach.Narrow(n.open)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &notes{}
+	numbers := map[uuid.UUID]int{}
+	return tools.Desk{Reach: reach, Agent: uuid.New(), Run: uuid.New(), Memories: kept, Number: func(hit search.Hit) int {
+		if numbers[hit.Document] == 0 {
+			numbers[hit.Document] = len(numbers) + 1
+		}
+		return numbers[hit.Document]
+	}}, kept
+}
+
+func call(ctx context.Context, t *testing.T, all []loop.Tool, name, arguments string) (map[string]any, loop.Result, error) {
+	t.Helper()
+	at := slices.IndexFunc(all, func(tool loop.Tool) bool { return tool.Name == name })
+	if at < 0 {
+		t.Fatalf("there is no tool %s", name)
+	}
+	result, err := all[at].Call(ctx, json.RawMessage(arguments))
+	var fields map[string]any
+	if err == nil {
+		if err := json.Unmarshal([]byte(result.Text), &fields); err != nil {
+			t.Fatalf("%s %s: %q is no JSON: %v", name, arguments, result.Text, err)
+		}
+		if result.Summary == "" {
+			t.Errorf("%s %s: no summary", name, arguments)
+		}
+	}
+	return fields, result, err
+}
+
+// good is a call of each tool that goes well.
+func good(n *home) map[string]string {
+	return map[string]string{
+		tools.SearchDocuments: `{"query":"xylophone password","limit":"3","filters":{"language":"en"}}`, tools.GetDocument: `{"id":"` + n.guide.String() + `"}`,
+		tools.SummarizeDocument: `{"id":"` + n.guide.String() + `"}`, tools.Calculate: `{"expression":"17% of 2340"}`,
+		tools.GetCurrentDatetime: `{"timezone":"Europe/Berlin"}`, tools.Remember: `{"kind":"fact","content":"Ada plays the xylophone","importance":0.9}`,
+		tools.SearchDatabaseSchema: "", tools.QueryDatabase: "", tools.GetTableInfo: "", // no database is attached
+	}
+}
+
+// Every tool is held to the same: a schema of an object, good calls, and everything that models get wrong.
+func TestTheSuiteOfAllTools(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.home(t, "ada")
+	ctx := viewer.With(t.Context(), ada.viewer)
+	desk, _ := h.desk(t, ada)
+	all := h.kit.Tools(desk, tools.Names())
+	cases := good(ada)
+	if len(all) != len(cases) || len(all) != len(tools.Names())+1 {
+		t.Fatalf("%d tools, %d cases", len(all), len(cases))
+	}
+	for _, tool := range all {
+		var schema struct {
+			Type       string
+			Properties map[string]map[string]any
+			Required   []string
+			Additional *bool `json:"additionalProperties"`
+		}
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil || schema.Type != "object" || len(schema.Properties) == 0 || schema.Additional == nil || *schema.Additional ||
+			schema.Required == nil || tool.Description == "" || tool.Time <= 0 {
+			t.Errorf("%s: %s, %v", tool.Name, tool.Schema, err)
+		}
+		if arguments := cases[tool.Name]; arguments != "" {
+			if _, _, err := call(ctx, t, all, tool.Name, arguments); err != nil {
+				t.Errorf("%s %s: %v", tool.Name, arguments, err)
+			}
+		}
+		for _, bad := range []string{``, `null`, `[]`, `"x"`, `{"unheard_of":1}`, `{"` + strings.Repeat("k", 5000) + `":1}`, `{"id":7,"query":7,"expression":7,"timezone":7,"table":7,"kind":7}`} {
+			_, err := tool.Call(ctx, json.RawMessage(bad))
+			var told *apierr.Error
+			if !errors.As(err, &told) || told.Code != apierr.InvalidRequest || len(told.Message) > 500 {
+				t.Errorf("%s %.60s: %v", tool.Name, bad, err)
+			}
+		}
+		for _, name := range schema.Required {
+			if _, err := tool.Call(ctx, json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(), "is required") {
+				t.Errorf("%s without %s: %v", tool.Name, name, err)
+			}
+		}
+		for name, property := range schema.Properties {
+			if property["type"] != "string" || property["enum"] != nil {
+				continue
+			}
+			if property["maxLength"] == nil {
+				t.Errorf("%s: %s has no bound", tool.Name, name)
+			}
+			arguments, _ := json.Marshal(map[string]any{name: strings.Repeat("x", 20_000)})
+			if _, err := tool.Call(ctx, arguments); err == nil {
+				t.Errorf("%s took 20,000 characters for %s", tool.Name, name)
+			}
+		}
+	}
+}
+
+func TestToolsSeeNothingBeyondTheirReach(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada, eve := h.home(t, "ada"), h.home(t, "eve")
+	desk, _ := h.desk(t, eve)
+	ctx := viewer.With(t.Context(), eve.viewer)
+	all := h.kit.Tools(desk, tools.Names())
+	for _, id := range []uuid.UUID{ada.guide, ada.hidden, ada.open, eve.hidden, eve.closed, uuid.New(), uuid.Nil} {
+		for _, name := range []string{tools.GetDocument, tools.SummarizeDocument} {
+			if _, _, err := call(ctx, t, all, name, `{"id":"`+id.String()+`"}`); apierr.From(err).Code != apierr.CodeNotFound {
+				t.Errorf("%s of %s: %v", name, id, err)
+			}
+		}
+	}
+	for _, collection := range []string{ada.open.String(), ada.closed.String(), eve.closed.String(), "Open of ada", "Closed of eve", "closed OF eve", uuid.Nil.String()} {
+		if _, _, err := call(ctx, t, all, tools.SearchDocuments, `{"query":"xylophone","collection":"`+collection+`"}`); apierr.From(err).Code != apierr.CodeNotFound {
+			t.Errorf("search in %s: %v", collection, err)
+		}
+	}
+	for _, arguments := range []string{`{"query":"xylophone password"}`, `{"query":"xylophone","collection":"open of EVE"}`, `{"query":"xylophone","collection":"` + eve.open.String() + `"}`} {
+		fields, result, err := call(ctx, t, all, tools.SearchDocuments, arguments)
+		if results, _ := fields["results"].([]any); err != nil || len(results) != 1 || strings.Contains(result.Text, "ada") || strings.Contains(result.Text, "closed") || len(result.Hits) != 1 {
+			t.Errorf("%s: %v, %s", arguments, err, result.Text)
+		}
+	}
+	// A desk that reaches nothing finds nothing, and one without a viewer fails.
+	nothing := desk
+	var err error
+	if nothing.Reach, err = desk.Reach.Narrow(); err != nil {
+		t.Fatal(err)
+	}
+	if fields, _, err := call(ctx, t, h.kit.Tools(nothing, tools.Names()), tools.SearchDocuments, `{"query":"xylophone"}`); err != nil || fields["total"] != 0.0 {
+		t.Errorf("a desk that reaches nothing: %v, %v", fields, err)
+	}
+	if _, _, err := call(t.Context(), t, all, tools.GetDocument, `{"id":"`+eve.guide.String()+`"}`); err == nil {
+		t.Error("nobody read a document")
+	}
+}
+
+func TestWhatToolsAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.home(t, "ada")
+	ctx := viewer.With(t.Context(), ada.viewer)
+	desk, kept := h.desk(t, ada)
+	all := h.kit.Tools(desk, tools.Names())
+	fields, _, err := call(ctx, t, all, tools.SearchDocuments, `{"query":"xylophone password"}`)
+	results, _ := fields["results"].([]any)
+	if err != nil || len(results) != 1 {
+		t.Fatalf("%v, %v", fields, err)
+	}
+	first, _ := results[0].(map[string]any)
+	if first["source"] != 1.0 || first["document_id"] != ada.guide.String() || first["title"] != "Open guide of ada" || first["collection"] != "Open of ada" ||
+		!strings.Contains(first["text"].(string), "xylophone") || first["score"].(float64) <= 0 {
+		t.Errorf("%v", first)
+	}
+	whole := ""
+	for page := 1; ; page++ {
+		fields, _, err := call(ctx, t, all, tools.GetDocument, `{"id":"`+ada.guide.String()+`","page":`+string(rune('0'+page))+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fields["source"] != 1.0 || fields["page"] != float64(page) || len(fields["content"].(string)) > 8000 {
+			t.Errorf("page %d: %v", page, fields["page"])
+		}
+		whole += fields["content"].(string)
+		if fields["pages"] == float64(page) {
+			if page < 2 {
+				t.Errorf("%d pages", page)
+			}
+			break
+		}
+	}
+	reach, _ := ada.viewer.Scope()
+	if text, err := h.index.Content(ctx, reach, ada.guide); err != nil || whole != text {
+		t.Errorf("the pages are not the document: %d and %d bytes, %v", len(whole), len(text), err)
+	}
+	if _, _, err := call(ctx, t, all, tools.GetDocument, `{"id":"`+ada.guide.String()+`","page":99}`); err == nil || !strings.Contains(err.Error(), "pages") {
+		t.Errorf("page 99: %v", err)
+	}
+	if fields, _, err := call(ctx, t, all, tools.SummarizeDocument, `{"id":"`+ada.guide.String()+`"}`); err != nil || !strings.Contains(fields["summary"].(string), "ada") {
+		t.Errorf("%v, %v", fields, err)
+	}
+	if fields, result, err := call(ctx, t, all, tools.Calculate, `{"expression":"1/3 + 0"}`); err != nil || fields["fraction"] != "1/3" || fields["exact"] != false || !strings.HasPrefix(result.Summary, "1/3 + 0 ≈ 0.333") {
+		t.Errorf("%v, %v", fields, err)
+	}
+	if _, _, err := call(ctx, t, all, tools.Calculate, `{"expression":"1/0"}`); err == nil || !strings.Contains(err.Error(), "division by zero") {
+		t.Errorf("%v", err)
+	}
+	fields, result, err := call(ctx, t, all, tools.GetCurrentDatetime, `{"timezone":"Europe/Berlin"}`)
+	if err != nil || fields["datetime"] != "2026-03-30T01:30:05+02:00" || fields["weekday"] != "Monday" || fields["week"] != "2026-W14" || fields["unix"] != 1774827005.0 || fields["utc_offset"] != "+02:00" ||
+		result.Summary != "Monday, 30 March 2026, 01:30:05 (Europe/Berlin)" {
+		t.Errorf("%v, %q, %v", fields, result.Summary, err)
+	}
+	if fields, _, err := call(ctx, t, all, tools.GetCurrentDatetime, `{}`); err != nil || fields["datetime"] != "2026-03-29T23:30:05Z" || fields["timezone"] != "UTC" {
+		t.Errorf("%v, %v", fields, err)
+	}
+	for _, zone := range []string{"Mars/Base", "Local", "../../etc/passwd", "CEST+2"} {
+		if _, _, err := call(ctx, t, all, tools.GetCurrentDatetime, `{"timezone":"`+zone+`"}`); err == nil {
+			t.Errorf("the time zone %s", zone)
+		}
+	}
+	for name, arguments := range map[string]string{tools.SearchDatabaseSchema: `{"query":"orders"}`, tools.QueryDatabase: `{"query":"select 1"}`, tools.GetTableInfo: `{"table":"orders"}`} {
+		if _, _, err := call(ctx, t, all, name, arguments); err == nil || !strings.Contains(err.Error(), "No database is attached") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := call(ctx, t, all, tools.Remember, `{"kind":"preference","content":" Tea "}`); err != nil || len(kept.kept) != 1 ||
+		kept.kept[0] != (memory.Note{Kind: memory.Preference, Content: "Tea", Importance: 0.5}) {
+		t.Errorf("%v, %v", kept.kept, err)
+	}
+	// Tools are those of the names, and no more.
+	desk.Memories = nil
+	if only := h.kit.Tools(desk, []string{tools.Calculate, "rm", tools.Remember}); len(only) != 1 || only[0].Name != tools.Calculate {
+		t.Errorf("%d tools", len(only))
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"query":"a","limit":"3"}`, `{"filters":{"tags":"x"}}`, `{"limit":1e400}`, `{"expression":"1+1"}`, `{"timezone":null}`, `{"id":"x","page":-1}`, `[`, `{"a":{"b":[[]]}}`} {
+		f.Add([]byte(seed))
+	}
+	kit := &tools.Kit{Now: time.Now}
+	all := kit.Tools(tools.Desk{}, []string{tools.Calculate, tools.GetCurrentDatetime, tools.SearchDatabaseSchema, tools.QueryDatabase, tools.GetTableInfo})
+	f.Fuzz(func(t *testing.T, arguments []byte) {
+		for _, tool := range all {
+			_, err := tool.Call(t.Context(), arguments)
+			if err != nil && apierr.From(err).Code == apierr.Internal {
+				t.Fatalf("%s: %v", tool.Name, err)
+			}
+		}
+	})
+}

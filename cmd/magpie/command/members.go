@@ -1,0 +1,290 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/cmd/magpie/wire"
+)
+
+// memberRow is a person in a workspace.
+type memberRow struct {
+	ID        uuid.UUID `json:"id"`
+	Role      string    `json:"role"`
+	CreatedAt time.Time `json:"createdAt"`
+	User      struct {
+		ID            uuid.UUID `json:"id"`
+		Email         string    `json:"email"`
+		Name          string    `json:"name"`
+		EmailVerified bool      `json:"emailVerified"`
+	} `json:"user"`
+}
+
+type invitationRow struct {
+	ID        uuid.UUID `json:"id"`
+	Email     string    `json:"email"`
+	Role      string    `json:"role"`
+	Status    string    `json:"status"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// memberOf finds a member by email address.
+func memberOf(r *runtime, s *session, email string) (memberRow, error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	rows, err := every[memberRow](r, s, "ListMembers", variables{"text": email}, 0)
+	if err != nil {
+		return memberRow{}, err
+	}
+	for _, row := range rows {
+		if row.User.Email == email {
+			return row, nil
+		}
+	}
+	return memberRow{}, fmt.Errorf("%s is no member of this workspace", email)
+}
+
+type usersList struct{}
+
+// Run lists the members.
+func (usersList) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		rows, err := every[memberRow](r, s, "ListMembers", nil, 0)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(rows, func() {
+			table := make([][]string, 0, len(rows))
+			for _, row := range rows {
+				table = append(table, []string{row.ID.String(), row.User.Email, row.User.Name, strings.ToLower(row.Role), moment(&row.CreatedAt)})
+			}
+			r.console.Table([]string{"ID", "EMAIL", "NAME", "ROLE", "SINCE"}, table, "There is nobody yet.")
+		})
+	})
+}
+
+type usersInvite struct {
+	Email string `arg:"" help:"Email address to invite."`
+	Role  string `enum:"viewer,editor,admin,owner" default:"editor" help:"viewer, editor, admin or owner."`
+}
+
+// Run invites somebody.
+func (c usersInvite) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		var answer struct {
+			Invited struct {
+				Invitation invitationRow `json:"invitation"`
+				Token      string        `json:"token"`
+				URL        string        `json:"url"`
+			} `json:"invited"`
+		}
+		input := variables{"email": c.Email, "role": strings.ToUpper(c.Role)}
+		if err := s.do(r, "InviteMember", variables{"input": input}, &answer); err != nil {
+			return err
+		}
+		made := answer.Invited
+		return r.console.Result(made, func() {
+			r.console.Pairs([2]string{"id", made.Invitation.ID.String()}, [2]string{"email", made.Invitation.Email},
+				[2]string{"expires", moment(&made.Invitation.ExpiresAt)}, [2]string{"link", made.URL})
+			r.console.Note("The link is shown this once.")
+		})
+	})
+}
+
+type usersInvited struct {
+	Status string `enum:"pending,accepted,expired,revoked,all" default:"pending" help:"pending, accepted, expired, revoked or all."`
+}
+
+// Run lists invitations.
+func (c usersInvited) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		v := variables{}
+		if c.Status != "all" {
+			v["status"] = strings.ToUpper(c.Status)
+		}
+		rows, err := every[invitationRow](r, s, "ListInvitations", v, 0)
+		if err != nil {
+			return err
+		}
+		return r.console.Result(rows, func() {
+			table := make([][]string, 0, len(rows))
+			for _, row := range rows {
+				table = append(table, []string{row.ID.String(), row.Email, strings.ToLower(row.Role), strings.ToLower(row.Status), moment(&row.ExpiresAt)})
+			}
+			r.console.Table([]string{"ID", "EMAIL", "ROLE", "STATUS", "EXPIRES"}, table, "There is no such invitation.")
+		})
+	})
+}
+
+type usersUninvite struct {
+	ID uuid.UUID `arg:"" help:"Id of the invitation."`
+}
+
+// Run revokes an invitation.
+func (c usersUninvite) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		var answer struct {
+			Invitation invitationRow `json:"invitation"`
+		}
+		if err := s.do(r, "RevokeInvitation", variables{"id": c.ID}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Invitation, func() { r.console.Printf("%s is not invited any more.\n", answer.Invitation.Email) })
+	})
+}
+
+type usersRole struct {
+	Email string `arg:"" help:"Email address of the member."`
+	Role  string `arg:"" enum:"viewer,editor,admin,owner" help:"viewer, editor, admin or owner."`
+}
+
+// Run changes a role.
+func (c usersRole) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		member, err := memberOf(r, s, c.Email)
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Member memberRow `json:"member"`
+		}
+		if err := s.do(r, "UpdateMember", variables{"id": member.ID, "input": variables{"role": strings.ToUpper(c.Role)}}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Member, func() {
+			r.console.Printf("%s is %s now.\n", answer.Member.User.Email, strings.ToLower(answer.Member.Role))
+		})
+	})
+}
+
+type usersRemove struct {
+	Email string `arg:"" help:"Email address of the member."`
+	Yes   bool   `help:"Do not ask."`
+}
+
+// Run takes a member out.
+func (c usersRemove) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		member, err := memberOf(r, s, c.Email)
+		if err != nil {
+			return err
+		}
+		if !c.Yes {
+			return fmt.Errorf("this takes %s out of the workspace, with their conversations; give --yes to do it", member.User.Email)
+		}
+		if err := s.do(r, "RemoveMember", variables{"id": member.ID}, nil); err != nil {
+			return err
+		}
+		return r.console.Result(member, func() { r.console.Printf("%s is no member any more.\n", member.User.Email) })
+	})
+}
+
+type usersReset struct {
+	Email string `arg:"" help:"Email address of the member."`
+}
+
+// Run makes a link.
+func (c usersReset) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		member, err := memberOf(r, s, c.Email)
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Reset struct {
+				Token     string    `json:"token"`
+				URL       string    `json:"url"`
+				ExpiresAt time.Time `json:"expiresAt"`
+			} `json:"reset"`
+		}
+		if err := s.do(r, "CreatePasswordReset", variables{"id": member.ID}, &answer); err != nil {
+			return err
+		}
+		return r.console.Result(answer.Reset, func() {
+			r.console.Pairs([2]string{"expires", moment(&answer.Reset.ExpiresAt)}, [2]string{"link", answer.Reset.URL})
+			r.console.Note("The link is shown this once.")
+		})
+	})
+}
+
+type usersSignOut struct {
+	Email string `arg:"" help:"Email address of the person."`
+}
+
+// Run ends the sessions of a person, in all workspaces.
+func (c usersSignOut) Run(r *runtime) error {
+	return r.open(func(app *wire.App) error {
+		person, err := app.Accounts.FindPerson(r, c.Email)
+		if err != nil {
+			return err
+		}
+		if err := app.Accounts.EndSessionsOf(r, person.ID, uuid.Nil); err != nil {
+			return err
+		}
+		return r.console.Result(map[string]string{"id": person.ID.String(), "email": person.Email}, func() {
+			r.console.Printf("%s is signed out everywhere.\n", person.Email)
+		})
+	})
+}
+
+type workspacesCommand struct {
+	List   workspacesList   `cmd:"" default:"1" help:"List the workspaces."`
+	Rename workspacesRename `cmd:"" help:"Rename the workspace."`
+	Delete workspacesDelete `cmd:"" help:"Delete the workspace with everything in it."`
+}
+
+type workspacesList struct{}
+
+// Run lists the workspaces.
+func (workspacesList) Run(r *runtime) error {
+	return r.open(func(app *wire.App) error {
+		rows, err := app.People.Workspaces(r)
+		if err != nil {
+			return err
+		}
+		type place struct {
+			ID        uuid.UUID `json:"id"`
+			Name      string    `json:"name"`
+			Members   int       `json:"members"`
+			CreatedAt time.Time `json:"createdAt"`
+		}
+		places, table := make([]place, 0, len(rows)), make([][]string, 0, len(rows))
+		for _, row := range rows {
+			places = append(places, place{row.ID, row.Name, len(row.Edges.Memberships), row.CreatedAt})
+			table = append(table, []string{row.ID.String(), row.Name, fmt.Sprint(len(row.Edges.Memberships)), moment(&row.CreatedAt)})
+		}
+		return r.console.Result(places, func() {
+			r.console.Table([]string{"ID", "NAME", "MEMBERS", "CREATED"}, table, "There is no workspace yet.")
+		})
+	})
+}
+
+type workspacesRename struct {
+	Name string `arg:"" help:"The new name."`
+}
+
+// Run renames the chosen workspace.
+func (c workspacesRename) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		return s.do(r, "UpdateWorkspace", variables{"input": variables{"name": c.Name}}, nil)
+	})
+}
+
+type workspacesDelete struct {
+	Name string `arg:"" help:"Its name, exactly, as a confirmation."`
+	Yes  bool   `help:"Do not ask."`
+}
+
+// Run deletes the chosen workspace.
+func (c workspacesDelete) Run(r *runtime) error {
+	return r.operate(func(s *session) error {
+		if !c.Yes {
+			return errors.New("this deletes the workspace with all its collections, connectors and documents; give --yes to do it")
+		}
+		return s.do(r, "DeleteWorkspace", variables{"input": variables{"name": c.Name}}, nil)
+	})
+}

@@ -1,0 +1,36 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"magpie/ent/membership"
+	"magpie/internal/oauth"
+	"magpie/internal/signon"
+)
+
+// connect builds what speaks OAuth with other services: connections of
+// connectors, and sign-in by an OpenID provider.
+func (a *App) connect() {
+	c := a.Config
+	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, now)
+	clients := map[string]oauth.Client{}
+	for name, set := range c.OAuthClients {
+		clients[name] = oauth.Client{
+			ID: set.ID, Secret: set.Secret.Reveal(), URL: set.URL, AuthURL: set.AuthURL, TokenURL: set.TokenURL,
+			RevokeURL: set.RevokeURL, AccountURL: set.AccountURL, Scopes: set.Scopes,
+		}
+	}
+	a.Grants = oauth.New(a.DB.Ent, oauth.Options{
+		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Clients: clients, Log: a.Log, Now: now,
+	})
+	a.closers = append(a.closers, func() error { a.Grants.Close(); return nil })
+	workspace, _ := uuid.Parse(c.OIDCAutoJoinWorkspace) // was validated
+	a.SignOn = signon.New(a.DB.Ent, a.DB.Pool, flows, a.Accounts, signon.Options{
+		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCAsks(),
+		BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Guests: a.People, Log: a.Log, Now: now,
+		Join: signon.Join{Domains: c.OIDCJoins(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
+	})
+	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })
+}

@@ -1,0 +1,66 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// AuditEntry says who changed what, and when. Package internal/audit writes
+// entries, each in the transaction of its change; nothing changes one after
+// that, and the application's database role could not.
+type AuditEntry struct{ ent.Schema }
+
+// Mixin of AuditEntry.
+func (AuditEntry) Mixin() []ent.Mixin { return []ent.Mixin{tenant{}} }
+
+// Fields of AuditEntry.
+func (AuditEntry) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("id", uuid.UUID{}).Default(func() uuid.UUID { return gid.New(gid.AuditEntry) }).Immutable(),
+		field.Time("created_at").Default(now).Immutable().Annotations(entgql.OrderField("CREATED_AT")),
+		field.Enum("actor_kind").Immutable().
+			NamedValues("Person", "PERSON", "Key", "KEY", "Command", "COMMAND", "Nobody", "NOBODY", "System", "SYSTEM").
+			Comment("a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself"),
+		field.UUID("actor_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("of the person or the key"),
+		field.String("actor_name").Default("").Immutable().
+			Comment("the person's email address, the key's name or the login at the command line, as it was then"),
+		field.UUID("session_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("the sign-in that a person came with"),
+		field.String("ip").Optional().Nillable().Immutable().Comment("address that the request came from"),
+		field.String("request_id").Optional().Nillable().Immutable().Comment("X-Request-Id of the request"),
+		field.String("action").NotEmpty().Immutable().Comment("what was done, such as collection.create"),
+		field.String("target_kind").NotEmpty().Immutable().Comment("what it was done to, such as collection"),
+		field.UUID("target_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")),
+		field.String("target_name").Default("").Immutable().Comment("as it was then"),
+		field.JSON("changes", []map[string]any{}).Immutable().Annotations(entgql.Type("[AuditChange!]"), hidden()),
+	}
+}
+
+// Indexes of AuditEntry.
+func (AuditEntry) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("workspace_id", "created_at", "id"),
+		index.Fields("workspace_id", "target_id", "created_at"),
+		index.Fields("workspace_id", "actor_id", "created_at"),
+		index.Fields("workspace_id", "action", "created_at"),
+	}
+}
+
+// Policy of AuditEntry: admins read, and nobody writes by way of ent.
+func (AuditEntry) Policy() ent.Policy {
+	return rule.Tenant{Reader: viewer.RoleAdmin, Keys: rule.None, ReadOnly: true}
+}
+
+// Annotations of AuditEntry.
+func (AuditEntry) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

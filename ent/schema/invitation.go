@@ -1,0 +1,50 @@
+package schema
+
+import (
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+
+	"magpie/ent/rule"
+	"magpie/internal/gid"
+	"magpie/internal/viewer"
+)
+
+// Invitation asks somebody into a workspace, in a role. Of its token only the
+// hash is stored; it works once.
+type Invitation struct{ ent.Schema }
+
+// Mixin of Invitation.
+func (Invitation) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Invitation}, tenant{}} }
+
+// Fields of Invitation.
+func (Invitation) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("email").NotEmpty().MaxLen(320).Immutable().Comment("lower case"),
+		field.Enum("role").NamedValues("Owner", "OWNER", "Admin", "ADMIN", "Editor", "EDITOR", "Viewer", "VIEWER").
+			Immutable().Annotations(hidden()).Comment("shown as Role, which the directives use, too"),
+		field.Bytes("token_hash").Unique().Sensitive().Annotations(hidden()),
+		field.UUID("invited_by", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
+			Comment("the person who asked; null when the operator did, or when that person is gone"),
+		field.Time("sent_at").Default(now).Comment("when its present token was made"),
+		field.Time("expires_at"),
+		field.Time("accepted_at").Optional().Nillable(),
+		field.Time("revoked_at").Optional().Nillable(),
+	}
+}
+
+// Indexes of Invitation.
+func (Invitation) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("workspace_id", "created_at"), index.Fields("email")}
+}
+
+// Policy of Invitation.
+func (Invitation) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleAdmin} }
+
+// Annotations of Invitation.
+func (Invitation) Annotations() []schema.Annotation {
+	return []schema.Annotation{entgql.RelayConnection(), entgql.MultiOrder()}
+}

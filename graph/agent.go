@@ -1,0 +1,182 @@
+package graph
+
+import (
+	"context"
+
+	"entgo.io/contrib/entgql"
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
+
+	"magpie/agents/catalog"
+	"magpie/agents/memory"
+	"magpie/agents/template"
+	"magpie/ent"
+	"magpie/ent/agentmemory"
+	"magpie/graph/model"
+)
+
+func newAgent(in model.CreateAgentInput) catalog.New {
+	return catalog.New{
+		Name: in.Name, Description: in.Description, SystemPrompt: in.SystemPrompt, Tools: in.Tools, Collections: in.Collections,
+		All: in.AllCollections, StartMessage: in.StartMessage, Model: in.Model,
+	}
+}
+
+func agentChange(in model.UpdateAgentInput) catalog.Change {
+	return catalog.Change{
+		Name: given(in.Name), SystemPrompt: given(in.SystemPrompt), All: given(in.AllCollections),
+		Description: settable(in.Description), StartMessage: settable(in.StartMessage), Model: settable(in.Model),
+		Tools: settable(in.Tools), Collections: settable(in.Collections),
+	}
+}
+
+// given takes null for a setting that cannot be null as not given.
+func given[T any](v *T) catalog.Set[T] {
+	if v == nil {
+		return catalog.Set[T]{}
+	}
+	return catalog.Set[T]{Given: true, To: *v}
+}
+
+func settable[T any](v graphql.Omittable[T]) catalog.Set[T] {
+	to, given := v.ValueOK()
+	return catalog.Set[T]{Given: given, To: to}
+}
+
+// agentCollections are those of an agent's list that still exist, for all
+// agents of an answer in one statement.
+func agentCollections(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	names := loadersOf(ctx).collectionName
+	for _, id := range ids {
+		names.saw(id)
+	}
+	out := make([]uuid.UUID, 0, len(ids))
+	for _, id := range ids {
+		name, err := names.Load(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if name != "" { // no collection is without a name
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+func (r *Resolver) agentTools() []*catalog.Tool {
+	all := r.Agents.Tools()
+	tools := make([]*catalog.Tool, len(all))
+	for i := range all {
+		tools[i] = &all[i]
+	}
+	return tools
+}
+
+func (r *Resolver) agentTemplates(ctx context.Context, category *string, after cursor, first *int) (*model.AgentTemplateConnection, error) {
+	first, _, err := bounded(first, nil)
+	if err != nil {
+		return nil, err
+	}
+	from := uuid.Nil
+	if after != nil {
+		from = after.ID
+	}
+	wanted := ""
+	if category != nil {
+		wanted = *category
+	}
+	page, err := r.Templates.List(ctx, wanted, from, *first)
+	if err != nil {
+		return nil, err
+	}
+	made := &model.AgentTemplateConnection{
+		Edges: make([]*model.AgentTemplateEdge, len(page.Templates)), TotalCount: page.Total,
+		PageInfo: &entgql.PageInfo[uuid.UUID]{HasNextPage: page.More, HasPreviousPage: after != nil},
+	}
+	for i, t := range page.Templates {
+		made.Edges[i] = &model.AgentTemplateEdge{Node: t, Cursor: entgql.Cursor[uuid.UUID]{ID: t.ID}}
+	}
+	if n := len(made.Edges); n > 0 {
+		made.PageInfo.StartCursor, made.PageInfo.EndCursor = &made.Edges[0].Cursor, &made.Edges[n-1].Cursor
+	}
+	return made, nil
+}
+
+func newTemplate(in model.CreateAgentTemplateInput) template.New {
+	return template.New{
+		From: in.FromAgent, Name: in.Name, Description: in.Description, Category: in.Category, Prompt: in.SystemPrompt,
+		StartMessage: in.StartMessage, Tools: in.Tools,
+	}
+}
+
+func templateChange(in model.UpdateAgentTemplateInput) template.Change {
+	return template.Change{
+		Name: given(in.Name), Category: given(in.Category), Prompt: given(in.SystemPrompt),
+		Description: settable(in.Description), StartMessage: settable(in.StartMessage), Tools: settable(in.Tools),
+	}
+}
+
+func overrides(in *model.CreateAgentFromTemplateInput) template.Overrides {
+	if in == nil {
+		return template.Overrides{}
+	}
+	return template.Overrides{
+		Name: in.Name, Description: in.Description, Prompt: in.SystemPrompt, StartMessage: in.StartMessage, Model: in.Model,
+		Tools: in.Tools, Collections: in.Collections, All: in.AllCollections,
+	}
+}
+
+func (r *Resolver) agentMemories(ctx context.Context, agent uuid.UUID, kind *agentmemory.Kind, after cursor, first *int, before cursor, last *int, order []*ent.AgentMemoryOrder) (*ent.AgentMemoryConnection, error) {
+	first, last, err := bounded(first, last)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Agents.Get(ctx, agent); err != nil {
+		return nil, err
+	}
+	query := r.client(ctx).AgentMemory.Query().Where(agentmemory.AgentID(agent))
+	if kind != nil {
+		query.Where(agentmemory.KindEQ(*kind))
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithAgentMemoryOrder(order))
+}
+
+func (r *Resolver) searchMemories(ctx context.Context, agent uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error) {
+	most := defaultLimit
+	if limit != nil {
+		most = *limit
+	}
+	hits, err := r.Memories.Search(ctx, agent, query, memory.Kind(orNone(kind)), most)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*model.FoundAgentMemory, len(hits))
+	for i, h := range hits {
+		found[i] = &model.FoundAgentMemory{Memory: h.Memory, Score: h.Score}
+	}
+	return found, nil
+}
+
+func newMemory(in model.CreateAgentMemoryInput) memory.New {
+	return memory.New{Kind: memory.Kind(orNone(in.Kind)), Content: in.Content, Importance: in.Importance, Shared: in.Shared}
+}
+
+// whoseAgent is the agent that a memory has to be of, the zero id for any. The
+// zero id itself, when it is given, is no agent's.
+func whoseAgent(id *uuid.UUID) uuid.UUID {
+	if id != nil && *id == uuid.Nil {
+		return uuid.Max
+	}
+	return orZero(id)
+}
+
+func memoryChange(in model.UpdateAgentMemoryInput) memory.Change {
+	return memory.Change{Kind: (*memory.Kind)(in.Kind), Content: in.Content, Importance: in.Importance}
+}
+
+func orNone(kind *agentmemory.Kind) agentmemory.Kind {
+	if kind == nil {
+		return ""
+	}
+	return *kind
+}

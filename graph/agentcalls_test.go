@@ -1,0 +1,77 @@
+package graph_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/agents/memory"
+	"magpie/ent"
+	"magpie/ent/agentrun"
+	"magpie/ent/message"
+)
+
+func anAgent(t *testing.T, h *house, n *tenant) uuid.UUID {
+	return must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName("Another").SetSystemPrompt("Help.").Save(n.system(t))).ID
+}
+
+func aTemplate(t *testing.T, h *house, n *tenant) uuid.UUID {
+	return must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName("Another").SetSystemPrompt("Help.").Save(n.system(t))).ID
+}
+
+// ownMemory is one that every member may change: their own.
+func ownMemory(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
+	shared := false
+	return must[*ent.AgentMemory](t)(h.resolver.Memories.Create(own, n.agent, memory.New{Content: "The word is " + uuid.NewString() + ".", Shared: &shared})).ID
+}
+
+func ownTalk(t *testing.T, h *house, _ *tenant, own context.Context) uuid.UUID {
+	return must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle("Another").Save(own)).ID
+}
+
+// ownAnswer is an answer in a conversation of one's own, of which one has said
+// what one thinks.
+func ownAnswer(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
+	said := must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(ownTalk(t, h, n, own)).SetRole(message.RoleAssistant).SetContent("An answer").Save(own))
+	must[*ent.Feedback](t)(h.db.Ent.Feedback.Create().SetMessageID(said.ID).SetRating("POSITIVE").Save(own))
+	return said.ID
+}
+
+func ownRun(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
+	return must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(ownTalk(t, h, n, own)).
+		SetMessage("What is the word?").SetStatus(agentrun.StatusCompleted).Save(own)).ID
+}
+
+func agentCalls() map[string]maker {
+	return map[string]maker{
+		"Mutation.createAgent":             fixed(`mutation { createAgent(input: {name: "New", systemPrompt: "Help."}) { id } }`, nil),
+		"Mutation.updateAgent":             on(`mutation($i: ID!) { updateAgent(id: $i, input: {name: "Other"}) { id } }`, anAgent),
+		"Mutation.deleteAgent":             on("mutation($i: ID!) { deleteAgent(id: $i) }", anAgent),
+		"Mutation.createAgentFromTemplate": on("mutation($i: ID!) { createAgentFromTemplate(templateId: $i) { id } }", aTemplate),
+		"Mutation.createAgentTemplate":     fixed(`mutation { createAgentTemplate(input: {name: "New", systemPrompt: "Help."}) { id } }`, nil),
+		"Mutation.updateAgentTemplate":     on(`mutation($i: ID!) { updateAgentTemplate(id: $i, input: {name: "Other"}) { id } }`, aTemplate),
+		"Mutation.deleteAgentTemplate":     on("mutation($i: ID!) { deleteAgentTemplate(id: $i) }", aTemplate),
+		"Mutation.createAgentMemory":       on(`mutation($i: ID!) { createAgentMemory(agentId: $i, input: {content: "The word is here."}) { id } }`, anAgent),
+		"Mutation.updateAgentMemory":       onOwn(`mutation($i: ID!) { updateAgentMemory(id: $i, input: {content: "The word is there."}) { id } }`, ownMemory),
+		"Mutation.deleteAgentMemory":       onOwn("mutation($i: ID!) { deleteAgentMemory(id: $i) }", ownMemory),
+		"Mutation.cancelRun":               onOwn("mutation($i: ID!) { cancelRun(id: $i) { status } }", ownRun),
+	}
+}
+
+func talkCalls() map[string]maker {
+	return map[string]maker{
+		"Mutation.renameConversation":  onOwn(`mutation($i: ID!) { renameConversation(id: $i, title: "Other") { title } }`, ownTalk),
+		"Mutation.deleteConversation":  onOwn("mutation($i: ID!) { deleteConversation(id: $i) }", ownTalk),
+		"Mutation.deleteConversations": onOwn("mutation($i: ID!) { deleteConversations(agentId: $i) }", agentOfTalk),
+		"Mutation.setFeedback":         onOwn("mutation($i: ID!) { setFeedback(messageId: $i, input: {rating: NEGATIVE}) { rating } }", ownAnswer),
+		"Mutation.removeFeedback":      onOwn("mutation($i: ID!) { removeFeedback(messageId: $i) }", ownAnswer),
+	}
+}
+
+// agentOfTalk is an agent with which there is a conversation of one's own.
+func agentOfTalk(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID {
+	id := anAgent(t, h, n)
+	must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle("With an agent").SetAgentID(id).Save(own))
+	return id
+}

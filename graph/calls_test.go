@@ -1,0 +1,232 @@
+package graph_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/syncitem"
+	"magpie/internal/authn"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+)
+
+// call is an operation with arguments that are right in its own workspace.
+type call struct {
+	query     string
+	variables map[string]any
+	file      string // of the variable f, which is sent as a file with this name
+	// as is who makes it in place of the caller: somebody of the same role whom
+	// it may sign out, move or remove. The caller where it is nobody.
+	as viewer.Viewer
+}
+
+// by is who makes the call when it is who's turn.
+func (c call) by(who viewer.Viewer) viewer.Viewer {
+	if c.as.Kind != "" {
+		return c.as
+	}
+	return who
+}
+
+// maker makes a call of who's anew: what it deletes or changes is there for it
+// alone.
+type maker func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call
+
+// fixed is a call that may be made again and again.
+func fixed(query string, variables map[string]any) maker {
+	return func(*testing.T, *house, *tenant, viewer.Viewer) call {
+		return call{query: query, variables: variables}
+	}
+}
+
+// apart is a call that is made by somebody else of who's role, as it changes who
+// makes it.
+func apart(query string, variables map[string]any) maker {
+	return func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+		return call{query: query, variables: variables, as: h.double(t, n, who)}
+	}
+}
+
+// on is a call with the id of something that make makes.
+func on(query string, make func(t *testing.T, h *house, n *tenant) uuid.UUID) maker {
+	return func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		return call{query: query, variables: map[string]any{"i": make(t, h, n)}}
+	}
+}
+
+// onOwn is a call with the id of something of the caller's own that make makes.
+func onOwn(query string, make func(t *testing.T, h *house, n *tenant, own context.Context) uuid.UUID) maker {
+	return func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+		return call{query: query, variables: map[string]any{"i": make(t, h, n, viewer.With(t.Context(), n.person(who)))}}
+	}
+}
+
+// calls has a valid call of every mutation, and of every query that asks for a
+// role. A new one needs its line here; the tests of roles, of the audit log and
+// of the domain's own refusals all go by it.
+func calls() map[string]maker {
+	all := sourceCalls()
+	maps.Copy(all, peopleCalls())
+	maps.Copy(all, signOnCalls())
+	maps.Copy(all, agentCalls())
+	maps.Copy(all, talkCalls())
+	return all
+}
+
+func sourceCalls() map[string]maker {
+	return map[string]maker{
+		"Query.apiKeys":        fixed("{ apiKeys { totalCount } }", nil),
+		"Query.apiKey":         on("query($i: ID!) { apiKey(id: $i) { name } }", aKey),
+		"Query.usage":          fixed("{ usage { queries } }", nil),
+		"Query.queryAnalytics": fixed("{ queryAnalytics { totals { searches } } }", nil),
+		"Query.auditLog":       fixed("{ auditLog { edges { node { action } } } }", nil),
+
+		"Mutation.createCollection":       fixed(`mutation { createCollection(input: {name: "New"}) { id } }`, nil),
+		"Mutation.updateCollection":       on(`mutation($i: ID!) { updateCollection(id: $i, input: {name: "Other"}) { id } }`, aCollection),
+		"Mutation.deleteCollection":       on("mutation($i: ID!) { deleteCollection(id: $i) }", aCollection),
+		"Mutation.refreshCollectionStats": on("mutation($i: ID!) { refreshCollectionStats(id: $i) { documentCount } }", aCollection),
+		"Mutation.createConnector":        on(`mutation($i: ID!) { createConnector(input: {name: "New", type: "file_upload", collection: $i}) { id } }`, aCollection),
+		"Mutation.updateConnector":        on(`mutation($i: ID!) { updateConnector(id: $i, input: {name: "Other"}) { id } }`, aConnector),
+		"Mutation.deleteConnector":        on("mutation($i: ID!) { deleteConnector(id: $i) }", aConnector),
+		"Mutation.testConnector":          on("mutation($i: ID!) { testConnector(id: $i) { ok } }", aConnector),
+		"Mutation.testConnection":         fixed(`mutation { testConnection(input: {type: "file_upload"}) { ok } }`, nil),
+		"Mutation.uploadFiles": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+			return call{query: "mutation($i: ID!, $f: Upload!) { uploadFiles(connectorId: $i, files: [$f]) { path } }", variables: map[string]any{"i": aConnector(t, h, n)}, file: "a.md"}
+		},
+		"Mutation.deleteFiles": on(`mutation($i: ID!) { deleteFiles(connectorId: $i, paths: ["a.md"]) }`, func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			id := aConnector(t, h, n)
+			_, err := h.resolver.Files.Upload(n.system(t), id, "a.md", "text/markdown", strings.NewReader("x"), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}),
+		"Mutation.deleteDocument": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+			document := h.put(t, n, uuid.NewString()+".md", "Gone soon", "A text that will be gone soon.")
+			row := must[*ent.Document](t)(h.db.Ent.Document.Get(n.system(t), document))
+			err := h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(n.job).SetDocumentID(document).
+				SetSourceID(row.SourceID).SetPath(row.Path).SetStatus("INDEXED").Exec(n.system(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return call{query: "mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", variables: map[string]any{"i": document, "c": n.connector}}
+		},
+		"Mutation.startSync": on("mutation($i: ID!) { startSync(connectorId: $i) { id } }", aConnector),
+		"Mutation.cancelSync": on("mutation($i: ID!) { cancelSync(jobId: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			return must[*ent.SyncJob](t)(h.resolver.Jobs.Start(n.system(t), aConnector(t, h, n), syncjob.StartOptions{})).ID
+		}),
+		"Mutation.retryItems": on("mutation($i: ID!) { retryItems(connectorId: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			connector := aConnector(t, h, n)
+			h.item(t, n, connector, "FAILED", false)
+			return connector
+		}),
+		"Mutation.allowItem": on("mutation($i: ID!) { allowItem(id: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			return h.item(t, n, n.connector, "DELETED", true)
+		}),
+		"Mutation.refreshPermissions": on("mutation($i: ID!) { refreshPermissions(connectorId: $i) { id } }", aConnector),
+		"Mutation.createAPIKey":       fixed(`mutation { createAPIKey(input: {name: "New", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil),
+		"Mutation.updateAPIKey":       on(`mutation($i: ID!) { updateAPIKey(id: $i, input: {name: "Other"}) { id } }`, aKey),
+		"Mutation.rotateAPIKey":       on("mutation($i: ID!) { rotateAPIKey(id: $i) { publishableKey } }", aKey),
+		"Mutation.revokeAPIKey":       on("mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", aKey),
+		"Mutation.recordEvents":       fixed(`mutation { recordEvents(input: {event: {type: FEEDBACK, requestId: "some-request", rating: POSITIVE}}) { accepted } }`, nil),
+	}
+}
+
+// must takes a result that has to be one.
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// system makes things in a tenant's workspace that nobody is written down for.
+func (n *tenant) system(t *testing.T) context.Context {
+	return viewer.With(t.Context(), viewer.System(n.viewer.Workspace))
+}
+
+func aCollection(t *testing.T, h *house, n *tenant) uuid.UUID {
+	return must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName("Another").SetEmbeddingModel(h.resolver.Models.Default().Model()).Save(n.system(t))).ID
+}
+
+func aConnector(t *testing.T, h *house, n *tenant) uuid.UUID {
+	return must[*ent.Connector](t)(h.db.Ent.Connector.Create().SetName("Another").SetType("file_upload").SetCollectionID(n.collection).Save(n.system(t))).ID
+}
+
+// item puts a line of a finished job into a connector's ledger.
+func (h *house) item(t *testing.T, n *tenant, connector uuid.UUID, status syncitem.Status, suppressed bool) uuid.UUID {
+	t.Helper()
+	job := must[*ent.SyncJob](t)(h.db.Ent.SyncJob.Create().SetConnectorID(connector).SetStatus("COMPLETED").Save(n.system(t)))
+	path := uuid.NewString() + ".md"
+	return must[*ent.SyncItem](t)(h.db.Ent.SyncItem.Create().SetConnectorID(connector).SetJobID(job.ID).SetSourceID(path).SetPath(path).
+		SetStatus(status).SetSuppressed(suppressed).Save(n.system(t))).ID
+}
+
+func aKey(t *testing.T, h *house, n *tenant) uuid.UUID {
+	return must[*authn.CreatedKey](t)(h.resolver.Keys.Create(n.system(t), authn.NewKey{Name: "Another", Collections: []uuid.UUID{n.collection}, Hosts: []string{"*"}})).Row.ID
+}
+
+// call makes the call of a root field; one without is told how to get it.
+func (h *house) call(t *testing.T, field string, n *tenant, who viewer.Viewer) call {
+	t.Helper()
+	make, ok := calls()[field]
+	if !ok {
+		t.Fatalf("%s has no valid call: give it a line in calls (graph/calls_test.go)", field)
+	}
+	return make(t, h, n, who)
+}
+
+// place runs a call when it is who's turn.
+func (h *house) place(t *testing.T, who viewer.Viewer, c call) answer {
+	t.Helper()
+	v := c.by(who)
+	if c.file == "" {
+		return h.ask(t, v, c.query, c.variables)
+	}
+	c.variables["f"] = nil
+	operation, err := json.Marshal(map[string]any{"query": c.query, "variables": c.variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	if err := form.WriteField("operations", string(operation)); err != nil {
+		t.Fatal(err)
+	}
+	if err := form.WriteField("map", `{"0": ["variables.f"]}`); err != nil {
+		t.Fatal(err)
+	}
+	part, err := form.CreateFormFile("0", c.file)
+	if err == nil {
+		_, err = part.Write([]byte("# A file"))
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	w := httptest.NewRecorder()
+	h.server.ServeHTTP(w, r.WithContext(viewer.With(r.Context(), v)))
+	a := answer{body: w.Body.String()}
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+	return a
+}

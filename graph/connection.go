@@ -1,0 +1,81 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/graph/model"
+)
+
+func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error) {
+	row, err := r.Ent.Connector.Get(ctx, id)
+	if _, err := found("Connector", row, err); err != nil {
+		return nil, err
+	}
+	credentials, err := r.credentials(row)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := r.kind(row.Type)
+	if err != nil {
+		return nil, err
+	}
+	test := r.try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)})
+	return r.tested(ctx, id, row.Name, test)
+}
+
+func (r *Resolver) testConnection(ctx context.Context, kindName string, config, secrets map[string]any) (*model.ConnectionTest, error) {
+	kind, err := r.kind(kindName)
+	if err != nil {
+		return nil, err
+	}
+	settings := connectors.Settings{}
+	if settings.Config, err = merged(nil, config, asIs); err != nil {
+		return nil, err
+	}
+	secrets, grant, _, err := r.granted(ctx, kind.Name, secrets)
+	if err != nil {
+		return nil, err
+	}
+	settings.Token = r.tokens(ctx, grant)
+	if settings.Credentials, err = merged(nil, secrets, asText); err != nil {
+		return nil, err
+	}
+	if err := checkSettings(kind, settings); err != nil {
+		return nil, err
+	}
+	return r.tested(ctx, uuid.Nil, kind.Name, r.try(ctx, kind, settings))
+}
+
+// testTime is how long a connection test may take.
+const testTime = 20 * time.Second
+
+// try opens a source and asks it whether it can be reached. What it answers is
+// a result, not an error of the request.
+func (r *Resolver) try(ctx context.Context, kind connectors.Kind, settings connectors.Settings) *model.ConnectionTest {
+	inside, cancel := context.WithTimeout(ctx, testTime)
+	defer cancel()
+	began := r.Now()
+	source, err := kind.New(inside, settings)
+	if err == nil {
+		defer func() { _ = source.Close() }()
+		err = source.Check(inside)
+	}
+	test := &model.ConnectionTest{Ok: err == nil, Message: "The connection works", Details: map[string]any{
+		"type": kind.Name, "tookMs": r.Now().Sub(began).Milliseconds(),
+	}}
+	switch _, busy := connectors.RetryAfterOf(err); {
+	case err == nil:
+	case inside.Err() != nil && ctx.Err() == nil:
+		test.Message = fmt.Sprintf("There was no answer within %d seconds", int(testTime.Seconds()))
+		test.Details["needsAuth"], test.Details["retryable"] = false, true
+	default:
+		test.Message = kind.Redact(err.Error(), settings.Credentials)
+		test.Details["needsAuth"], test.Details["retryable"] = connectors.IsNeedsAuth(err), busy
+	}
+	return test
+}

@@ -1,0 +1,104 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"magpie/ent/collection"
+	"magpie/ent/connector"
+	"magpie/ent/document"
+	"magpie/graph/model"
+	"magpie/internal/apierr"
+	"magpie/internal/docwatch"
+	"magpie/internal/index"
+	"magpie/internal/syncjob"
+)
+
+func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
+	return syncjob.Watch(ctx, r.Jobs, jobID, progressEvent)
+}
+
+func (r *Resolver) connectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error) {
+	return syncjob.WatchConnector(ctx, r.Jobs, connectorID, orZero(after), func(s syncjob.Snapshot) *model.ConnectorSyncEvent {
+		e := &model.ConnectorSyncEvent{ConnectorID: connectorID}
+		if s.Job != uuid.Nil {
+			e.Job = progressEvent(s)
+		}
+		return e
+	})
+}
+
+func (r *Resolver) documentStatus(ctx context.Context, collectionID, connectorID, documentID *uuid.UUID, after *string) (<-chan *model.DocumentStatusEvent, error) {
+	filter, err := r.watchedDocuments(ctx, collectionID, connectorID, documentID)
+	if err != nil {
+		return nil, err
+	}
+	var from *docwatch.Cursor
+	if after != nil {
+		cursor, err := docwatch.ParseCursor(*after)
+		if err != nil {
+			return nil, err
+		}
+		from = &cursor
+	}
+	reach, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return docwatch.Watch(ctx, r.News, reach, filter, from, documentEvent)
+}
+
+// watchedDocuments finds out where the documents are that are to be watched,
+// and that the viewer may see them.
+func (r *Resolver) watchedDocuments(ctx context.Context, collectionID, connectorID, documentID *uuid.UUID) (f docwatch.Filter, err error) {
+	given := 0
+	for _, id := range []*uuid.UUID{collectionID, connectorID, documentID} {
+		if id != nil {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return f, apierr.Invalid("collectionId", "give one of collectionId, connectorId and documentId")
+	case collectionID != nil:
+		f.Collection, err = r.client(ctx).Collection.Query().Where(collection.ID(*collectionID)).OnlyID(ctx)
+		_, err = found("Collection", &f, err)
+	case connectorID != nil:
+		row, failure := r.client(ctx).Connector.Query().Where(connector.ID(*connectorID)).Select(connector.FieldID, connector.FieldCollectionID).Only(ctx)
+		if row, err = found("Connector", row, failure); err == nil {
+			f.Collection, f.Connector = row.CollectionID, row.ID
+		}
+	default:
+		row, failure := r.client(ctx).Document.Query().Where(document.ID(*documentID)).Select(document.FieldID, document.FieldCollectionID).Only(ctx)
+		if row, err = found("Document", row, failure); err == nil {
+			f.Collection, f.Document = row.CollectionID, row.ID
+		}
+	}
+	return f, err
+}
+
+func documentEvent(e docwatch.Event) *model.DocumentStatusEvent {
+	out := &model.DocumentStatusEvent{Cursor: e.Cursor.String(), Documents: make([]*model.DocumentStatusChange, len(e.Documents))}
+	if c := e.Counts; c != nil {
+		out.Counts = &model.DocumentStatusCounts{
+			Pending: int(c.Pending), Processing: int(c.Processing), Indexed: int(c.Indexed),
+			Failed: int(c.Failed), Deleted: int(c.Deleted), WithFailure: int(c.WithFailure),
+		}
+	}
+	for i := range e.Documents {
+		out.Documents[i] = documentChange(&e.Documents[i])
+	}
+	return out
+}
+
+func documentChange(c *index.DocumentChange) *model.DocumentStatusChange {
+	out := &model.DocumentStatusChange{ID: c.Document, Status: document.Status(c.Status)}
+	if c.Connector != uuid.Nil {
+		out.ConnectorID, out.Title, out.Path = &c.Connector, &c.Title, &c.Path
+	}
+	if c.Failure != "" {
+		out.Failure = &c.Failure
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package graph_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/ent/membership"
+)
+
+// countRows counts the rows of a workspace in each table that has any, as far as
+// the application may read them.
+func (h *house) countRows(t *testing.T, workspace uuid.UUID) map[string]int {
+	t.Helper()
+	tx, err := h.db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), "select set_config('magpie.workspace', $1, true)", workspace.String()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := tx.Query(t.Context(), `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+		where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and has_table_privilege(c.oid, 'select')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, name := range tables {
+		var n int
+		if err := tx.QueryRow(t.Context(), "select count(*) from "+name+" where workspace_id = $1", workspace).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			counts[name] = n
+		}
+	}
+	return counts
+}
+
+func TestDeletingAWorkspaceLeavesNothingOfIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	for _, n := range []*tenant{ada, eve} {
+		if got := h.ask(t, n.viewer, `{ search(input: {query: "xylophone", minScore: 0}) { total } usage { queries } }`, nil); got.code() != "" {
+			t.Fatalf("%s", got.body)
+		}
+	}
+	before, others := h.countRows(t, ada.viewer.Workspace), h.countRows(t, eve.viewer.Workspace)
+	for _, table := range []string{"memberships", "sessions", "invitations", "collections", "documents", "passages", "api_keys", "conversations", "sync_jobs", "source_files"} {
+		if before[table] == 0 {
+			t.Errorf("the fixture has no row in %s", table)
+		}
+	}
+	remove := "mutation($n: String!) { deleteWorkspace(input: {name: $n}) }"
+	if got := h.ask(t, ada.viewer, remove, map[string]any{"n": "Ada"}); got.code() != "invalid_request" {
+		t.Errorf("by another name: %s", got.body)
+	}
+	if got := h.ask(t, ada.viewer, remove, map[string]any{"n": "ada"}); got.code() != "" {
+		t.Fatalf("%s", got.body)
+	}
+	if left := h.countRows(t, ada.viewer.Workspace); len(left) > 0 {
+		t.Errorf("there are left: %v", left)
+	}
+	for table, n := range h.countRows(t, eve.viewer.Workspace) {
+		if n != others[table] {
+			t.Errorf("somebody else has %d of %d rows of %s", n, others[table], table)
+		}
+	}
+}
+
+func TestAnInvitationsIDDoesNotLeadAroundARole(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.tenant(t, "ada")
+	for role, want := range map[membership.Role]string{membership.RoleViewer: "forbidden", membership.RoleEditor: "forbidden", membership.RoleAdmin: ""} {
+		v := h.member(t, ada, strings.ToLower(string(role))+"@example.com", role)
+		if got := h.ask(t, v, "query($i: ID!) { node(id: $i) { id } }", map[string]any{"i": ada.invitation}); got.code() != want {
+			t.Errorf("as %s: %s", role, got.body)
+		}
+		if got := h.ask(t, v, "query($i: ID!) { node(id: $i) { ... on Member { role user { email } } } }", map[string]any{"i": ada.member}); got.at("node.role") != "OWNER" {
+			t.Errorf("a member as %s: %s", role, got.body)
+		}
+	}
+}
+
+func TestAPersonOverGraphQL(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	signUp := `mutation { signUp(input: {workspace: "Acme", email: "ada@example.com", name: "Ada", password: "correct horse battery"}) { accessToken refreshToken } }`
+	if got := h.ask(t, anonymous(), "{ signUpAllowed }", nil); got.at("signUpAllowed") != true {
+		t.Errorf("%s", got.body)
+	}
+	got := h.ask(t, anonymous(), signUp, nil)
+	token, _ := got.at("signUp.accessToken").(string)
+	ada, err := h.resolver.Accounts.Authenticate(t.Context(), token)
+	if err != nil {
+		t.Fatalf("%v: %s", err, got.body)
+	}
+	ada.Surface = "DASHBOARD"
+	if got := h.ask(t, anonymous(), signUp, nil); got.code() != "forbidden" {
+		t.Errorf("the second: %s", got.body)
+	}
+	if got := h.ask(t, ada, `mutation { updateProfile(input: {name: " Ada L. "}) { name } }`, nil); got.at("updateProfile.name") != "Ada L." {
+		t.Errorf("%s", got.body)
+	}
+	if got := h.ask(t, ada, `mutation { updateProfile(input: {name: "\u00a0"}) { name } }`, nil); got.code() != "invalid_request" {
+		t.Errorf("%s", got.body)
+	}
+	if got := h.ask(t, ada, "{ me { user { name } workspace { name } role hasPassword } mySessions { current workspaceId } myWorkspaces { name role current } }", nil); got.body !=
+		`{"data":{"me":{"user":{"name":"Ada L."},"workspace":{"name":"Acme"},"role":"OWNER","hasPassword":true},`+
+			`"mySessions":[{"current":true,"workspaceId":"`+ada.Workspace.String()+`"}],"myWorkspaces":[{"name":"Acme","role":"OWNER","current":true}]}}` {
+		t.Errorf("%s", got.body)
+	}
+	made := h.ask(t, ada, `mutation { inviteMember(input: {email: "grace@example.com", role: EDITOR}) { token invitation { role status } } }`, nil)
+	if made.at("inviteMember.invitation.status") != "PENDING" || made.at("inviteMember.invitation.role") != "EDITOR" {
+		t.Fatalf("%s", made.body)
+	}
+	accepted := h.ask(t, anonymous(), `mutation($t: String!) { acceptInvitation(input: {token: $t, name: "Grace", password: "another horse battery"}) { accessToken } }`,
+		map[string]any{"t": made.at("inviteMember.token")})
+	if accepted.code() != "" {
+		t.Fatalf("%s", accepted.body)
+	}
+	list := h.ask(t, ada, `{ members(text: "GRACE") { totalCount edges { node { id role user { name email } } } } invitations(status: ACCEPTED) { totalCount } }`, nil)
+	if list.at("members.totalCount") != 1.0 || list.at("invitations.totalCount") != 1.0 || !strings.Contains(list.body, `"role":"EDITOR","user":{"name":"Grace"`) {
+		t.Fatalf("%s", list.body)
+	}
+	member := list.at("members.edges").([]any)[0].(map[string]any)["node"].(map[string]any)["id"]
+	if got := h.ask(t, ada, "mutation($i: ID!) { updateMember(id: $i, input: {role: ADMIN}) { role user { email } } }", map[string]any{"i": member}); got.at("updateMember.role") != "ADMIN" {
+		t.Errorf("%s", got.body)
+	}
+	if got := h.ask(t, ada, "mutation($i: ID!) { removeMember(id: $i) }", map[string]any{"i": member}); got.at("removeMember") != member {
+		t.Errorf("%s", got.body)
+	}
+	if got := h.ask(t, ada, "mutation { signOutEverywhere }", nil); got.code() != "" {
+		t.Errorf("%s", got.body)
+	}
+	if _, err := h.resolver.Accounts.Authenticate(t.Context(), token); err == nil {
+		t.Error("the token of before is taken")
+	}
+}

@@ -1,0 +1,214 @@
+package graph_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"magpie/ent/membership"
+	"magpie/graph"
+	"magpie/internal/viewer"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// caller is one who may ask, and what the table calls them.
+type caller struct {
+	name string
+	viewer.Viewer
+}
+
+// callers are all who may ask for something of a workspace.
+func (h *house) callers(t *testing.T, n *tenant) []caller {
+	t.Helper()
+	all := []caller{{"anonymous", anonymous()}}
+	for _, role := range []membership.Role{membership.RoleViewer, membership.RoleEditor, membership.RoleAdmin, membership.RoleOwner} {
+		name := strings.ToLower(string(role))
+		all = append(all, caller{name, h.member(t, n, name+"@roles.example", role)})
+	}
+	key := viewer.Viewer{Workspace: n.viewer.Workspace, Subject: n.key, Kind: viewer.KindKey, Surface: viewer.SurfaceDashboard, AllCollections: true, Secret: true}
+	public := key
+	public.Surface = viewer.SurfacePublic
+	return append(all, caller{"key", key}, caller{"key on /v1", public})
+}
+
+// guarded lists the mutations and the queries that ask for a role, by the schema.
+func guarded() map[string]*ast.FieldDefinition {
+	schema := graph.NewSchema(&graph.Resolver{}).Schema()
+	out := map[string]*ast.FieldDefinition{}
+	for _, root := range []*ast.Definition{schema.Query, schema.Mutation} {
+		for _, f := range root.Fields {
+			if root == schema.Mutation || f.Directives.ForName("role") != nil {
+				out[root.Name+"."+f.Name] = f
+			}
+		}
+	}
+	return out
+}
+
+func TestEveryGuardedFieldHasAValidCall(t *testing.T) {
+	t.Parallel()
+	fields := guarded()
+	for field := range fields {
+		if calls()[field] == nil {
+			t.Errorf("%s has no valid call: give it a line in calls (graph/calls_test.go)", field)
+		}
+	}
+	for field := range calls() {
+		if fields[field] == nil {
+			t.Errorf("calls (graph/calls_test.go) has %s, which is neither a mutation nor asks for a role", field)
+		}
+	}
+}
+
+// verdict is what the table says of an answer.
+func verdict(a answer) string {
+	switch a.code() {
+	case "unauthorized":
+		return "401"
+	case "forbidden":
+		return "403"
+	default:
+		return "yes"
+	}
+}
+
+// promised is what the schema's directives say of a caller; empty where they
+// leave it to the field.
+func promised(f *ast.FieldDefinition, c caller) string {
+	surface, role := f.Directives.ForName("surface"), f.Directives.ForName("role")
+	if c.Kind == viewer.KindAnonymous {
+		if surface.Arguments.ForName("anonymous") != nil {
+			return "yes"
+		}
+		return "401"
+	}
+	if !slices.ContainsFunc(surface.Arguments.ForName("on").Value.Children, func(v *ast.ChildValue) bool { return v.Value.Raw == string(c.Surface) }) {
+		return "403"
+	}
+	if role == nil {
+		return ""
+	}
+	if c.Role.AtLeast(viewer.Role(strings.ToLower(role.Arguments.ForName("atLeast").Value.Raw))) {
+		return "yes"
+	}
+	return "403"
+}
+
+// The table of who may do what, in testdata/roles.txt, is what people read; each
+// of its cells is tried with a call that is right but for the caller.
+func TestTheTableOfRolesHolds(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	ada := h.tenant(t, "ada")
+	who := h.callers(t, ada)
+	fields := guarded()
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	head := []string{"field"}
+	for _, c := range who {
+		head = append(head, c.name)
+	}
+	_, _ = fmt.Fprintln(table, strings.Join(head, "\t"))
+	tried := 0
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		line := []string{field}
+		for _, c := range who {
+			got := h.place(t, c.Viewer, h.call(t, field, ada, c.Viewer))
+			tried++
+			said := verdict(got)
+			line = append(line, said)
+			if want := promised(fields[field], c); want != "" && said != want {
+				t.Errorf("%s as %s: the schema promises %s: %s", field, c.name, want, got.body)
+			}
+			if said == "yes" && got.code() != "" {
+				t.Errorf("%s as %s: the call in calls (graph/calls_test.go) is not right: %s", field, c.name, got.body)
+			}
+		}
+		_, _ = fmt.Fprintln(table, strings.Join(line, "\t"))
+	}
+	if err := table.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d calls: %d fields as %d callers", tried, len(fields), len(who))
+	if tried != len(fields)*len(who) {
+		t.Errorf("%d calls were made of %d fields as %d callers", tried, len(fields), len(who))
+	}
+	golden(t, "roles.txt", text.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is no longer so (go test ./graph -run Roles -update writes it anew; review the difference):\n%s", path, got)
+	}
+}
+
+// alone are the mutations that only @role guards, and why that is enough.
+func alone() map[string]string {
+	return map[string]string{
+		"Mutation.testConnection":         "it reads and writes nothing of the workspace",
+		"Mutation.testConnector":          "it writes nothing but the audit log",
+		"Mutation.refreshCollectionStats": "it counts anew what everybody may see",
+		"Mutation.startOAuth":             "it keeps a beginning only; the role is asked for again when the grant would be made, as finishOAuth shows",
+	}
+}
+
+// Behind the fence of @role the entities' policies refuse by themselves.
+func TestTheDomainRefusesLowRolesByItself(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	ada := h.tenant(t, "ada")
+	who := h.callers(t, ada)
+	server := graph.NewServer(h.resolver, graph.NewUnguardedSchema(h.resolver), graph.Options{})
+	addTransports(server)
+	h.server = server
+	excused, tried := alone(), 0
+	for field, f := range guarded() {
+		if !strings.HasPrefix(field, "Mutation.") || f.Directives.ForName("role") == nil {
+			continue
+		}
+		for _, c := range who {
+			if c.Kind != viewer.KindSession || promised(f, c) != "403" {
+				continue
+			}
+			got := h.place(t, c.Viewer, h.call(t, field, ada, c.Viewer))
+			tried++
+			if _, not := excused[field]; not {
+				if got.code() != "" {
+					t.Errorf("%s as %s is refused; take it off the list: %s", field, c.name, got.body)
+				}
+				continue
+			}
+			if got.code() != "forbidden" {
+				t.Errorf("%s as %s, without @role: %s", field, c.name, got.body)
+			}
+		}
+	}
+	t.Logf("%d calls", tried)
+	if tried < 20 {
+		t.Errorf("only %d calls were made", tried)
+	}
+}

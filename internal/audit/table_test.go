@@ -1,0 +1,76 @@
+package audit_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"magpie/ent"
+	"magpie/ent/migrate"
+	"magpie/internal/audit"
+)
+
+// entities are ent's names of all entities, by reflection.
+func entities() []string {
+	var names []string
+	client := reflect.TypeFor[ent.Client]()
+	for i := range client.NumField() {
+		f := client.Field(i)
+		if f.IsExported() && f.Type.Kind() == reflect.Pointer && f.Type.Elem().Name() == f.Name+"Client" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+func TestEveryEntityIsAuditedOrExcused(t *testing.T) {
+	t.Parallel()
+	audited, excused := audit.Audited(), audit.Excused()
+	names := entities()
+	if len(names) < 15 {
+		t.Fatalf("only %v were found", names)
+	}
+	for _, name := range names {
+		_, is := audited[name]
+		why, not := excused[name]
+		switch {
+		case is == not:
+			t.Errorf("%s stands in both or neither of Audited and Excused (internal/audit/table.go): are its changes somebody's doing, and worth an entry?", name)
+		case not && len(why) < 10:
+			t.Errorf("%s is excused without a reason", name)
+		}
+	}
+	if len(audited)+len(excused) != len(names) {
+		t.Errorf("%d entities are audited and %d excused, of %d", len(audited), len(excused), len(names))
+	}
+	columns := map[string]map[string]bool{}
+	for _, table := range migrate.Tables {
+		columns[table.Name] = map[string]bool{}
+		for _, c := range table.Columns {
+			columns[table.Name][c.Name] = true
+		}
+	}
+	for name, spec := range audited {
+		if columns[spec.Table] == nil {
+			t.Errorf("%s: there is no table %q", name, spec.Table)
+			continue
+		}
+		named := append(append(append([]string{}, spec.Ignored...), spec.Only...), spec.Hidden...)
+		for _, verb := range spec.Verbs {
+			if verb.Field != "" {
+				named = append(named, verb.Field)
+			}
+		}
+		for _, field := range named {
+			if !columns[spec.Table][field] {
+				t.Errorf("%s: there is no field %q", name, field)
+			}
+		}
+		if (spec.NoCreate || spec.NoUpdate || spec.NoDelete) && spec.Why == "" {
+			t.Errorf("%s leaves changes out without a reason", name)
+		}
+		if strings.ContainsAny(spec.Kind, " -ABCDEFGHIJKLMNOPQRSTUVWXYZ") || spec.Kind == "" {
+			t.Errorf("%s: its kind is %q", name, spec.Kind)
+		}
+	}
+}

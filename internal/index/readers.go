@@ -1,0 +1,99 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"magpie/internal/viewer"
+)
+
+// DocumentReaders say who may find a document, as [Record].Readers does.
+type DocumentReaders struct {
+	Document uuid.UUID
+	Readers  []string
+}
+
+// SetReaders changes who may find documents and says of how many it did; those
+// that have these readers already, and ids that are unknown, out of reach or
+// named twice, are passed over. Searches see it at once.
+func (s *Store) SetReaders(ctx context.Context, scope viewer.Scope, f Fence, changes []DocumentReaders) (int, error) {
+	const what = "set the readers of documents"
+	within, err := reachOf(scope)
+	if err != nil {
+		return 0, err
+	}
+	if len(changes) == 0 {
+		return 0, nil
+	}
+	ids, everyone, lists := make([]uuid.UUID, len(changes)), make([]bool, len(changes)), make([]string, len(changes))
+	for i, c := range changes {
+		ids[i], everyone[i], lists[i] = c.Document, c.Readers == nil, readersText(c.Readers)
+	}
+	count := 0
+	err = s.write(ctx, func(conn *pgx.Conn) error {
+		b := &pgx.Batch{}
+		beginWrite(b, within.workspace)
+		count = 0
+		changed := map[uuid.UUID][]uuid.UUID{}
+		var order []uuid.UUID
+		// An array of arrays of different lengths does not exist: the lists come
+		// as texts that the database takes apart.
+		b.Queue(`with wanted as (
+				select distinct on (t.id) t.id, case when t.everyone then null else string_to_array(nullif(t.list, ''), e'\x1f') end as readers, t.everyone
+				from unnest($5::uuid[], $6::boolean[], $7::text[]) as t (id, everyone, list) order by t.id
+			), d as materialized (
+				select d.id, d.collection_id, case when w.everyone then null else coalesce(w.readers, '{}') end as readers
+				from documents d join wanted w on w.id = d.id
+				where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4))
+					and d.readers is distinct from case when w.everyone then null else coalesce(w.readers, '{}') end
+				order by d.id for no key update of d
+			), changed as (
+				update documents set readers = d.readers, updated_at = now() from d where documents.id = d.id
+			)
+			select collection_id, array_agg(id) from d group by collection_id order by collection_id`,
+			ids, within.workspace, within.all, within.collections, ids, everyone, lists).
+			Query(func(rows pgx.Rows) error {
+				var collection uuid.UUID
+				var documents []uuid.UUID
+				_, err := pgx.ForEachRow(rows, []any{&collection, &documents}, func() error {
+					count += len(documents)
+					changed[collection] = slices.Clone(documents)
+					order = append(order, collection)
+					return nil
+				})
+				return err
+			})
+		if err := run(ctx, conn, b, what); err != nil {
+			return err
+		}
+		end := &pgx.Batch{}
+		queueFence(end, within.workspace, f)
+		for _, collection := range order {
+			queueState(end, within.workspace, collection, change{documents: changed[collection], required: true})
+		}
+		end.Queue("commit")
+		return run(ctx, conn, end, what)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return count, nil
+}
+
+// readersText joins principals by a character that none of them has then, each
+// once and in order, so that the same readers are the same text.
+func readersText(readers []string) string {
+	cleaned := make([]string, 0, len(readers))
+	for _, reader := range readers {
+		if reader = strings.ReplaceAll(clean(reader), headingBreak, " "); reader != "" {
+			cleaned = append(cleaned, reader)
+		}
+	}
+	slices.Sort(cleaned)
+	return strings.Join(slices.Compact(cleaned), headingBreak)
+}

@@ -1,0 +1,161 @@
+package oauth
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Provider is a service that gives grants.
+type Provider struct {
+	// Name is what interfaces and settings call it; Title is for people.
+	Name, Title string
+	// Base is where it is; the operator may name another place. Empty means
+	// that there is none that everybody uses.
+	Base string
+	// Auth, Token, Revoke and Account are the endpoints: addresses, or paths
+	// below Base. Revoke and Account may be empty. AccountAtBase takes the place
+	// of Account where Base is another one than the service's own.
+	Auth, Token, Revoke, Account, AccountAtBase string
+	// Scopes are what is asked for.
+	Scopes []string
+	// ConnectorTypes are the kinds of connectors that can use its grants.
+	ConnectorTypes []string
+
+	separator   string            // between scopes; a space when empty
+	parameters  map[string]string // of the authorization request, further ones
+	basic       bool              // the client authenticates by header, else in the form
+	jsonBody    bool              // the token endpoint takes JSON instead of a form
+	accountKeys []string          // where the account's name is, in the answer of Account or of Token, the best first
+	details     []string          // further fields of the token answer that connectors need
+	lifetime    time.Duration     // of an access token where the answer does not tell
+}
+
+// Known returns the table of providers, by name.
+func Known() []Provider {
+	return []Provider{
+		{ //nolint:gosec // addresses and names, no credentials
+			Name: "atlassian", Title: "Atlassian", Base: "https://auth.atlassian.com",
+			Auth: "/authorize", Token: "/oauth/token", Account: "https://api.atlassian.com/me",
+			Scopes: []string{"offline_access", "read:me", "read:confluence-content.all", "read:confluence-space.summary", "read:confluence-user",
+				"search:confluence", "read:jira-work", "read:jira-user"},
+			ConnectorTypes: []string{"confluence", "jira"},
+			parameters:     map[string]string{"audience": "api.atlassian.com", "prompt": "consent"},
+			accountKeys:    []string{"email", "name"},
+		},
+		{ //nolint:gosec // addresses and names, no credentials
+			Name: "github", Title: "GitHub", Base: "https://github.com",
+			Auth: "/login/oauth/authorize", Token: "/login/oauth/access_token", Account: "https://api.github.com/user", AccountAtBase: "/api/v3/user",
+			Scopes: []string{"repo", "read:org"}, ConnectorTypes: []string{"github"}, accountKeys: []string{"login"},
+		},
+		{ //nolint:gosec // addresses and names, no credentials
+			Name: "gitlab", Title: "GitLab", Base: "https://gitlab.com",
+			Auth: "/oauth/authorize", Token: "/oauth/token", Revoke: "/oauth/revoke", Account: "/api/v4/user",
+			Scopes: []string{"read_api", "read_repository"}, ConnectorTypes: []string{"gitlab"}, accountKeys: []string{"username"},
+		},
+		{ //nolint:gosec // addresses and names, no credentials
+			Name: "google", Title: "Google", Base: "https://accounts.google.com",
+			Auth: "/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token", Revoke: "https://oauth2.googleapis.com/revoke",
+			Account: "https://openidconnect.googleapis.com/v1/userinfo",
+			Scopes:  []string{"openid", "email", "https://www.googleapis.com/auth/drive.readonly"}, ConnectorTypes: []string{"google_drive"},
+			parameters:  map[string]string{"access_type": "offline", "prompt": "consent"}, // else the second consent gives no refresh token
+			accountKeys: []string{"email"},
+		},
+		{ //nolint:gosec // addresses and names, no credentials
+			Name: "hubspot", Title: "HubSpot", Base: "https://app.hubspot.com",
+			Auth: "/oauth/authorize", Token: "https://api.hubapi.com/oauth/v1/token",
+			Scopes:         []string{"oauth", "crm.objects.contacts.read", "crm.objects.companies.read", "crm.objects.deals.read", "tickets"},
+			ConnectorTypes: []string{"hubspot"},
+		},
+		{ //nolint:gosec // addresses and names, no credentials
+			Name: "microsoft", Title: "Microsoft", Base: "https://login.microsoftonline.com/common",
+			Auth: "/oauth2/v2.0/authorize", Token: "/oauth2/v2.0/token", Account: "https://graph.microsoft.com/v1.0/me",
+			Scopes: []string{"offline_access", "User.Read", "Files.Read.All", "Sites.Read.All"}, ConnectorTypes: []string{"sharepoint"},
+			parameters: map[string]string{"prompt": "select_account"}, accountKeys: []string{"mail", "userPrincipalName"},
+		},
+		{
+			Name: "notion", Title: "Notion", Base: "https://api.notion.com",
+			Auth: "/v1/oauth/authorize", Token: "/v1/oauth/token",
+			ConnectorTypes: []string{"notion"}, parameters: map[string]string{"owner": "user"},
+			basic: true, jsonBody: true, accountKeys: []string{"workspace_name"},
+		},
+		{
+			Name: "salesforce", Title: "Salesforce", Base: "https://login.salesforce.com",
+			Auth: "/services/oauth2/authorize", Token: "/services/oauth2/token", Revoke: "/services/oauth2/revoke", Account: "/services/oauth2/userinfo",
+			Scopes: []string{"api", "refresh_token", "openid"}, ConnectorTypes: []string{"salesforce"},
+			accountKeys: []string{"preferred_username", "email"}, details: []string{"instance_url"}, lifetime: time.Hour,
+		},
+		{
+			Name: "servicenow", Title: "ServiceNow", // every customer has a place of its own
+			Auth: "/oauth_auth.do", Token: "/oauth_token.do", Revoke: "/oauth_revoke_token.do",
+			Scopes: []string{"useraccount"}, ConnectorTypes: []string{"servicenow"},
+		},
+		{
+			Name: "slack", Title: "Slack", Base: "https://slack.com",
+			Auth: "/oauth/v2/authorize", Token: "/api/oauth.v2.access",
+			Scopes:         []string{"channels:history", "channels:read", "groups:history", "groups:read", "users:read", "users:read.email", "files:read", "team:read"},
+			ConnectorTypes: []string{"slack"}, separator: ",", accountKeys: []string{"team.name"}, details: []string{"team.id"},
+		},
+	}
+}
+
+// Client is what the operator set for a provider. Empty fields leave what the
+// table says.
+type Client struct {
+	ID, Secret string
+	// URL takes the place of Base; the others are whole addresses.
+	URL, AuthURL, TokenURL, RevokeURL, AccountURL string
+	Scopes                                        []string
+}
+
+// with is the provider with the operator's client.
+func (p Provider) with(c Client) Provider {
+	at := func(endpoint, override string) string {
+		switch {
+		case override != "":
+			return override
+		case strings.HasPrefix(endpoint, "/") && p.base(c) == "":
+			return ""
+		case strings.HasPrefix(endpoint, "/"):
+			return strings.TrimRight(p.base(c), "/") + endpoint
+		default:
+			return endpoint
+		}
+	}
+	if c.URL != "" && p.AccountAtBase != "" {
+		p.Account = p.AccountAtBase
+	}
+	p.Auth, p.Token, p.Revoke, p.Account = at(p.Auth, c.AuthURL), at(p.Token, c.TokenURL), at(p.Revoke, c.RevokeURL), at(p.Account, c.AccountURL)
+	if len(c.Scopes) > 0 {
+		p.Scopes = slices.Clone(c.Scopes)
+	}
+	return p
+}
+
+func (p Provider) base(c Client) string {
+	if c.URL != "" {
+		return c.URL
+	}
+	return p.Base
+}
+
+// missing names the settings that have to be set before the provider works.
+func (p Provider) missing(c Client) []string {
+	prefix := "OAUTH_" + strings.ToUpper(p.Name) + "_"
+	var names []string
+	if c.ID == "" {
+		names = append(names, prefix+"CLIENT_ID")
+	}
+	if c.Secret == "" {
+		names = append(names, prefix+"CLIENT_SECRET")
+	}
+	if made := p.with(c); made.Auth == "" || made.Token == "" {
+		names = append(names, prefix+"URL")
+	}
+	return names
+}
+
+// Serves reports whether connectors of a kind can use the provider's grants.
+func (p Provider) Serves(connectorType string) bool {
+	return slices.Contains(p.ConnectorTypes, connectorType)
+}

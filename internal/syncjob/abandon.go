@@ -1,0 +1,25 @@
+package syncjob
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/apierr"
+	"magpie/internal/transaction"
+)
+
+// Abandon ends the open jobs of connectors that are going. Their workers are
+// shut out at once: unlike after Cancel, nothing more is stored.
+func (j *Jobs) Abandon(ctx context.Context, connectors ...uuid.UUID) error {
+	if len(connectors) == 0 {
+		return nil
+	}
+	now := j.now()
+	err := transaction.Client(ctx, j.client).SyncJob.Update().
+		Where(entjob.ConnectorIDIn(connectors...), entjob.StatusIn(openStatuses()...)).
+		SetStatus(entjob.StatusCanceled).SetFinishedAt(now).SetUpdatedAt(now).AddAttempt(1).AddRevision(1).
+		Exec(ctx)
+	return apierr.Wrap("end the jobs of connectors", err)
+}

@@ -1,0 +1,138 @@
+package rest
+
+import (
+	"net/http"
+	"regexp"
+
+	"magpie/internal/viewer"
+)
+
+// The bounds of searches on the dashboard, of conversations and of API keys.
+const (
+	maxFacetValues = 100
+	maxRanges      = 20
+	maxSuggestions = 20
+	maxTitle       = 300 // characters
+	maxMatching    = 200 // characters
+	maxContext     = 8000
+	maxOverlap     = 43200 // minutes
+	maxPerMinute   = 1_000_000
+	maxTop         = 100
+)
+
+// talkRoutes are searches with facets, conversations, what was asked, and API
+// keys.
+func talkRoutes() []*route {
+	const dashboard = viewer.SurfaceDashboard
+	const conversation, feedback = "/api/v1/conversations/{id}", "/api/v1/conversations/{id}/messages/{messageId}/feedback"
+	kinds := field{name: "kind", variable: "kind", upper: true, allowed: []string{"chat", "agent"}}
+	agent := field{name: "agent", variable: "agentId", kind: uid, about: "Only conversations with this agent."}
+	return []*route{
+		{Route: Route{http.MethodGet, "/api/v1/search", "SearchDashboard", dashboard, false, 200},
+			from: query, fields: append(dashboardSearch(true), facetFields("Counted when named.")...), input: true, reach: "input.collection"},
+		{Route: Route{http.MethodGet, "/api/v1/search/facets", "SearchFacets", dashboard, false, 200},
+			from: query, fields: append(dashboardSearch(false), facetFields("All when left out.")...), input: true, reach: "input.collection"},
+		{Route: Route{http.MethodGet, "/api/v1/search/suggestions", "SearchSuggestions", dashboard, false, 200},
+			from: query, reach: "collection", fields: []field{
+				{name: "prefix", variable: "prefix", required: true, filled: true, longest: maxMatching, about: "What has been typed."},
+				{name: "limit", variable: "limit", kind: integer, bounds: between(1, maxSuggestions)},
+				{name: "collection", variable: "collection", kind: uid},
+			}},
+
+		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data", fields: []field{
+			{name: "q", variable: "matching", longest: maxMatching, about: "Only conversations whose title or messages contain this."}, agent, kinds,
+		}},
+		{Route: Route{http.MethodDelete, "/api/v1/conversations", "DeleteConversations", dashboard, false, 204}, from: query, fields: []field{agent, kinds}},
+		{Route: Route{http.MethodGet, conversation, "GetConversation", dashboard, false, 200}, pages: "data.messages", perPage: maxPage},
+		{Route: Route{http.MethodPut, conversation, "RenameConversation", dashboard, false, 200},
+			from: body, fields: []field{{name: "title", variable: "title", required: true, filled: true, longest: maxTitle}}},
+		{Route: Route{http.MethodDelete, conversation, "DeleteConversation", dashboard, false, 204}},
+		{Route: Route{http.MethodGet, conversation + "/export", "ExportConversation", dashboard, false, 200},
+			from: query, fields: []field{{name: "format", variable: "format", upper: true, allowed: []string{"markdown", "json"}}}},
+		{Route: Route{http.MethodPut, feedback, "SetFeedback", dashboard, false, 200}, from: body, input: true, fields: []field{
+			{name: "rating", variable: "input.rating", required: true, upper: true, allowed: []string{"positive", "negative"}},
+			{name: "reason", variable: "input.reason", upper: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
+			{name: "comment", variable: "input.comment", longest: maxComment},
+		}},
+		{Route: Route{http.MethodDelete, feedback, "RemoveFeedback", dashboard, false, 204}},
+
+		{Route: Route{http.MethodGet, "/api/v1/usage", "GetUsage", dashboard, false, 200}},
+		{Route: Route{http.MethodGet, "/api/v1/analytics/queries", "GetQueryAnalytics", dashboard, false, 200}, from: query, fields: []field{
+			{name: "from", variable: "from", kind: moment, about: "A moment of the first day; 29 days before the last one when left out."},
+			{name: "to", variable: "to", kind: moment, about: "A moment of the last day; today when left out."},
+			{name: "collection", variable: "collectionId", kind: uid},
+			{name: "apiKey", variable: "apiKeyId", kind: uid},
+			{name: "kind", variable: "kind", upper: true, allowed: []string{"search", "chat"}},
+			{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), about: "How many questions each list has; 10 when left out."},
+		}},
+
+		{Route: Route{http.MethodGet, "/api/v1/api-keys", "ListAPIKeys", dashboard, false, 200}, pages: "data"},
+		{Route: Route{http.MethodPost, "/api/v1/api-keys", "CreateAPIKey", dashboard, false, 201}, from: body, input: true, fields: keyFields(true)},
+		{Route: Route{http.MethodGet, "/api/v1/api-keys/{id}", "GetAPIKey", dashboard, false, 200}},
+		{Route: Route{http.MethodPut, "/api/v1/api-keys/{id}", "UpdateAPIKey", dashboard, false, 200}, from: body, input: true, fields: keyFields(false)},
+		{Route: Route{http.MethodPost, "/api/v1/api-keys/{id}/rotate", "RotateAPIKey", dashboard, false, 200}, from: body, fields: []field{
+			{name: "overlapMinutes", variable: "overlapMinutes", kind: integer, bounds: between(0, maxOverlap), about: "How long the keys before work, too; 1440 when left out."},
+			{name: "expiresAt", variable: "expiresAt", kind: moment, about: "The new end of the pair; it stays when left out."},
+		}},
+		{Route: Route{http.MethodDelete, "/api/v1/api-keys/{id}", "RevokeAPIKey", dashboard, false, 204}},
+	}
+}
+
+// dashboardSearch are the fields of a search, with what only the dashboard has.
+// Without a page the text may be left out.
+func dashboardSearch(paged bool) []field {
+	var fields []field
+	for _, f := range searchFields() {
+		switch f.name {
+		case "limit", "offset", "highlight":
+			if !paged {
+				continue
+			}
+		case "query":
+			f.required = paged
+		case "filters":
+			f.fields = append(f.fields,
+				field{name: "sections", variable: "input.filters.sections", kind: texts},
+				field{name: "versions", variable: "input.filters.versions", kind: texts},
+				field{name: "languages", variable: "input.filters.languages", kind: texts},
+				field{name: "sources", variable: "input.filters.sources", kind: texts},
+				field{name: "connectors", variable: "input.filters.connectors", kind: texts, ids: true},
+				field{name: "collections", variable: "input.filters.collections", kind: texts, ids: true},
+				field{name: "changed_from", variable: "input.filters.changedFrom", kind: moment},
+				field{name: "changed_until", variable: "input.filters.changedUntil", kind: moment},
+			)
+		}
+		fields = append(fields, f)
+	}
+	return append(fields, field{name: "prefix", variable: "input.prefix", kind: boolean})
+}
+
+// facetFields say what is counted.
+func facetFields(about string) []field {
+	const end = `(\.\.|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)`
+	return []field{
+		{name: "facets", variable: "input.facets.fields", kind: texts, upper: true, commas: true, most: maxRanges, about: "What documents are counted by. " + about,
+			allowed: []string{"section", "version", "tags", "doc_type", "language", "collection", "source", "connector", "date"}},
+		{name: "facet_limit", variable: "input.facets.first", kind: integer, bounds: between(1, maxFacetValues)},
+		{name: "ranges", variable: "input.facets.ranges", kind: texts, most: maxRanges,
+			form: &form{regexp.MustCompile("^" + end + "/" + end + "$"), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01"}},
+	}
+}
+
+// keyFields are the settings of a pair of keys. What cannot be null is left as
+// it is by null.
+func keyFields(create bool) []field {
+	return []field{
+		{name: "name", variable: "input.name", required: create, filled: true, longest: maxName},
+		{name: "allowAllCollections", variable: "input.allowAllCollections", kind: boolean},
+		{name: "allowedCollections", variable: "input.allowedCollections", kind: texts, ids: true},
+		{name: "defaultCollection", variable: "input.defaultCollection", kind: uid, nullable: !create},
+		{name: "allowedHosts", variable: "input.allowedHosts", kind: texts, required: create},
+		{name: "allowedReferers", variable: "input.allowedReferers", kind: texts},
+		{name: "widgetModelId", variable: "input.widgetModelId", nullable: !create},
+		{name: "widgetContext", variable: "input.widgetContext", nullable: !create, longest: maxContext},
+		{name: "requireSignature", variable: "input.requireSignature", kind: boolean},
+		{name: "rateLimitPerMinute", variable: "input.rateLimitPerMinute", kind: integer, nullable: !create, bounds: between(0, maxPerMinute)},
+		{name: "expiresAt", variable: "input.expiresAt", kind: moment, nullable: !create},
+	}
+}

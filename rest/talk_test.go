@@ -1,0 +1,143 @@
+package rest_test
+
+import "strings"
+
+const keyID = "018f0000-0000-8000-8000-00000000c4e7"
+
+// talkRows answer the root fields of searches, conversations, analytics and API keys.
+func talkRows() map[string]any {
+	hit := object{
+		"id": messageID, "documentId": documentID, "title": "Queues", "url": nil, "snippet": "<mark>Durable</mark> &amp; ordered", "score": 0.75,
+		"section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil, "language": "en", "collection": "Handbook",
+		"source": "file_upload", "headingPath": []any{"Queues", "Durability"}, "updatedAt": late, "metadata": object{"Level": "INDEXED"},
+	}
+	value := func(value, label string, count int, selected bool) object {
+		return object{"value": value, "label": label, "count": count, "selected": selected, "from": nil, "until": nil}
+	}
+	week := value("last_7d", "last_7d", 2, false)
+	week["from"] = early
+	facets := []any{
+		object{"name": "DOC_TYPE", "documents": 9, "missing": 1, "distinct": 3, "otherCount": 2, "values": []any{value("GUIDE", "GUIDE", 5, true), value("page", "page", 1, false)}},
+		object{"name": "COLLECTION", "documents": 9, "missing": 0, "distinct": 1, "otherCount": 0, "values": []any{value(collectionID, "Handbook", 9, false)}},
+		object{"name": "DATE", "documents": 9, "missing": 4, "distinct": 1, "otherCount": 0, "values": []any{week}},
+	}
+	opinion := object{"rating": "NEGATIVE", "reason": "OUTDATED", "comment": "Old.", "createdAt": early, "updatedAt": late}
+	question := object{"id": missingID, "role": "USER", "content": "What are queues?", "sources": nil, "runID": nil, "promptTokens": 0, "completionTokens": 0, "feedback": nil, "createdAt": early}
+	answer := object{
+		"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "runID": jobID,
+		"promptTokens": 120, "completionTokens": 8, "feedback": opinion, "createdAt": late,
+	}
+	conversation := object{
+		"id": conversationID, "title": "Queues", "kind": "AGENT", "collectionID": nil, "agentID": connectorID, "messageCount": 2,
+		"createdAt": early, "updatedAt": late, "messages": page("", question, answer),
+	}
+	asked := []any{object{"query": "queues", "count": 3, "zeroResults": 1, "clicks": 0, "averageScore": nil, "lastAt": late}}
+	key := object{
+		"id": keyID, "name": "Site", "status": "ACTIVE", "publishableHint": "svc_pk_ab", "secretHint": "svc_sk_cd", "allowAllCollections": false,
+		"allowedCollections": []any{collectionID}, "defaultCollection": nil, "allowedHosts": []any{"docs.example.com"}, "allowedReferers": []any{},
+		"widgetModelID": nil, "widgetContext": nil, "requireSignature": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
+		"lastUsedAt": late, "rotatedAt": nil, "previousExpiresAt": nil, "leakedAt": nil, "leakedOrigin": nil, "createdAt": early, "updatedAt": late,
+	}
+	made := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
+	return map[string]any{
+		"search":       object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "facets": facets},
+		"searchFacets": facets, "searchSuggestions": []any{object{"text": "Queues", "documentId": documentID, "collectionId": collectionID}},
+		"conversations": page("end+of/conversations", conversation), "conversation": conversation, "renameConversation": conversation,
+		"deleteConversation": conversationID, "deleteConversations": 3, "setFeedback": opinion, "removeFeedback": messageID,
+		"exportConversation": object{"fileName": "conversation-20261120-080000.md", "mediaType": "text/markdown; charset=utf-8", "content": "# Queues\n"},
+		"usage":              object{"periodStart": early, "periodEnd": late, "queries": 41, "limit": nil, "remaining": nil},
+		"queryAnalytics": object{
+			"from": early, "to": late,
+			"totals": object{"searches": 3, "chats": 1, "zeroResults": 1, "zeroResultRate": 0.25, "clicks": 2, "clickThroughRate": 0.5,
+				"meanReciprocalClickRank": 0.75, "positiveFeedback": 1, "negativeFeedback": 0, "p50Ms": 1.5, "p95Ms": 9.5},
+			"daily":      []any{object{"date": "2026-11-20", "searches": 3, "chats": 1, "zeroResults": 1, "clicks": 2, "positiveFeedback": 1, "negativeFeedback": 0}},
+			"topQueries": asked, "zeroResultQueries": asked, "lowScoreQueries": []any{}, "unclickedQueries": []any{},
+		},
+		"apiKeys": page("end+of/keys", key), "apiKey": key, "createAPIKey": made, "updateAPIKey": key, "rotateAPIKey": made, "revokeAPIKey": key,
+	}
+}
+
+func talkExamples() map[string][]example {
+	const (
+		conversation = "/api/v1/conversations/" + conversationID
+		feedback     = conversation + "/messages/" + messageID + "/feedback"
+		key          = "/api/v1/api-keys/" + keyID
+		settings     = `{"name":"Site","allowedHosts":["docs.example.com"],"allowedCollections":["` + collectionID + `"],"allowAllCollections":false,
+ "defaultCollection":"` + collectionID + `","allowedReferers":[],"widgetModelId":"small","widgetContext":"Be brief.","requireSignature":true,"rateLimitPerMinute":0,"expiresAt":"2027-01-01T00:00:00Z"}`
+	)
+	return map[string][]example{
+		"GET /api/v1/search": {
+			{target: "/api/v1/search?query=queues"}, {target: "/api/v1/search?query=queues", bare: true},
+			{target: "/api/v1/search?query=qu&prefix=true&facets=section,tags,doc_type,date&facet_limit=5&ranges=2026-01-01/..&ranges=2025-01-01/2026-01-01T00:00:00Z" +
+				"&filters[section]=a&filters[sections]=b,c&filters[sources]=s3&filters[connectors]=" + connectorID + "&filters[collections]=" + collectionID + "&filters[collections]=" + otherID +
+				"&filters[changed_from]=2026-01-01T00:00:00Z&filters[changed_until]=2026-02-01T00:00:00%2B01:00&filters[versions]=2&filters[languages]=de"},
+			{target: "/api/v1/search?query=queues&facets=tags&facets=date"},
+			{target: "/api/v1/search?query=queues&facets=author"},
+			{target: "/api/v1/search?query=queues&facets=tags&facet_limit=101"},
+			{target: "/api/v1/search?query=queues&facets=date&ranges=yesterday"},
+			{target: "/api/v1/search?query=queues&filters[connectors]=files"},
+		},
+		"GET /api/v1/search/facets": {
+			{target: "/api/v1/search/facets"},
+			{target: "/api/v1/search/facets?query=queues&min_score=0.3&collection=" + collectionID + "&facets=collection"},
+			{target: "/api/v1/search/facets?query=+"},
+			{target: "/api/v1/search/facets?collection=x"},
+			{target: "/api/v1/search/facets", bare: true},
+		},
+		"GET /api/v1/search/suggestions": {
+			{target: "/api/v1/search/suggestions?prefix=que&limit=3"},
+			{target: "/api/v1/search/suggestions"},
+			{target: "/api/v1/search/suggestions?prefix=que&limit=21"},
+			{target: "/api/v1/search/suggestions?prefix=" + strings.Repeat("q", 201)},
+		},
+		"GET /api/v1/conversations": {
+			{target: "/api/v1/conversations?limit=10"},
+			{target: "/api/v1/conversations?q=queues&kind=agent&agent=" + connectorID},
+			{target: "/api/v1/conversations?kind=AGENT"},
+			{target: "/api/v1/conversations?limit=0"},
+			{target: "/api/v1/conversations", bare: true},
+		},
+		"DELETE /api/v1/conversations": {{target: "/api/v1/conversations"}, {target: "/api/v1/conversations?kind=chat"}, {target: "/api/v1/conversations", bare: true}},
+		"GET /api/v1/conversations/{id}": {
+			{target: conversation}, {target: "/api/v1/conversations/" + missingID}, {target: "/api/v1/conversations/7"},
+		},
+		"PUT /api/v1/conversations/{id}": {
+			{target: conversation, body: `{"title":"About queues"}`}, {target: conversation, body: `{"title":" "}`}, {target: conversation},
+			{target: conversation, body: `{"title":"` + strings.Repeat("ä", 301) + `"}`}, {target: "/api/v1/conversations/" + missingID, body: `{"title":"x"}`},
+		},
+		"DELETE /api/v1/conversations/{id}": {{target: conversation}, {target: "/api/v1/conversations/" + missingID}, {target: conversation, bare: true}},
+		"GET /api/v1/conversations/{id}/export": {
+			{target: conversation + "/export"}, {target: conversation + "/export?format=json"}, {target: conversation + "/export?format=pdf"},
+		},
+		"PUT /api/v1/conversations/{id}/messages/{messageId}/feedback": {
+			{target: feedback, body: `{"rating":"negative","reason":"outdated","comment":"Old."}`},
+			{target: feedback, body: `{"rating":"positive","reason":null}`},
+			{target: feedback, body: `{"rating":"good"}`}, {target: feedback, body: `{"comment":"x"}`},
+			{target: feedback, body: `{"rating":"positive","comment":"` + strings.Repeat("ä", 501) + `"}`},
+			{target: conversation + "/messages/7/feedback", body: `{"rating":"positive"}`},
+		},
+		"DELETE /api/v1/conversations/{id}/messages/{messageId}/feedback": {{target: feedback}, {target: "/api/v1/conversations/7/messages/" + messageID + "/feedback"}},
+		"GET /api/v1/usage": {{target: "/api/v1/usage"}, {target: "/api/v1/usage", bare: true}},
+		"GET /api/v1/analytics/queries": {
+			{target: "/api/v1/analytics/queries"},
+			{target: "/api/v1/analytics/queries?from=2026-11-01T00:00:00Z&to=2026-11-20T00:00:00Z&collection=" + collectionID + "&apiKey=" + keyID + "&kind=chat&first=5"},
+			{target: "/api/v1/analytics/queries?from=2026-11-01"}, {target: "/api/v1/analytics/queries?first=0"}, {target: "/api/v1/analytics/queries?kind=events"},
+		},
+		"GET /api/v1/api-keys": {{target: "/api/v1/api-keys?limit=1"}, {target: "/api/v1/api-keys", bare: true}},
+		"POST /api/v1/api-keys": {
+			{target: "/api/v1/api-keys", body: settings},
+			{target: "/api/v1/api-keys", body: `{"name":"Site"}`}, {target: "/api/v1/api-keys", body: `{"allowedHosts":["*"]}`},
+			{target: "/api/v1/api-keys", body: `{"name":"Site","allowedHosts":["*"],"allowedCollections":["docs"]}`},
+			{target: "/api/v1/api-keys", body: `{"name":"Site","allowedHosts":["*"],"rateLimitPerMinute":-1}`},
+		},
+		"GET /api/v1/api-keys/{id}": {{target: key}, {target: "/api/v1/api-keys/" + missingID}, {target: "/api/v1/api-keys/x"}},
+		"PUT /api/v1/api-keys/{id}": {
+			{target: key, body: `{"name":"Other","defaultCollection":null,"widgetModelId":null,"widgetContext":null,"rateLimitPerMinute":null,"expiresAt":null}`},
+			{target: key, body: `{"name":null}`}, {target: key, body: `{"expiresAt":"tomorrow"}`}, {target: "/api/v1/api-keys/" + missingID, body: `{}`},
+		},
+		"POST /api/v1/api-keys/{id}/rotate": {
+			{target: key + "/rotate"}, {target: key + "/rotate", body: `{"overlapMinutes":0,"expiresAt":"2027-01-01T00:00:00Z"}`}, {target: key + "/rotate", body: `{"overlapMinutes":43201}`},
+		},
+		"DELETE /api/v1/api-keys/{id}": {{target: key}, {target: "/api/v1/api-keys/" + missingID}},
+	}
+}
