@@ -140,6 +140,8 @@ type Settings struct {
 	// although it should have, else empty. Its errors say what a connector's
 	// errors say: return them as they are.
 	Token func(ctx context.Context, refused string) (token string, details map[string]string, err error)
+	// Notes are what the source remembers; nil while a connector is only being tested.
+	Notes Notes
 }
 
 // String returns a string of the config, "" when it is absent.

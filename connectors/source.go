@@ -41,6 +41,9 @@ type Item struct {
 	// Metadata holds further facts of the source worth keeping with the
 	// document. May be nil.
 	Metadata map[string]string
+	// Content is what Open would give, where the walk had it at hand anyway. Nil
+	// asks Open.
+	Content []byte
 }
 
 // Page is one step of a walk.
@@ -52,6 +55,11 @@ type Page struct {
 	Next string
 	// Done says that the walk has reached the end.
 	Done bool
+	// Pause is how long the source asks to be left alone before the next page.
+	Pause time.Duration
+	// Warnings are what the people who may edit the connector should know of the
+	// walk so far, each said once a sync.
+	Warnings []string
 }
 
 // Source is an opened connector. All methods may be called at the same time

@@ -7,6 +7,7 @@ import (
 	"magpie/connectors"
 	"magpie/connectors/fileupload"
 	"magpie/connectors/s3"
+	"magpie/connectors/webcrawler"
 )
 
 // Deps are what connectors need from the process they run in.
@@ -23,5 +24,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 	return connectors.NewRegistry(
 		fileupload.Kind(d.Files),
 		s3.Kind(d.Dial),
+		webcrawler.Kind(d.Dial),
 	)
 }

@@ -47,6 +47,8 @@ func flow() map[string][]string {
 		"internal/ingest":             {"internal/ingest", "internal/embed", "internal/search/analysis"},
 		"internal/llm":                {"internal/llm"},
 		"internal/member":             {},
+		"internal/note":               with(),
+		"internal/quota":              with("internal/fresh"),
 		"internal/people":             with("internal/authn", "internal/transaction", "ent"),
 		"internal/oauth":              with("ent", "internal/secret"),
 		"internal/quota":              with("internal/fresh", "internal/audit"),
@@ -76,7 +78,7 @@ func flow() map[string][]string {
 		"rest":                        with("rest/openapi", "internal/authn", "internal/ratelimit"),
 		"rest/openapi":                {},
 		"internal/widget":             {},
-		"worker":                      with("worker", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":                {},
 	}
 }
@@ -142,6 +144,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/quota", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}

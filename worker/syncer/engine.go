@@ -15,6 +15,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/note"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -36,6 +37,11 @@ type Grants interface {
 	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
 }
 
+// Notes keeps what sources remember (note.Store).
+type Notes interface {
+	Of(scope viewer.Scope, connector uuid.UUID) (*note.Notes, error)
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	SlicePages int           // pages of the source after which a slice ends: 200
@@ -52,6 +58,7 @@ type Options struct {
 	RetryDelay time.Duration
 	Ingest     ingest.Options
 	Grants     Grants // may be nil: no connector works with a grant
+	Notes      Notes  // what sources remember; may be nil: nothing
 	Now        func() time.Time
 	Log        *slog.Logger
 }

@@ -130,6 +130,12 @@ func (s *slice) process(ctx context.Context, t task, content []byte) error {
 
 // fetch reads an item's content; nil when it is larger than the limit.
 func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte, err error) {
+	switch {
+	case int64(len(item.Content)) > s.engine.opt.MaxBytes:
+		return nil, nil
+	case item.Content != nil:
+		return item.Content, nil
+	}
 	reader, err := s.source.Open(ctx, item)
 	if err != nil {
 		return nil, err // the connector's, to be classified

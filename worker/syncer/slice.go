@@ -157,6 +157,11 @@ func (s *slice) openSource(ctx context.Context) error {
 	if row.GrantID != nil && s.engine.opt.Grants != nil {
 		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}
+	if s.engine.opt.Notes != nil {
+		if settings.Notes, err = s.engine.opt.Notes.Of(s.run.Scope(), row.ID); err != nil {
+			return err
+		}
+	}
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,9 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		page, err := s.source.Walk(ctx, cursor)
 		if err != nil {
 			return classify(err)
+		}
+		for _, warning := range page.Warnings {
+			s.run.Warn(s.shown(warning))
 		}
 		items := page.Items
 		if keep != nil {
@@ -49,6 +53,24 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		if s.over() {
 			return errSliceOver
 		}
+		if err := pause(ctx, min(page.Pause, maxSourceDelay)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause leaves a source alone for as long as it asks, within the slice.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

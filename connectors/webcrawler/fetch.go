@@ -1,0 +1,149 @@
+package webcrawler
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/connectors"
+	"magpie/internal/httpx"
+)
+
+const (
+	maxRedirects = 5
+	// maxBody is how much of a page or file is taken.
+	maxBody = 32 << 20
+	// fetchTime bounds one exchange.
+	fetchTime = 60 * time.Second
+	// maxWait is the longest that a site is waited for at its word.
+	maxWait = time.Hour
+)
+
+// request asks for an address. The caller closes the body.
+func (s *source) request(ctx context.Context, address string, header http.Header) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, connectors.Fatal(fmt.Errorf("%w", errAddress))
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("User-Agent", s.agent)
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
+	if s.own[r.URL.Host] {
+		if key := s.settings.Credentials[credentialKey]; key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		} else if user := s.settings.Credentials[credentialUser]; user != "" {
+			r.SetBasicAuth(user, s.settings.Credentials[credentialWord])
+		}
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		return nil, s.explain(ctx, err)
+	}
+	return response, nil
+}
+
+// explain says what to do about an exchange that failed.
+func (s *source) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil && context.Cause(ctx) != errSlow {
+		return ctx.Err()
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err // the outer text repeats the whole address
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, httpx.ErrRefused):
+		return connectors.Fatal(httpx.ErrRefused)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return connectors.Retryable(errors.New("there is no host of this name; correct the address"), 0)
+	case context.Cause(ctx) == errSlow, errors.Is(err, context.DeadlineExceeded):
+		return connectors.Retryable(errSlow, 0)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return connectors.Fatal(errors.New("the site's certificate is not trusted"))
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return connectors.Fatal(errors.New("the site's certificate is not trusted"))
+	}
+	return connectors.Retryable(fmt.Errorf("the site cannot be reached: %w", err), 0)
+}
+
+var errSlow = fmt.Errorf("the site did not answer within %d seconds", int(fetchTime.Seconds()))
+
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// retryAfter is how long an answer asks to wait, 0 when it does not say.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return min(max(time.Duration(seconds)*time.Second, 0), maxWait)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(at.Sub(now), 0), maxWait)
+	}
+	return 0
+}
+
+// sort is what an answer's content is to a crawl.
+type sort uint8
+
+const (
+	other sort = iota // nothing to be read
+	pages             // HTML, with links
+	files             // documents
+)
+
+// sortOf tells by the type that a site gives, and by the ending of the address
+// where the type says nothing.
+func sortOf(header http.Header, u *url.URL) sort {
+	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		kind = strings.ToLower(strings.TrimSpace(strings.SplitN(header.Get("Content-Type"), ";", 2)[0]))
+	}
+	switch kind {
+	case "text/html", "application/xhtml+xml":
+		return pages
+	case "", "application/octet-stream", "binary/octet-stream", "application/force-download":
+		switch strings.ToLower(path.Ext(u.Path)) {
+		case ".pdf", ".docx", ".doc", ".pptx", ".ppt", ".xlsx", ".xls", ".odt", ".ods", ".odp", ".rtf", ".epub", ".md", ".txt", ".csv", ".rst", ".adoc":
+			return files
+		case "", ".html", ".htm":
+			if kind == "" {
+				return pages
+			}
+		}
+		return other
+	case "text/css", "text/javascript", "application/javascript", "application/x-javascript", "text/calendar", "text/vcard",
+		"application/zip", "application/gzip", "application/x-tar", "application/x-gzip", "application/x-7z-compressed",
+		"application/rss+xml", "application/atom+xml", "application/manifest+json", "application/wasm", "application/java-archive":
+		return other
+	}
+	switch {
+	case strings.HasPrefix(kind, "text/"), strings.HasPrefix(kind, "application/vnd."), strings.HasSuffix(kind, "+xml"):
+		return files
+	}
+	switch kind {
+	case "application/pdf", "application/msword", "application/rtf", "application/epub+zip", "application/json", "application/xml",
+		"application/yaml", "application/x-yaml", "application/toml", "application/x-ipynb+json":
+		return files
+	}
+	return other
+}

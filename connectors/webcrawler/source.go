@@ -1,0 +1,561 @@
+package webcrawler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/connectors"
+	"magpie/internal/httpx"
+)
+
+var _ connectors.Resolver = (*source)(nil)
+
+// together is how many pages one step of a walk fetches where no pause is asked for.
+const together = 20
+
+// tries is how often a page is asked for in one crawl that cannot be had for now.
+const tries = 3
+
+// Walk implements [connectors.Source]: a step of the crawl.
+func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
+	c, err := s.crawlAt(ctx, cursor)
+	if err != nil {
+		return connectors.Page{}, err
+	}
+	visit := &visit{source: s, crawl: c, pause: time.Duration(s.settings.Integer(optionDelay)) * time.Millisecond}
+	most := int(s.settings.Integer(optionMaxPages))
+	began := c.at
+	for c.at < len(c.queue) && c.fetched < most && visit.asked < together && (visit.asked == 0 || visit.pause == 0) {
+		if err := visit.entry(ctx, c.queue[c.at]); err != nil {
+			s.forget() // the crawl in memory may be ahead of its steps
+			return connectors.Page{}, err
+		}
+		c.at++
+	}
+	if err := c.save(ctx, s.notes, began+1, visit.step); err != nil {
+		s.forget()
+		return connectors.Page{}, err
+	}
+	page := connectors.Page{Items: visit.items, Warnings: visit.warnings, Next: c.cursor()}
+	switch {
+	case c.at >= len(c.queue):
+		page.Done = true
+	case c.fetched >= most:
+		page.Done = true
+		page.Warnings = append(page.Warnings, fmt.Sprintf("The crawl ended after %d pages, and there are more; raise config.%s to have them.", most, optionMaxPages))
+	case visit.asked > 0:
+		page.Pause = visit.pause
+	}
+	if page.Done {
+		page.Next = ""
+		s.forget() // its notes stay until the next crawl begins: this step may be made again
+	}
+	return page, nil
+}
+
+func (s *source) forget() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.crawl = nil
+}
+
+// crawlAt is the crawl of a cursor, a new one for none.
+func (s *source) crawlAt(ctx context.Context, cursor string) (*crawl, error) {
+	if cursor == "" {
+		return s.begin(ctx)
+	}
+	id, at, fetched, ok := parseCursor(cursor)
+	if !ok {
+		return nil, connectors.Fatal(errors.New("this is no cursor of a crawl"))
+	}
+	s.mutex.Lock()
+	c := s.crawl
+	s.mutex.Unlock()
+	if c != nil && c.cursor() == cursor {
+		return c, nil
+	}
+	c, err := resume(ctx, s.notes, id, at, fetched)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return s.begin(ctx) // what it was is gone: from the start
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.crawl = c
+	return c, nil
+}
+
+// begin starts a crawl at the start addresses and the sitemaps of their hosts.
+func (s *source) begin(ctx context.Context) (*crawl, error) {
+	if err := s.notes.Drop(ctx, crawlNotes); err != nil {
+		return nil, fmt.Errorf("begin a crawl: %w", err)
+	}
+	c := newCrawl(strconv.FormatInt(s.now().UnixNano(), 36))
+	var first step
+	for _, u := range s.scope.starts {
+		if c.add(u, entry{Start: true}) {
+			first.Entries = append(first.Entries, c.queue[len(c.queue)-1])
+		}
+	}
+	if s.settings.Boolean(optionSitemaps) {
+		for _, u := range s.scope.starts {
+			found, err := s.rulesOf(ctx, u)
+			if err != nil {
+				return nil, err
+			}
+			named := found.sitemaps
+			if len(named) == 0 {
+				named = []string{"/sitemap.xml"}
+			}
+			for _, text := range named {
+				if at, err := canonical(u, text); err == nil && c.add(at, entry{Sitemap: true}) {
+					first.Entries = append(first.Entries, c.queue[len(c.queue)-1])
+				}
+			}
+		}
+	}
+	if err := c.save(ctx, s.notes, 0, first); err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.crawl = c
+	return c, nil
+}
+
+// visit is one step of a walk.
+type visit struct {
+	source   *source
+	crawl    *crawl
+	step     step
+	items    []connectors.Item
+	warnings []string
+	asked    int // requests
+	pause    time.Duration
+}
+
+func (v *visit) warn(text string) { v.warnings = append(v.warnings, text) }
+
+func (v *visit) add(u *url.URL, e entry) {
+	if v.crawl.add(u, e) {
+		v.step.Entries = append(v.step.Entries, v.crawl.queue[len(v.crawl.queue)-1])
+	}
+}
+
+// again puts an entry that could not be had for now at the end of the queue, or
+// gives it up; then it becomes an item whose opening says why.
+func (v *visit) again(e entry, u *url.URL) {
+	if e.Try++; e.Try < tries {
+		v.crawl.queue = append(v.crawl.queue, e)
+		v.step.Entries = append(v.step.Entries, e)
+		return
+	}
+	if !e.Sitemap {
+		v.broken(u)
+	}
+}
+
+// broken makes an item of a page that cannot be had.
+func (v *visit) broken(u *url.URL) {
+	v.items = append(v.items, connectors.Item{ID: u.String(), Path: v.source.scope.place(u), URL: u.String(), Size: -1, MediaType: "text/html"})
+}
+
+// entry looks after one address. An error ends the step; it is made again.
+func (v *visit) entry(ctx context.Context, e entry) error {
+	s := v.source
+	u, err := url.Parse(e.Address)
+	if err != nil {
+		return nil //nolint:nilerr // it was an address when it was put in the queue
+	}
+	found, err := s.rulesOf(ctx, u)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case e.Start || v.temporary(err):
+		return err
+	default:
+		return nil // a host that cannot be asked for its rules is left alone
+	}
+	v.pause = max(v.pause, found.pause())
+	if !found.allow(u) {
+		if e.Start {
+			v.warn(fmt.Sprintf("%s: %s.", u, errForbidden))
+		}
+		return nil
+	}
+	if e.Sitemap {
+		return v.sitemap(ctx, e, u)
+	}
+	return v.page(ctx, e, u)
+}
+
+// temporary says that a host asks to be left alone for a while.
+func (v *visit) temporary(err error) bool {
+	after, ok := connectors.RetryAfterOf(err)
+	return ok && after > 0
+}
+
+func (v *visit) sitemap(ctx context.Context, e entry, u *url.URL) error {
+	v.asked++
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
+	defer cancel()
+	response, err := v.source.request(ctx, e.Address, nil)
+	if err != nil {
+		return v.unreachable(ctx, e, u, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	switch {
+	case redirects(response.StatusCode):
+		if to, err := canonical(u, response.Header.Get("Location")); err == nil {
+			v.add(to, entry{Sitemap: true})
+		}
+		return nil
+	case response.StatusCode != http.StatusOK:
+		return nil
+	}
+	named := readSitemap(u, response.Body)
+	for _, to := range named.sitemaps {
+		v.add(to, entry{Sitemap: true})
+	}
+	for _, to := range named.pages {
+		v.follow(to, 0)
+	}
+	return nil
+}
+
+// follow queues a link that belongs to the crawl.
+func (v *visit) follow(to *url.URL, depth int) {
+	s := v.source
+	if !s.scope.holds(to) || depth > int(s.settings.Integer(optionMaxDepth)) {
+		return
+	}
+	if ok, _ := s.exclude.Match(connectors.Item{Path: s.scope.place(to)}, s.now()); !ok {
+		return
+	}
+	v.add(to, entry{Depth: depth})
+}
+
+// unreachable looks after an address that gave no answer.
+func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error) error {
+	switch {
+	case ctx.Err() != nil && context.Cause(ctx) != errSlow:
+		return ctx.Err()
+	case errors.Is(err, httpx.ErrRefused):
+		if e.Start {
+			return err
+		}
+		v.warn("Addresses in private or reserved networks were not followed.")
+		return nil
+	case e.Start && e.Try == 0 && v.crawl.fetched == 0:
+		return err // nothing may be known of the site
+	}
+	v.again(e, u)
+	return nil
+}
+
+// page asks for a page, on the condition that it has changed where it is known.
+func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
+	s := v.source
+	known, err := s.recordOf(ctx, e.Address)
+	if err != nil {
+		return err
+	}
+	header := http.Header{}
+	if known.conditional() {
+		if known.ETag != "" {
+			header.Set("If-None-Match", known.ETag)
+		}
+		if known.Modified != "" {
+			header.Set("If-Modified-Since", known.Modified)
+		}
+	}
+	v.asked++
+	outer := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
+	defer cancel()
+	response, err := s.request(ctx, e.Address, header)
+	if err != nil {
+		return v.unreachable(ctx, e, u, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	status := response.StatusCode
+	switch {
+	case status == http.StatusNotModified && known != nil:
+		v.crawl.fetched++
+		v.take(e, u, known, nil, response.Header)
+		return nil
+	case redirects(status):
+		to, err := canonical(u, response.Header.Get("Location"))
+		switch {
+		case err != nil:
+		case e.Start && !s.scope.holds(to):
+			v.warn(fmt.Sprintf("%s leads to %s, which is outside of the crawl; make that a start address.", u, to))
+		default:
+			v.follow(to, e.Depth)
+		}
+		return nil
+	case status == http.StatusNotFound || status == http.StatusGone:
+		if e.Start {
+			v.warn(fmt.Sprintf("%s is not there (status %d).", u, status))
+		}
+		return nil
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		if after := retryAfter(response.Header, s.now()); after > 0 && e.Try == 0 && !v.waited(e) {
+			return connectors.Retryable(fmt.Errorf("the site is busy (status %d)", status), after)
+		}
+		v.again(e, u)
+		return nil
+	case status >= 500:
+		v.again(e, u)
+		return nil
+	case status != http.StatusOK:
+		v.broken(u)
+		return nil
+	}
+	sort := sortOf(response.Header, u)
+	if sort == other {
+		return nil
+	}
+	v.crawl.fetched++
+	if response.ContentLength > maxBody {
+		v.tooLarge(u, response.ContentLength)
+		return nil
+	}
+	body, err := readBody(response.Body, maxBody)
+	switch {
+	case err != nil && outer.Err() != nil:
+		return outer.Err()
+	case err != nil:
+		v.crawl.fetched--
+		v.again(e, u)
+		return nil
+	case len(body) > maxBody:
+		v.tooLarge(u, int64(len(body)))
+		return nil
+	}
+	r := &record{
+		ETag: cut(response.Header.Get("ETag"), 300), Modified: cut(response.Header.Get("Last-Modified"), 100),
+		MediaType: cut(response.Header.Get("Content-Type"), 200), Size: int64(len(body)),
+	}
+	if sort == pages {
+		p := readPage(u, response.Header, body)
+		r.Page, r.Version, r.Title, r.NoIndex = true, p.version, p.title, p.noIndex
+		if p.canonical != nil {
+			r.Canonical = p.canonical.String()
+		}
+		for _, link := range p.links {
+			if s.scope.holds(link) {
+				r.Links = append(r.Links, link.String())
+			}
+		}
+	} else {
+		r.Version = versionOf(body)
+	}
+	if err := s.keep(outer, e.Address, r); err != nil {
+		return err
+	}
+	v.take(e, u, r, body, response.Header)
+	return nil
+}
+
+// waited says whether the crawl has waited for an address before: a site that
+// always asks for patience gets it once.
+func (v *visit) waited(e entry) bool {
+	s := v.source
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.patient[e.Address] {
+		return true
+	}
+	if s.patient == nil {
+		s.patient = make(map[string]bool)
+	}
+	s.patient[e.Address] = true
+	return false
+}
+
+func (v *visit) tooLarge(u *url.URL, size int64) {
+	v.broken(u)
+	v.items[len(v.items)-1].Size = max(size, maxBody+1)
+}
+
+// take follows a page's links and makes an item of it, unless it is another
+// address of one.
+func (v *visit) take(e entry, u *url.URL, r *record, body []byte, header http.Header) {
+	s := v.source
+	for _, text := range r.Links {
+		if to, err := url.Parse(text); err == nil {
+			v.follow(to, e.Depth+1)
+		}
+	}
+	if r.NoIndex {
+		return
+	}
+	if r.Canonical != "" && r.Canonical != e.Address {
+		if to, err := url.Parse(r.Canonical); err == nil && s.scope.holds(to) {
+			v.follow(to, e.Depth)
+			return
+		}
+	}
+	if r.Page {
+		key := r.Version + r.Title
+		if _, twice := v.crawl.taken[key]; twice {
+			return
+		}
+		v.crawl.taken[key] = struct{}{}
+		v.step.Versions = append(v.step.Versions, key)
+	}
+	item := connectors.Item{
+		ID: e.Address, Path: s.scope.place(u), Version: r.Version, URL: e.Address, Size: r.Size, MediaType: r.MediaType, Content: body,
+	}
+	if at, err := http.ParseTime(header.Get("Last-Modified")); err == nil {
+		item.ModifiedAt = at.UTC()
+	} else if at, err := http.ParseTime(r.Modified); err == nil {
+		item.ModifiedAt = at.UTC()
+	}
+	v.items = append(v.items, item)
+}
+
+// Open implements [connectors.Source].
+func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	u, err := canonical(nil, item.ID)
+	if err != nil || !s.scope.holds(u) {
+		return nil, fmt.Errorf("open a page: %w", connectors.ErrNotFound)
+	}
+	_, body, header, err := s.fetch(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if item.Version != "" {
+		version := versionOf(body)
+		if sortOf(header, u) == pages {
+			version = readPage(u, header, body).version
+		}
+		if version != item.Version {
+			return nil, connectors.Retryable(errors.New("the page changed while it was fetched"), 0)
+		}
+	}
+	return io.NopCloser(bytes.NewReader(body)), nil
+}
+
+// fetch asks for an address and follows where it leads within the crawl.
+func (s *source) fetch(ctx context.Context, u *url.URL) (at *url.URL, body []byte, header http.Header, err error) {
+	inner, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
+	defer cancel()
+	for range maxRedirects {
+		found, err := s.rulesOf(inner, u)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if !found.allow(u) {
+			return nil, nil, nil, errForbidden
+		}
+		response, err := s.request(inner, u.String(), nil)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		status := response.StatusCode
+		if status == http.StatusOK {
+			body, err := readBody(response.Body, maxBody)
+			_ = response.Body.Close()
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return nil, nil, nil, ctx.Err()
+			case err != nil:
+				return nil, nil, nil, connectors.Retryable(errors.New("the answer broke off"), 0)
+			case len(body) > maxBody:
+				return nil, nil, nil, fmt.Errorf("the page is larger than %d MiB", maxBody>>20)
+			}
+			return u, body, response.Header, nil
+		}
+		_ = response.Body.Close()
+		switch {
+		case redirects(status):
+			to, err := canonical(u, response.Header.Get("Location"))
+			if err != nil || !s.scope.holds(to) {
+				return nil, nil, nil, fmt.Errorf("the page leads out of the crawl: %w", connectors.ErrNotFound)
+			}
+			u = to
+		case status == http.StatusNotFound || status == http.StatusGone:
+			return nil, nil, nil, fmt.Errorf("the site answers %d: %w", status, connectors.ErrNotFound)
+		case status == http.StatusUnauthorized || status == http.StatusForbidden:
+			return nil, nil, nil, fmt.Errorf("the site does not let the crawler see the page (status %d); enter credentials that may", status)
+		case status == http.StatusTooManyRequests || status >= 500:
+			return nil, nil, nil, connectors.Retryable(fmt.Errorf("the site answers %d", status), retryAfter(response.Header, s.now()))
+		default:
+			return nil, nil, nil, fmt.Errorf("the site answers %d", status)
+		}
+	}
+	return nil, nil, nil, errors.New("the page leads from address to address without end")
+}
+
+// Resolve implements [connectors.Resolver]: paths and whole addresses.
+func (s *source) Resolve(ctx context.Context, paths []string) (found []connectors.Item, missing []string, err error) {
+	for _, text := range paths {
+		u, err := s.scope.addressOf(text)
+		if err != nil || !s.scope.holds(u) {
+			missing = append(missing, text)
+			continue
+		}
+		at, body, header, err := s.fetch(ctx, u)
+		switch {
+		case errors.Is(err, connectors.ErrNotFound), errors.Is(err, errForbidden):
+			missing = append(missing, text)
+			continue
+		case err != nil:
+			if _, again := connectors.RetryAfterOf(err); again || ctx.Err() != nil || connectors.IsFatal(err) {
+				return nil, nil, err
+			}
+			found = append(found, connectors.Item{ID: u.String(), Path: s.scope.place(u), URL: u.String(), Size: -1, MediaType: "text/html"})
+			continue
+		}
+		item := connectors.Item{
+			ID: at.String(), Path: s.scope.place(at), URL: at.String(), Size: int64(len(body)),
+			MediaType: cut(header.Get("Content-Type"), 200), Content: body, Version: versionOf(body),
+		}
+		if sortOf(header, at) == pages {
+			item.Version = readPage(at, header, body).version
+		}
+		if changed, err := http.ParseTime(header.Get("Last-Modified")); err == nil {
+			item.ModifiedAt = changed.UTC()
+		}
+		found = append(found, item)
+	}
+	return found, missing, nil
+}
+
+// Check implements [connectors.Source]: each start address can be had.
+func (s *source) Check(ctx context.Context) error {
+	for _, u := range s.scope.starts {
+		at, _, header, err := s.fetch(ctx, u)
+		switch {
+		case errors.Is(err, connectors.ErrNotFound):
+			return connectors.Fatal(fmt.Errorf("%s: there is no page, or it leads out of the crawl; correct config.%s", u, optionStarts))
+		case err != nil:
+			if strings.Contains(err.Error(), "credentials") {
+				return connectors.NeedsAuth(fmt.Errorf("%s: %w", u, err))
+			}
+			return fmt.Errorf("%s: %w", u, err)
+		case sortOf(header, at) == other:
+			return connectors.Fatal(fmt.Errorf("%s is no page (%s); correct config.%s", u, cut(header.Get("Content-Type"), 100), optionStarts))
+		}
+	}
+	return nil
+}
+
+// Close implements [connectors.Source].
+func (s *source) Close() error {
+	s.transport.CloseIdleConnections()
+	return nil
+}
