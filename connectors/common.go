@@ -67,7 +67,7 @@ func (k Kind) AllOptions() []Option {
 	all := append([]Option{}, k.Options...)
 	for _, option := range CommonOptions() {
 		switch {
-		case option.Name == filtersField && k.Database:
+		case option.Name == filtersField && k.AttachesDatabase():
 		case option.Name != filtersField && !k.Permissions:
 		default:
 			all = append(all, option)

@@ -23,14 +23,13 @@ type Kind struct {
 	AcceptsFiles bool
 	// Permissions says that the sources are a [PermissionLister].
 	Permissions bool
-	// Webhooks says that the platform can tell of changes.
-	Webhooks bool
+	// Webhook is how the platform tells of changes; nil for one that does not.
+	Webhook *Webhook
+	// Pace is how fast the platform may be asked; the zero Pace is at will.
+	Pace Pace
 	// OAuth names the provider whose consent takes the place of credentials;
 	// "" for none.
 	OAuth string
-	// Database says that the kind attaches a database to agents; it has no
-	// documents, and the filters do not concern it.
-	Database bool
 	// CheckSettings reports what no single option can: a field that needs
 	// another one. It sees settings whose fields are valid one by one, and
 	// returns an *OptionError. May be nil.
@@ -38,6 +37,23 @@ type Kind struct {
 	// New opens a source. It does not talk to it. A Kind taken from a Registry
 	// validates the settings and fills in defaults before it calls New.
 	New func(ctx context.Context, s Settings) (Source, error)
+	// Attach opens a database for agents in the same way; such a kind has no
+	// documents, and the filters do not concern it. A kind has either New or
+	// Attach.
+	Attach func(ctx context.Context, s Settings) (Database, error)
+}
+
+// AttachesDatabase reports whether the kind brings a database to agents, and no
+// documents.
+func (k Kind) AttachesDatabase() bool { return k.Attach != nil }
+
+// Pace is how many requests a platform takes, counted over all connectors with
+// the same credentials and all workers.
+type Pace struct {
+	// PerMinute is how many requests are made in a minute, evenly; 0 is at will.
+	PerMinute int
+	// Burst is how many of them may come at once: 1 when it is 0.
+	Burst int
 }
 
 // Category is what a kind is about.
@@ -142,6 +158,18 @@ type Settings struct {
 	Token func(ctx context.Context, refused string) (token string, details map[string]string, err error)
 	// Notes are what the source remembers; nil while a connector is only being tested.
 	Notes Notes
+	// Turn waits until the next request may be made to the platform with these
+	// credentials, whatever worker makes it, or returns a retryable error when
+	// that takes long. Nil is at once. Call [Settings.Wait] instead.
+	Turn func(ctx context.Context) error
+}
+
+// Wait is to be called before each request to a platform that counts them.
+func (s Settings) Wait(ctx context.Context) error {
+	if s.Turn == nil {
+		return ctx.Err()
+	}
+	return s.Turn(ctx)
 }
 
 // String returns a string of the config, "" when it is absent.

@@ -22,12 +22,11 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 		if err := checkKind(kind); err != nil {
 			return nil, fmt.Errorf("connector kind %q: %w", kind.Name, err)
 		}
-		open := kind.New
-		kind.New = func(ctx context.Context, s Settings) (Source, error) {
-			if err := kind.Check(s); err != nil {
-				return nil, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
-			}
-			return open(ctx, kind.withDefaults(s))
+		if open := kind.New; open != nil {
+			kind.New = func(ctx context.Context, s Settings) (Source, error) { return checked(ctx, kind, s, open) }
+		}
+		if attach := kind.Attach; attach != nil {
+			kind.Attach = func(ctx context.Context, s Settings) (Database, error) { return checked(ctx, kind, s, attach) }
 		}
 		for _, name := range append([]string{kind.Name}, kind.Aliases...) {
 			if other, taken := registry.byName[name]; taken {
@@ -39,6 +38,16 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 	}
 	slices.SortFunc(registry.kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
 	return registry, nil
+}
+
+// checked gives settings to a constructor only when they are valid, and with
+// their defaults.
+func checked[T any](ctx context.Context, kind Kind, s Settings, open func(context.Context, Settings) (T, error)) (T, error) {
+	if err := kind.Check(s); err != nil {
+		var none T
+		return none, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
+	}
+	return open(ctx, kind.withDefaults(s))
 }
 
 // Lookup finds a kind by its name or one of its aliases.
@@ -57,8 +66,11 @@ func checkKind(kind Kind) error {
 			return fmt.Errorf("%q is no proper name", name)
 		}
 	}
-	if kind.New == nil {
-		return fmt.Errorf("there is no constructor")
+	if (kind.New == nil) == (kind.Attach == nil) {
+		return fmt.Errorf("there is not exactly one constructor, New or Attach")
+	}
+	if kind.Webhook != nil && !slices.ContainsFunc(kind.Credentials, func(o Option) bool { return o.Name == kind.Webhook.Secret && o.Sensitive }) {
+		return fmt.Errorf("the webhook's secret %q is no sensitive credential", kind.Webhook.Secret)
 	}
 	if !slices.Contains(categories(), kind.Category) && kind.Category != "" {
 		return fmt.Errorf("the category %q is unknown", kind.Category)

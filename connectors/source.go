@@ -103,10 +103,11 @@ type Readers struct {
 	Principals []string
 }
 
-// Resolver is an optional ability of a [Source]: looking items up by path
+// Resolver is an optional ability of a [Source]: looking items up by name
 // without a walk.
 type Resolver interface {
-	// Resolve returns the items at these paths, each item once, and the paths
-	// at which there is none. Found items equal those a walk gives.
-	Resolve(ctx context.Context, paths []string) (found []Item, missing []string, err error)
+	// Resolve returns the items with these names, each item once, and the names
+	// at which there is none. A name is an [Item].Path or, for a kind with a
+	// Webhook, an [Item].ID. Found items equal those a walk gives.
+	Resolve(ctx context.Context, names []string) (found []Item, missing []string, err error)
 }

@@ -48,7 +48,6 @@ func flow() map[string][]string {
 		"internal/llm":                {"internal/llm"},
 		"internal/member":             {},
 		"internal/note":               with(),
-		"internal/quota":              with("internal/fresh"),
 		"internal/people":             with("internal/authn", "internal/transaction", "ent"),
 		"internal/oauth":              with("ent", "internal/secret"),
 		"internal/quota":              with("internal/fresh", "internal/audit"),
@@ -144,8 +143,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/quota", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

@@ -95,7 +95,7 @@ func (s *slice) walk(ctx context.Context) error {
 	for _, path := range s.job.FileFilter {
 		named[path] = true
 	}
-	return s.walkPages(ctx, func(i connectors.Item) bool { return named[strings.TrimLeft(i.Path, "/")] })
+	return s.walkPages(ctx, func(i connectors.Item) bool { return named[strings.TrimLeft(i.Path, "/")] || named[i.ID] })
 }
 
 // openConnector reads the connector.

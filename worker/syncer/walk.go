@@ -118,7 +118,7 @@ func (s *slice) deleteUnmet(ctx context.Context) error {
 		return nil
 	}
 	for part := range slices.Chunk(s.job.FileFilter, connectors.MaxPageItems) {
-		seen, err := s.seenPaths(ctx, part)
+		seen, err := s.seenNames(ctx, part)
 		if err != nil {
 			return err
 		}
@@ -136,18 +136,18 @@ func (s *slice) deleteUnmet(ctx context.Context) error {
 	return nil
 }
 
-// seenPaths are those of the paths that the ledger has an outcome of this job for.
-func (s *slice) seenPaths(ctx context.Context, paths []string) (map[string]bool, error) {
-	var found []string
-	err := s.engine.client.SyncItem.Query().
-		Where(syncitem.JobID(s.job.ID), syncitem.ConnectorID(s.connector.ID), syncitem.PathIn(paths...)).
-		Select(syncitem.FieldPath).Scan(ctx, &found)
+// seenNames are the paths and ids of the items that the ledger has an outcome of
+// this job for, out of those that the names ask for.
+func (s *slice) seenNames(ctx context.Context, names []string) (map[string]bool, error) {
+	found, err := s.engine.client.SyncItem.Query().
+		Where(syncitem.JobID(s.job.ID), syncitem.ConnectorID(s.connector.ID), syncitem.Or(syncitem.PathIn(names...), syncitem.SourceIDIn(names...))).
+		Select(syncitem.FieldPath, syncitem.FieldSourceID).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the job's items: %w", err)
 	}
-	seen := make(map[string]bool, len(found))
-	for _, path := range found {
-		seen[path] = true
+	seen := make(map[string]bool, 2*len(found))
+	for _, item := range found {
+		seen[item.Path], seen[item.SourceID] = true, true
 	}
 	return seen, nil
 }
@@ -161,7 +161,7 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	for i, path := range paths {
 		names[i] = strings.TrimLeft(path, "/")
 	}
-	named := []predicate.Document{document.PathIn(names...)}
+	named := []predicate.Document{document.PathIn(names...), document.SourceIDIn(paths...)}
 	for _, name := range names {
 		if s.engine.parser.NamesArchive(name) {
 			named = append(named, document.And(document.PathHasPrefix(name+"/"), member.Is))
@@ -178,12 +178,12 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 		gone[i] = syncjob.Gone{Document: row.ID, SourceID: row.SourceID, Path: row.Path, Failed: row.IndexedAt == nil}
 	}
 	// What an attempt before this one deleted is in the ledger.
-	known, err := s.seenPaths(ctx, names)
+	known, err := s.seenNames(ctx, names)
 	if err != nil {
 		return err
 	}
 	for _, g := range gone {
-		known[g.Path] = true
+		known[g.Path], known[g.SourceID] = true, true
 	}
 	if err := s.remove(ctx, gone); err != nil {
 		return err
