@@ -39,12 +39,18 @@ type Purger interface {
 	Purge(ctx context.Context, t tasks.Purge) error
 }
 
+// Dispatcher turns what platforms told of changes into syncs (internal/inbound).
+type Dispatcher interface {
+	Dispatch(ctx context.Context) (int, error)
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	Concurrency   int           // tasks worked on at once: 4
 	SweepEvery    time.Duration // how often abandoned jobs and changes of models are looked for: 10 s
 	Stale         time.Duration // age of a heartbeat at which a job is abandoned: 45 s
 	ScheduleEvery time.Duration // how often due schedules are looked for: 5 s
+	InboundEvery  time.Duration // how often what platforms told is looked after: 500 ms
 	PollEvery     time.Duration // how often an empty queue is looked at: 200 ms
 	Shutdown      time.Duration // how long running slices may take to save themselves: 20 s
 	// Maintain looks after what is built from documents, such as vector indexes;
@@ -54,7 +60,10 @@ type Options struct {
 	MaintainEvery time.Duration
 	// Purge deletes what is to be deleted. May be nil: then it stays, unseen.
 	Purge Purger
-	Log   *slog.Logger
+	// Inbound looks after what platforms told of changes. May be nil: then another
+	// worker does.
+	Inbound Dispatcher
+	Log     *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -68,6 +77,7 @@ func (o Options) withDefaults() Options {
 		{&o.SweepEvery, 10 * time.Second},
 		{&o.Stale, 45 * time.Second},
 		{&o.ScheduleEvery, 5 * time.Second},
+		{&o.InboundEvery, 500 * time.Millisecond},
 		{&o.PollEvery, 200 * time.Millisecond},
 		{&o.Shutdown, 20 * time.Second},
 		{&o.MaintainEvery, 30 * time.Second},
@@ -164,6 +174,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.opt.Purge != nil {
 		loops.Go(func() { every(ctx, w.opt.SweepEvery, w.purge) })
 	}
+	if w.opt.Inbound != nil {
+		loops.Go(func() { every(ctx, w.opt.InboundEvery, w.inbound) })
+	}
 	if w.opt.Maintain != nil {
 		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
 	}
@@ -230,6 +243,12 @@ func (w *Worker) purge(ctx context.Context) {
 func (w *Worker) schedule(ctx context.Context) {
 	if _, err := w.jobs.StartDue(ctx); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "scheduled syncs could not be started; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) inbound(ctx context.Context) {
+	if _, err := w.opt.Inbound.Dispatch(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "what platforms told could not be looked after; the next round will", "error", err)
 	}
 }
 

@@ -44,6 +44,7 @@ func flow() map[string][]string {
 		"internal/gid":                {},
 		"internal/httpx":              {},
 		"internal/index":              with("internal/ingest/chunk", "internal/search/analysis"),
+		"internal/inbound":            with("ent", "connectors", "internal/secret", "internal/syncjob"),
 		"internal/ingest":             {"internal/ingest", "internal/embed", "internal/search/analysis"},
 		"internal/llm":                {"internal/llm"},
 		"internal/member":             {},
@@ -143,7 +144,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/inbound", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

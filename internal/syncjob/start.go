@@ -110,8 +110,8 @@ func cleanFilter(paths []string) ([]string, error) {
 
 // Start queues a sync of a connector the viewer may see. While a sync of it is
 // open that job is answered instead, whatever its mode; a refresh of permissions
-// takes the place of no sync, nor a sync of a refresh, nor any job of a retry,
-// so that these are a conflict. Inside an ent
+// takes the place of no sync, nor a sync of a refresh, nor any job of a retry
+// or of what a webhook told, so that these are a conflict. Inside an ent
 // transaction the row is part of it and the task follows the commit; a task
 // that cannot be queued is no error, since the sweeper finds the row. The
 // errors are apierr: not_found, invalid_request, and conflict for a connector
@@ -173,7 +173,7 @@ func joined(open *ent.SyncJob, o StartOptions) (*ent.SyncJob, error) {
 	switch refreshing := open.Mode == entjob.ModePermissions; {
 	case refreshing && o.Mode != entjob.ModePermissions:
 		return nil, apierr.New(apierr.Conflict, "The connector's permissions are being refreshed; try again when that job has ended.")
-	case !refreshing && o.Mode == entjob.ModePermissions, o.Cause == entjob.CauseRetry:
+	case !refreshing && o.Mode == entjob.ModePermissions, o.Cause == entjob.CauseRetry, o.Cause == entjob.CauseWebhook:
 		return nil, apierr.New(apierr.Conflict, "The connector is being synced; try again when that job has ended.")
 	default:
 		return open, nil

@@ -59,6 +59,7 @@ type Options struct {
 	Ingest     ingest.Options
 	Grants     Grants // may be nil: no connector works with a grant
 	Notes      Notes  // what sources remember; may be nil: nothing
+	Told       Told   // what platforms tell while a job runs; may be nil: it waits
 	Now        func() time.Time
 	Log        *slog.Logger
 }

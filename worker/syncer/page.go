@@ -153,7 +153,7 @@ func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e 
 // it was processed within the window. A newer version that failed is no reason
 // to wait.
 func (s *slice) justProcessed(k syncjob.Known, now time.Time) bool {
-	return s.job.Mode == entjob.ModeAuto && s.engine.opt.Window > 0 && k.Live() && k.Status != syncitem.StatusFailed &&
+	return s.job.Mode == entjob.ModeAuto && s.job.Cause != entjob.CauseWebhook && s.engine.opt.Window > 0 && k.Live() && k.Status != syncitem.StatusFailed &&
 		!k.ProcessedAt.IsZero() && now.Sub(k.ProcessedAt) < s.engine.opt.Window
 }
 

@@ -70,6 +70,9 @@ func (s *slice) work(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.closeSource(ctx)
+	if err := s.absorb(ctx); err != nil {
+		return err
+	}
 	if !s.job.Walked {
 		if err := s.walk(ctx); err != nil {
 			return err

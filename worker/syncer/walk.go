@@ -88,16 +88,7 @@ func (s *slice) resolve(ctx context.Context, resolver connectors.Resolver) error
 	at, _ := strconv.Atoi(s.job.Cursor) // "" is the start
 	for at < len(paths) {
 		part := paths[at:min(at+connectors.MaxPageItems, len(paths))]
-		found, missing, err := resolver.Resolve(ctx, part)
-		if err != nil {
-			return classify(err)
-		}
-		for some := range slices.Chunk(found, connectors.MaxPageItems) {
-			if err := s.page(ctx, some); err != nil {
-				return err
-			}
-		}
-		if err := s.absent(ctx, missing); err != nil {
+		if err := s.lookUp(ctx, resolver, part); err != nil {
 			return err
 		}
 		at += len(part)
@@ -109,6 +100,21 @@ func (s *slice) resolve(ctx context.Context, resolver connectors.Resolver) error
 		}
 	}
 	return nil
+}
+
+// lookUp brings the items with these names to their outcomes, and those that are
+// not at the source to their end.
+func (s *slice) lookUp(ctx context.Context, resolver connectors.Resolver, names []string) error {
+	found, missing, err := resolver.Resolve(ctx, names)
+	if err != nil {
+		return classify(err)
+	}
+	for some := range slices.Chunk(found, connectors.MaxPageItems) {
+		if err := s.page(ctx, some); err != nil {
+			return err
+		}
+	}
+	return s.absent(ctx, missing)
 }
 
 // deleteUnmet looks after the named paths that a walk, for a source that cannot

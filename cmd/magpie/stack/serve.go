@@ -99,6 +99,7 @@ func handler(app *wire.App, streams *live.Server, version string, page bool) (ht
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
 		OpenAPI:     description,
+		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,
 		Accounts:    app.Accounts,
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,

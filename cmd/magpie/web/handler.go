@@ -29,6 +29,8 @@ type Options struct {
 	GraphQL http.Handler
 	// REST answers /v1 and /api/v1.
 	REST http.Handler
+	// Webhooks answers /webhooks/connectors.
+	Webhooks http.Handler
 	// OpenAPI answers /openapi.json, the description of both, with a policy for
 	// pages of other origins of its own.
 	OpenAPI http.Handler
@@ -64,6 +66,8 @@ func New(o Options) http.Handler {
 			graphql.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
+		case below(path, "/webhooks"):
+			o.Webhooks.ServeHTTP(w, r)
 		case path == "/openapi.json":
 			describe(w, r, o.OpenAPI)
 		case o.Widget.Serves(path):
@@ -112,7 +116,7 @@ func describe(w http.ResponseWriter, r *http.Request, next http.Handler) {
 
 func entrance(o Options) http.Handler {
 	places := map[string]string{
-		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1", "openapi": "/openapi.json",
+		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "openapi": "/openapi.json",
 		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
 	}
 	if o.Page {

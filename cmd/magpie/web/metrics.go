@@ -78,6 +78,8 @@ func surfaceOf(path string) string {
 		return "public"
 	case below(path, "/api/v1"):
 		return "dashboard"
+	case below(path, "/webhooks"):
+		return "webhooks"
 	default:
 		return "other"
 	}

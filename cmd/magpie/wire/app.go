@@ -31,6 +31,7 @@ import (
 	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
+	"magpie/internal/inbound"
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/oauth"
@@ -76,6 +77,7 @@ type App struct {
 	Jobs     *syncjob.Jobs
 	Grants   *oauth.Grants
 	SignOn   *signon.SignOn
+	Inbox    *inbound.Inbox
 
 	analytics *analytics.Store
 	failures  *audit.SignIns
@@ -170,6 +172,7 @@ func (a *App) open(ctx context.Context) error {
 		Attempts: a.limiter, Log: a.Log,
 	})
 	a.connect()
+	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{Now: now, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
@@ -265,6 +268,9 @@ func (a *App) REST() rest.Options {
 		TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
 	}
 }
+
+// Webhooks are the options of the handler of deliveries.
+func (a *App) Webhooks() rest.WebhookOptions { return rest.WebhookOptions{Inbox: a.Inbox, Log: a.Log} }
 
 // unlimitedWhenZero turns the settings' way of saying "no limit" into rest's.
 func unlimitedWhenZero(perMinute int) int {

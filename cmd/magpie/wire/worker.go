@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"magpie/internal/audit"
+	"magpie/internal/inbound"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
@@ -35,14 +36,16 @@ func (a *App) Worker() *worker.Worker {
 	if window == 0 {
 		window = -1 // to the engine 0 is its default
 	}
+	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
-		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool),
+		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool), Told: told,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}),
+		Inbound: told,
 	})
 }
 
