@@ -1,9 +1,13 @@
 package connectors
 
+const permissions = "Permissions" // the heading of their options
+
 const (
 	filtersField        = "filters"
 	permissionsField    = "include_permissions"
 	permissionModeField = "permission_mode"
+	// SubscriptionField is the field of config that asks the platform for webhooks.
+	SubscriptionField = "webhook_subscription"
 )
 
 // The values of permission_mode.
@@ -17,7 +21,7 @@ const (
 // CommonOptions returns the config fields that every kind accepts besides its
 // own. The object under "filters" is described by [ParseFilters].
 func CommonOptions() []Option {
-	const filters, permissions = "Filters", "Permissions"
+	const filters = "Filters"
 	return []Option{
 		{
 			Name: filtersField, Title: "Filters", Type: TypeObject, Group: filters, Advanced: true,
@@ -58,6 +62,10 @@ func CommonOptions() []Option {
 			Help:    "strict (the default) shows people what they may see at the source, permissive shows everything.",
 			Example: ModeStrict, DependsOn: []Dependency{{Option: permissionsField, Values: []any{true}}},
 		},
+		{
+			Name: SubscriptionField, Title: "Ask for webhooks", Type: TypeBoolean, Default: false, Group: "Webhooks", Advanced: true,
+			Help: "Have the platform tell of changes at once: the webhook is made and kept up with the connector's credentials, which need the right to.",
+		},
 	}
 }
 
@@ -68,7 +76,8 @@ func (k Kind) AllOptions() []Option {
 	for _, option := range CommonOptions() {
 		switch {
 		case option.Name == filtersField && k.AttachesDatabase():
-		case option.Name != filtersField && !k.Permissions:
+		case option.Group == permissions && !k.Permissions:
+		case option.Name == SubscriptionField && !k.Subscribes():
 		default:
 			all = append(all, option)
 		}
@@ -82,3 +91,6 @@ func (s Settings) IncludesPermissions() (imports, enforced bool) {
 	imports = s.Boolean(permissionsField)
 	return imports, imports && s.String(permissionModeField) != ModePermissive
 }
+
+// WantsSubscription reports whether the platform is to be asked for webhooks.
+func (s Settings) WantsSubscription() bool { return s.Boolean(SubscriptionField) }

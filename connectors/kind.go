@@ -47,6 +47,9 @@ type Kind struct {
 // documents.
 func (k Kind) AttachesDatabase() bool { return k.Attach != nil }
 
+// Subscribes reports whether the platform can be asked for webhooks.
+func (k Kind) Subscribes() bool { return k.Webhook != nil && k.Webhook.Subscribes }
+
 // Pace is how many requests a platform takes, counted over all connectors with
 // the same credentials and all workers.
 type Pace struct {

@@ -65,6 +65,9 @@ func (k Kind) Check(s Settings) error {
 		// Taken for granted, the option would show to all what few may see.
 		return &OptionError{Field: "config." + permissionsField, Message: "connectors of the type " + k.Name + " cannot import permissions"}
 	}
+	if config[SubscriptionField] == true && !k.Subscribes() {
+		return &OptionError{Field: "config." + SubscriptionField, Message: "connectors of the type " + k.Name + " cannot ask for webhooks"}
+	}
 	if k.CheckSettings != nil {
 		return k.CheckSettings(s)
 	}

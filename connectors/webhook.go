@@ -14,6 +14,8 @@ type Webhook struct {
 	// without one gets a secret of Magpie's own where its sources are a
 	// [Subscriber], else no deliveries.
 	Secret string
+	// Subscribes says that the sources are a [Subscriber].
+	Subscribes bool
 	// Keys are the settings' side of Route: what deliveries for a connector with
 	// these settings name, in lower case ("acme/handbook", "T024BE7LD"). None
 	// means that only deliveries which name the connector in their path reach it.

@@ -163,7 +163,7 @@ func (h *Webhooks) read(from io.Reader) (body []byte, release func(), err error)
 }
 
 func (h *Webhooks) tooLarge() error {
-	return apierr.New(apierr.TooLarge, "The delivery is larger than "+bytesText(h.opt.Body))
+	return apierr.New(apierr.TooLarge, "The delivery may have at most "+bytesText(h.opt.Body))
 }
 
 func (h *Webhooks) answer(w http.ResponseWriter, status int, kind string, body []byte) {

@@ -44,6 +44,11 @@ type Dispatcher interface {
 	Dispatch(ctx context.Context) (int, error)
 }
 
+// Subscriptions are kept up at platforms (worker/subscribe).
+type Subscriptions interface {
+	Keep(ctx context.Context) (int, error)
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	Concurrency   int           // tasks worked on at once: 4
@@ -63,7 +68,10 @@ type Options struct {
 	// Inbound looks after what platforms told of changes. May be nil: then another
 	// worker does.
 	Inbound Dispatcher
-	Log     *slog.Logger
+	// Subscriptions are looked after every SubscribeEvery (15 s). May be nil.
+	Subscriptions  Subscriptions
+	SubscribeEvery time.Duration
+	Log            *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -80,6 +88,7 @@ func (o Options) withDefaults() Options {
 		{&o.InboundEvery, 500 * time.Millisecond},
 		{&o.PollEvery, 200 * time.Millisecond},
 		{&o.Shutdown, 20 * time.Second},
+		{&o.SubscribeEvery, 15 * time.Second},
 		{&o.MaintainEvery, 30 * time.Second},
 	} {
 		if *d.field <= 0 {
@@ -177,6 +186,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.opt.Inbound != nil {
 		loops.Go(func() { every(ctx, w.opt.InboundEvery, w.inbound) })
 	}
+	if w.opt.Subscriptions != nil {
+		loops.Go(func() { every(ctx, w.opt.SubscribeEvery, w.subscribe) })
+	}
 	if w.opt.Maintain != nil {
 		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
 	}
@@ -249,6 +261,12 @@ func (w *Worker) schedule(ctx context.Context) {
 func (w *Worker) inbound(ctx context.Context) {
 	if _, err := w.opt.Inbound.Dispatch(ctx); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "what platforms told could not be looked after; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) subscribe(ctx context.Context) {
+	if _, err := w.opt.Subscriptions.Keep(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "subscriptions could not be looked after; the next round will", "error", err)
 	}
 }
 

@@ -78,7 +78,7 @@ func flow() map[string][]string {
 		"rest":                        with("rest/openapi", "internal/authn", "internal/ratelimit"),
 		"rest/openapi":                {},
 		"internal/widget":             {},
-		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":                {},
 	}
 }

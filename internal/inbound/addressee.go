@@ -3,6 +3,7 @@ package inbound
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -163,16 +164,29 @@ func (a *addressees) read(ctx context.Context, kind connectors.Kind, d *director
 
 // credentials opens a connector's; one that cannot be opened takes no deliveries.
 func (a *addressees) credentials(ctx context.Context, row *ent.Connector) map[string]string {
-	if len(row.Credentials) == 0 {
-		return nil
-	}
-	var credentials map[string]string
-	plain, err := a.box.Open(row.Credentials, secret.AAD("connectors", row.ID.String()))
-	if err != nil || json.Unmarshal(plain, &credentials) != nil {
+	credentials, err := Credentials(a.box, row)
+	if err != nil {
 		a.opt.Log.WarnContext(ctx, "the credentials of a connector cannot be opened, so it takes no deliveries", slog.Any("connector", row.ID))
 		return nil
 	}
 	return credentials
+}
+
+// Credentials opens the credentials of a connector; none is no error.
+func Credentials(box *secret.Box, row *ent.Connector) (map[string]string, error) {
+	if len(row.Credentials) == 0 {
+		return map[string]string{}, nil
+	}
+	plain, err := box.Open(row.Credentials, secret.AAD("connectors", row.ID.String()))
+	if err != nil {
+		return nil, fmt.Errorf("open the credentials: %w", err)
+	}
+	var credentials map[string]string
+	if json.Unmarshal(plain, &credentials) != nil {
+		// The cause is left out: it could quote a secret.
+		return nil, errors.New("the credentials are no JSON object of strings")
+	}
+	return credentials, nil
 }
 
 // ownSecrets are those that Magpie made for subscriptions.
@@ -185,7 +199,7 @@ func (a *addressees) ownSecrets(ctx context.Context) (map[uuid.UUID]string, erro
 	var id uuid.UUID
 	var sealed []byte
 	_, err = pgx.ForEachRow(rows, []any{&id, &sealed}, func() error {
-		if plain, err := a.box.Open(sealed, subscriptionAAD(id)); err == nil {
+		if plain, err := a.box.Open(sealed, SubscriptionAAD(id)); err == nil {
 			own[id] = string(plain)
 		}
 		return nil
@@ -196,4 +210,5 @@ func (a *addressees) ownSecrets(ctx context.Context) (map[uuid.UUID]string, erro
 	return own, nil
 }
 
-func subscriptionAAD(id uuid.UUID) []byte { return secret.AAD("connector_subscriptions", id.String()) }
+// SubscriptionAAD binds the secret of a subscription to its connector.
+func SubscriptionAAD(id uuid.UUID) []byte { return secret.AAD("connector_subscriptions", id.String()) }

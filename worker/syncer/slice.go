@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
-	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 )
 
@@ -150,21 +148,11 @@ func (s *slice) openPipeline(ctx context.Context) error {
 
 // openSource opens the connector's source.
 func (s *slice) openSource(ctx context.Context) error {
-	row := s.connector
-	credentials, err := s.credentials()
+	settings, err := s.engine.settings(s.run.Scope(), s.connector)
 	if err != nil {
-		return &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
+		return err
 	}
-	s.secrets = credentials
-	settings := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
-	if row.GrantID != nil && s.engine.opt.Grants != nil {
-		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
-	}
-	if s.engine.opt.Notes != nil {
-		if settings.Notes, err = s.engine.opt.Notes.Of(s.run.Scope(), row.ID); err != nil {
-			return err
-		}
-	}
+	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)
 	}
@@ -187,22 +175,6 @@ func (s *slice) closeSource(ctx context.Context) {
 
 // shown is a text as people may read it.
 func (s *slice) shown(text string) string { return s.kind.Redact(text, s.secrets) }
-
-func (s *slice) credentials() (map[string]string, error) {
-	if len(s.connector.Credentials) == 0 {
-		return nil, nil //nolint:nilnil // a connector without credentials is an ordinary one
-	}
-	plain, err := s.engine.secrets.Open(s.connector.Credentials, secret.AAD("connectors", s.connector.ID.String()))
-	if err != nil {
-		return nil, fmt.Errorf("open the credentials: %w", err)
-	}
-	var credentials map[string]string
-	if json.Unmarshal(plain, &credentials) != nil {
-		// The cause is left out: it could quote a secret.
-		return nil, errors.New("the credentials are no JSON object of strings")
-	}
-	return credentials, nil
-}
 
 // over reports whether the slice has done its share.
 func (s *slice) over() bool {

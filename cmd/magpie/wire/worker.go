@@ -19,6 +19,7 @@ import (
 	"magpie/worker"
 	"magpie/worker/purge"
 	"magpie/worker/reembed"
+	"magpie/worker/subscribe"
 	"magpie/worker/syncer"
 )
 
@@ -45,7 +46,7 @@ func (a *App) Worker() *worker.Worker {
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}),
-		Inbound: told,
+		Inbound: told, Subscriptions: subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log}),
 	})
 }
 

@@ -1,0 +1,50 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	"magpie/connectors"
+	"magpie/ent"
+	"magpie/internal/inbound"
+	"magpie/internal/viewer"
+)
+
+// settings are what a connector's source is opened with.
+func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Settings, error) {
+	credentials, err := inbound.Credentials(e.secrets, row)
+	if err != nil {
+		return connectors.Settings{}, &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
+	}
+	s := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
+	if row.GrantID != nil && e.opt.Grants != nil {
+		s.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
+	}
+	if e.opt.Notes != nil {
+		if s.Notes, err = e.opt.Notes.Of(scope, row.ID); err != nil {
+			return connectors.Settings{}, fmt.Errorf("open the notes of a connector: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// OpenSource opens the source of a connector that brings documents, for what is
+// not a sync. shown makes a text fit for the people who may edit the connector.
+// The caller closes the source.
+func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source connectors.Source, shown func(string) string, err error) {
+	kind, known := e.kinds.Lookup(row.Type)
+	if !known || kind.New == nil {
+		return nil, nil, fmt.Errorf("connectors of the type %q have no source here", row.Type)
+	}
+	scope, err := viewer.System(row.WorkspaceID).Scope()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a source: %w", err)
+	}
+	settings, err := e.settings(scope, row)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown = func(text string) string { return kind.Redact(text, settings.Credentials) }
+	source, err = kind.New(ctx, settings)
+	return source, shown, err //nolint:wrapcheck // the connector's, fit for people
+}
