@@ -116,6 +116,7 @@ func (l *loaders) saw(rows ent.Value) {
 		for _, row := range rows {
 			l.lastJob.saw(row.ID)
 			l.documentCounts.saw(row.ID)
+			l.webhook.saw(row.ID)
 		}
 	case []*ent.Conversation:
 		for _, row := range rows {

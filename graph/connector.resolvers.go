@@ -33,6 +33,10 @@ func (r *connectorResolver) DocumentCounts(ctx context.Context, obj *ent.Connect
 	return &counts, err
 }
 
+func (r *connectorResolver) Webhook(ctx context.Context, obj *ent.Connector) (*model.ConnectorWebhook, error) {
+	return r.webhook(ctx, obj)
+}
+
 func (r *mutationResolver) CreateConnector(ctx context.Context, input model.CreateConnectorInput) (*ent.Connector, error) {
 	return r.createConnector(ctx, input)
 }

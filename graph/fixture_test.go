@@ -34,6 +34,7 @@ import (
 	"magpie/internal/docwatch"
 	"magpie/internal/embed"
 	"magpie/internal/httpx"
+	"magpie/internal/inbound"
 	"magpie/internal/index"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/llm"
@@ -143,6 +144,7 @@ func newHouse(t *testing.T) *house {
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summaries, Runs: runs, People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn, SignIns: ratelimit.New(ratelimit.Options{}),
+		Inbox:  inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"}),
 		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})

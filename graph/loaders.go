@@ -14,6 +14,7 @@ import (
 	"magpie/ent/feedback"
 	"magpie/ent/message"
 	"magpie/graph/model"
+	"magpie/internal/inbound"
 	"magpie/internal/index"
 )
 
@@ -30,6 +31,7 @@ type loaders struct {
 	feedback       *cohort[*ent.Feedback]
 	lastJob        *cohort[*ent.SyncJob]
 	documentCounts *cohort[model.DocumentCounts]
+	webhook        *cohort[inbound.Status]
 	runEvents      *eventLoaders
 }
 
@@ -45,6 +47,7 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		feedback:       loader(r.loadFeedback),
 		lastJob:        loader(r.Jobs.Latest),
 		documentCounts: loader(r.loadDocumentCounts),
+		webhook:        loader(r.loadWebhooks),
 		contents:       loader(r.loadContents),
 		runEvents:      &eventLoaders{r: r, pages: map[[2]int]*cohort[[]run.Event]{}},
 		summaries:      loader(r.loadSummaries),

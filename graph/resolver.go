@@ -19,6 +19,7 @@ import (
 	"magpie/internal/chat"
 	"magpie/internal/docwatch"
 	"magpie/internal/embed"
+	"magpie/internal/inbound"
 	"magpie/internal/index"
 	"magpie/internal/oauth"
 	"magpie/internal/people"
@@ -60,6 +61,7 @@ type Resolver struct {
 	Analytics *analytics.Store
 	Grants    *oauth.Grants
 	SignOn    *signon.SignOn
+	Inbox     *inbound.Inbox
 	Queries   QueryLog       // may be nil: nothing is noted
 	Audit     SignInLog      // of sign-ins that failed; may be nil
 	SignIns   authn.Attempts // to begin signing in at a provider

@@ -394,3 +394,23 @@ func TestAFailedDocumentSaysWhy(t *testing.T) {
 		t.Errorf("it is still there: %s", got.body)
 	}
 }
+
+func TestAConnectorSaysHowItIsToldOfChanges(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada, other := h.tenant(t, "ada"), h.tenant(t, "other")
+	h.withWiki(t)
+	const query = "query($i: ID!) { connector(id: $i) { webhook { url ready lastDelivery waiting subscription { active error } } } }"
+	if got := h.ask(t, ada.viewer, query, map[string]any{"i": ada.connector}); !strings.Contains(got.body, `"webhook":null`) {
+		t.Errorf("uploads: %s", got.body)
+	}
+	made := h.ask(t, ada.viewer, `mutation($c: ID!) { createConnector(input: {name: "w", type: "wiki", collection: $c, config: {address: "a"}, credentials: {token: "t"}}) { id } }`, map[string]any{"c": ada.collection})
+	id, _ := made.at("createConnector.id").(string)
+	want := `"webhook":{"url":"https://magpie.example.com/webhooks/connectors/wiki/` + id + `","ready":true,"lastDelivery":null,"waiting":0,"subscription":null}`
+	if got := h.ask(t, ada.viewer, query, map[string]any{"i": id}); !strings.Contains(got.body, want) {
+		t.Errorf("a wiki: %s", got.body)
+	}
+	if got := h.ask(t, other.viewer, query, map[string]any{"i": id}); got.code() != "not_found" {
+		t.Errorf("a stranger: %s", got.body)
+	}
+}

@@ -335,6 +335,10 @@ func rows() map[string]any {
 		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"},
 		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "nextSyncAt": late,
 		"documentCounts": object{"pending": 0, "processing": 0, "indexed": 2, "failed": 1, "deleted": 0},
+		"webhook": object{
+			"url": "https://magpie.example.com/webhooks/connectors/github/1", "ready": true, "lastDelivery": nil, "waiting": 0,
+			"subscription": object{"active": true, "expiresAt": nil, "error": nil},
+		},
 	}
 	document := object{
 		"id": documentID, "title": "Queues", "status": "INDEXED", "path": "guides/queues.md", "url": nil, "collectionName": "Handbook",

@@ -418,6 +418,7 @@ type ComplexityRoot struct {
 		SyncStrategy     func(childComplexity int) int
 		Type             func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
+		Webhook          func(childComplexity int) int
 	}
 
 	ConnectorConnection struct {
@@ -471,6 +472,14 @@ type ComplexityRoot struct {
 	ConnectorSyncEvent struct {
 		ConnectorID func(childComplexity int) int
 		Job         func(childComplexity int) int
+	}
+
+	ConnectorWebhook struct {
+		LastDelivery func(childComplexity int) int
+		Ready        func(childComplexity int) int
+		Subscription func(childComplexity int) int
+		URL          func(childComplexity int) int
+		Waiting      func(childComplexity int) int
 	}
 
 	Conversation struct {
@@ -1167,6 +1176,12 @@ type ComplexityRoot struct {
 		UpdatedAt     func(childComplexity int) int
 	}
 
+	WebhookSubscription struct {
+		Active    func(childComplexity int) int
+		Error     func(childComplexity int) int
+		ExpiresAt func(childComplexity int) int
+	}
+
 	Workspace struct {
 		CreatedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -1202,6 +1217,7 @@ type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
 	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
+	Webhook(ctx context.Context, obj *ent.Connector) (*model.ConnectorWebhook, error)
 }
 type ConversationResolver interface {
 	Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error)
@@ -2769,6 +2785,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.UpdatedAt(childComplexity), true
+	case "Connector.webhook":
+		if e.ComplexityRoot.Connector.Webhook == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.Webhook(childComplexity), true
 
 	case "ConnectorConnection.edges":
 		if e.ComplexityRoot.ConnectorConnection.Edges == nil {
@@ -3002,6 +3024,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectorSyncEvent.Job(childComplexity), true
+
+	case "ConnectorWebhook.lastDelivery":
+		if e.ComplexityRoot.ConnectorWebhook.LastDelivery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorWebhook.LastDelivery(childComplexity), true
+	case "ConnectorWebhook.ready":
+		if e.ComplexityRoot.ConnectorWebhook.Ready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorWebhook.Ready(childComplexity), true
+	case "ConnectorWebhook.subscription":
+		if e.ComplexityRoot.ConnectorWebhook.Subscription == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorWebhook.Subscription(childComplexity), true
+	case "ConnectorWebhook.url":
+		if e.ComplexityRoot.ConnectorWebhook.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorWebhook.URL(childComplexity), true
+	case "ConnectorWebhook.waiting":
+		if e.ComplexityRoot.ConnectorWebhook.Waiting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorWebhook.Waiting(childComplexity), true
 
 	case "Conversation.agentID":
 		if e.ComplexityRoot.Conversation.AgentID == nil {
@@ -6516,6 +6569,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.User.UpdatedAt(childComplexity), true
 
+	case "WebhookSubscription.active":
+		if e.ComplexityRoot.WebhookSubscription.Active == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookSubscription.Active(childComplexity), true
+	case "WebhookSubscription.error":
+		if e.ComplexityRoot.WebhookSubscription.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookSubscription.Error(childComplexity), true
+	case "WebhookSubscription.expiresAt":
+		if e.ComplexityRoot.WebhookSubscription.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookSubscription.ExpiresAt(childComplexity), true
+
 	case "Workspace.createdAt":
 		if e.ComplexityRoot.Workspace.CreatedAt == nil {
 			break
@@ -7589,6 +7661,31 @@ extend type Connector {
   "The newest sync or refresh of permissions, whatever its state; null before the first."
   lastJob: SyncJob
   documentCounts: DocumentCounts!
+  "How the platform tells of changes; null for a kind whose platform does not."
+  webhook: ConnectorWebhook
+}
+
+"How a platform tells a connector of changes."
+type ConnectorWebhook {
+  "Where the platform sends deliveries for this connector."
+  url: String!
+  "Deliveries can be verified: the connector has a secret, its own or that of a subscription."
+  ready: Boolean!
+  "When the last delivery came that told of a change, within the last 7 days."
+  lastDelivery: Time
+  "Deliveries that no sync has looked after yet."
+  waiting: Int!
+  "What Magpie asked the platform for, with config.webhook_subscription; null where it did not."
+  subscription: WebhookSubscription
+}
+
+type WebhookSubscription {
+  "The platform has given it."
+  active: Boolean!
+  "When it ends unless it is renewed, which happens before; null for never."
+  expiresAt: Time
+  "Why it could not be had or renewed."
+  error: String
 }
 
 "How many documents of a connector have which status."
@@ -10599,6 +10696,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_lastJob(ctx, field)
 	case "documentCounts":
 		return ec.fieldContext_Connector_documentCounts(ctx, field)
+	case "webhook":
+		return ec.fieldContext_Connector_webhook(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Connector", field.Name)
 }
@@ -10707,6 +10806,22 @@ func (ec *executionContext) childFields_ConnectorSyncEvent(ctx context.Context, 
 		return ec.fieldContext_ConnectorSyncEvent_job(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorSyncEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_ConnectorWebhook(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "url":
+		return ec.fieldContext_ConnectorWebhook_url(ctx, field)
+	case "ready":
+		return ec.fieldContext_ConnectorWebhook_ready(ctx, field)
+	case "lastDelivery":
+		return ec.fieldContext_ConnectorWebhook_lastDelivery(ctx, field)
+	case "waiting":
+		return ec.fieldContext_ConnectorWebhook_waiting(ctx, field)
+	case "subscription":
+		return ec.fieldContext_ConnectorWebhook_subscription(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectorWebhook", field.Name)
 }
 
 func (ec *executionContext) childFields_Conversation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11829,6 +11944,18 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_emailVerified(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookSubscription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "active":
+		return ec.fieldContext_WebhookSubscription_active(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_WebhookSubscription_expiresAt(ctx, field)
+	case "error":
+		return ec.fieldContext_WebhookSubscription_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookSubscription", field.Name)
 }
 
 func (ec *executionContext) childFields_Workspace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -20555,6 +20682,38 @@ func (ec *executionContext) fieldContext_Connector_documentCounts(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Connector_webhook(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_webhook(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().Webhook(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorWebhook) graphql.Marshaler {
+			return ec.marshalOConnectorWebhook2ᚖmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_webhook(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorWebhook(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ConnectorConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConnectorConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21496,6 +21655,130 @@ func (ec *executionContext) fieldContext_ConnectorSyncEvent_job(_ context.Contex
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_SyncProgressEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConnectorWebhook_url(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorWebhook) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorWebhook_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorWebhook_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorWebhook", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorWebhook_ready(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorWebhook) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorWebhook_ready(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ready, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorWebhook_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorWebhook", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorWebhook_lastDelivery(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorWebhook) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorWebhook_lastDelivery(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastDelivery, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorWebhook_lastDelivery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorWebhook", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorWebhook_waiting(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorWebhook) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorWebhook_waiting(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Waiting, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorWebhook_waiting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorWebhook", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorWebhook_subscription(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorWebhook) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorWebhook_subscription(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Subscription, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {
+			return ec.marshalOWebhookSubscription2ᚖmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorWebhook_subscription(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectorWebhook",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookSubscription(ctx, field)
 		},
 	}
 	return fc, nil
@@ -39061,6 +39344,75 @@ func (ec *executionContext) fieldContext_User_emailVerified(_ context.Context, f
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _WebhookSubscription_active(ctx context.Context, field graphql.CollectedField, obj *model.WebhookSubscription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookSubscription_active(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Active, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookSubscription_active(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookSubscription", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _WebhookSubscription_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.WebhookSubscription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookSubscription_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookSubscription_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookSubscription", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _WebhookSubscription_error(ctx context.Context, field graphql.CollectedField, obj *model.WebhookSubscription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookSubscription_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookSubscription_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookSubscription", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Workspace_id(ctx context.Context, field graphql.CollectedField, obj *ent.Workspace) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -46500,6 +46852,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "webhook":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_webhook(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -46852,6 +47242,64 @@ func (ec *executionContext) _ConnectorSyncEvent(ctx context.Context, sel ast.Sel
 			}
 		case "job":
 			out.Values[i] = ec._ConnectorSyncEvent_job(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var connectorWebhookImplementors = []string{"ConnectorWebhook"}
+
+func (ec *executionContext) _ConnectorWebhook(ctx context.Context, sel ast.SelectionSet, obj *model.ConnectorWebhook) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectorWebhookImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectorWebhook")
+		case "url":
+			out.Values[i] = ec._ConnectorWebhook_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ready":
+			out.Values[i] = ec._ConnectorWebhook_ready(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastDelivery":
+			out.Values[i] = ec._ConnectorWebhook_lastDelivery(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "waiting":
+			out.Values[i] = ec._ConnectorWebhook_waiting(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "subscription":
+			out.Values[i] = ec._ConnectorWebhook_subscription(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -53372,6 +53820,54 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 	return out
 }
 
+var webhookSubscriptionImplementors = []string{"WebhookSubscription"}
+
+func (ec *executionContext) _WebhookSubscription(ctx context.Context, sel ast.SelectionSet, obj *model.WebhookSubscription) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookSubscriptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookSubscription")
+		case "active":
+			out.Values[i] = ec._WebhookSubscription_active(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._WebhookSubscription_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._WebhookSubscription_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var workspaceImplementors = []string{"Workspace", "Node"}
 
 func (ec *executionContext) _Workspace(ctx context.Context, sel ast.SelectionSet, obj *ent.Workspace) graphql.Marshaler {
@@ -56687,6 +57183,13 @@ func (ec *executionContext) marshalOConnectorStatus2ᚕmagpieᚋentᚋconnector�
 	return ret
 }
 
+func (ec *executionContext) marshalOConnectorWebhook2ᚖmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorWebhook) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ConnectorWebhook(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOConversation2ᚖmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -57686,6 +58189,13 @@ func (ec *executionContext) marshalOTime2ᚖtimeᚐTime(ctx context.Context, sel
 	_ = ctx
 	res := graphql.MarshalTime(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOWebhookSubscription2ᚖmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx context.Context, sel ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WebhookSubscription(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalO__EnumValue2ᚕgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐEnumValueᚄ(ctx context.Context, sel ast.SelectionSet, v []introspection.EnumValue) graphql.Marshaler {

@@ -298,6 +298,20 @@ type ConnectorSyncEvent struct {
 	Job *SyncProgressEvent `json:"job,omitempty"`
 }
 
+// How a platform tells a connector of changes.
+type ConnectorWebhook struct {
+	// Where the platform sends deliveries for this connector.
+	URL string `json:"url"`
+	// Deliveries can be verified: the connector has a secret, its own or that of a subscription.
+	Ready bool `json:"ready"`
+	// When the last delivery came that told of a change, within the last 7 days.
+	LastDelivery *time.Time `json:"lastDelivery,omitempty"`
+	// Deliveries that no sync has looked after yet.
+	Waiting int `json:"waiting"`
+	// What Magpie asked the platform for, with config.webhook_subscription; null where it did not.
+	Subscription *WebhookSubscription `json:"subscription,omitempty"`
+}
+
 type ConversationExport struct {
 	FileName  string `json:"fileName"`
 	MediaType string `json:"mediaType"`
@@ -984,6 +998,15 @@ type Usage struct {
 	Limit *int64 `json:"limit,omitempty"`
 	// How many are left; null for no limit.
 	Remaining *int64 `json:"remaining,omitempty"`
+}
+
+type WebhookSubscription struct {
+	// The platform has given it.
+	Active bool `json:"active"`
+	// When it ends unless it is renewed, which happens before; null for never.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Why it could not be had or renewed.
+	Error *string `json:"error,omitempty"`
 }
 
 type WorkspaceInput struct {

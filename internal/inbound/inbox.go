@@ -42,6 +42,8 @@ type Options struct {
 	Keep time.Duration
 	// Known is for how long it is known which connectors there are: 5 s.
 	Known time.Duration
+	// BaseURL is where platforms reach this service.
+	BaseURL string
 	Now   func() time.Time
 	Log   *slog.Logger
 }

@@ -172,13 +172,13 @@ func (a *App) open(ctx context.Context) error {
 		Attempts: a.limiter, Log: a.Log,
 	})
 	a.connect()
-	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{Now: now, Log: a.Log})
+	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures, SignIns: a.limiter,
-		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
+		Inbox: a.Inbox, Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
 		Memories: memories,
 	}
 	a.schema = graph.NewSchema(a.resolver)

@@ -1,0 +1,44 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/graph/model"
+	"magpie/internal/inbound"
+)
+
+func (r *Resolver) loadWebhooks(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]inbound.Status, error) {
+	s, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Inbox.Statuses(ctx, s, ids)
+}
+
+// webhook says how a connector's platform tells of changes, nil where it does not.
+func (r *Resolver) webhook(ctx context.Context, row *ent.Connector) (*model.ConnectorWebhook, error) {
+	kind, known := r.Kinds.Lookup(row.Type)
+	if !known || kind.Webhook == nil {
+		return nil, nil //nolint:nilnil // none is an ordinary answer
+	}
+	status, err := loadersOf(ctx).webhook.Load(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := r.credentials(row)
+	if err != nil {
+		return nil, err
+	}
+	hook := &model.ConnectorWebhook{
+		URL: r.Inbox.Address(kind.Name, row.ID), LastDelivery: status.Last, Waiting: status.Waiting,
+		Ready: credentials[kind.Webhook.Secret] != "",
+	}
+	if s := status.Subscription; s != nil {
+		hook.Ready = hook.Ready || s.Active
+		hook.Subscription = &model.WebhookSubscription{Active: s.Active, ExpiresAt: s.Expires, Error: s.Error}
+	}
+	return hook, nil
+}
