@@ -29,7 +29,6 @@ type Accounts struct {
 	now       func() time.Time
 	log       *slog.Logger
 	known     *fresh.Cache[uuid.UUID, standing]
-	watched   *watch
 }
 
 // AccountOption changes what NewAccounts makes.
@@ -55,13 +54,11 @@ func NewAccounts(client *ent.Client, passwords *Passwords, key []byte, now func(
 		o(a)
 	}
 	a.known = fresh.New(a.readStanding, fresh.Options{For: FreshFor, Most: maxKnownSessions, Now: now})
-	a.watched = newWatch(a)
 	return a, nil
 }
 
-// Close ends what watches and reads sessions, and waits for it.
+// Close ends what reads sessions, and waits for it.
 func (a *Accounts) Close() {
-	a.watched.close()
 	a.known.Close()
 }
 

@@ -148,21 +148,21 @@ func TestPeopleSeeAndEndTheirOwnSessions(t *testing.T) {
 	if err := h.accounts.EndSession(viewer.With(t.Context(), ada), other); code(err) != apierr.CodeNotFound {
 		t.Errorf("twice: %v", err)
 	}
-	if err := h.accounts.Alive(t.Context(), other); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), other); code(err) != apierr.Unauthorized {
 		t.Errorf("it goes on: %v", err)
 	}
 	if err := h.accounts.SignOutEverywhere(viewer.With(t.Context(), ada)); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		if err := h.accounts.Alive(t.Context(), row.ID); code(err) != apierr.Unauthorized {
+		if _, err := h.accounts.SessionViewer(t.Context(), row.ID); code(err) != apierr.Unauthorized {
 			t.Errorf("a session goes on: %v", err)
 		}
 	}
-	if err := h.accounts.Alive(t.Context(), eve.Session); err != nil {
+	if _, err := h.accounts.SessionViewer(t.Context(), eve.Session); err != nil {
 		t.Errorf("somebody else's ended, too: %v", err)
 	}
-	if err := h.accounts.Alive(t.Context(), uuid.New()); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), uuid.New()); code(err) != apierr.Unauthorized {
 		t.Errorf("no session at all: %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestSessionsOfAPersonAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := h.accounts.Alive(t.Context(), first.Session); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), first.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("the oldest goes on: %v", err)
 	}
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
@@ -258,10 +258,10 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	if err := h.accounts.ChangePassword(ctx, password, "another horse battery"); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.accounts.Alive(t.Context(), other.Session); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), other.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("the other session goes on: %v", err)
 	}
-	if err := h.accounts.Alive(t.Context(), mine.Session); err != nil {
+	if _, err := h.accounts.SessionViewer(t.Context(), mine.Session); err != nil {
 		t.Errorf("the present one ended: %v", err)
 	}
 	if _, err := h.accounts.SignIn(t.Context(), "ada@example.com", password); code(err) != apierr.InvalidCredentials {

@@ -54,21 +54,11 @@ func (a *Accounts) SessionViewer(ctx context.Context, id uuid.UUID) (viewer.View
 	return s.viewer, nil
 }
 
-// Alive is nil while a session goes on, and unauthorized once it has ended: it
-// was signed out, replaced or has expired, or its person is no member any more.
-// It answers from memory, at most FreshFor old. Any other error says that the
-// answer could not be had.
-func (a *Accounts) Alive(ctx context.Context, id uuid.UUID) error {
-	_, err := a.SessionViewer(ctx, id)
-	return err
-}
-
 // Recheck makes this node read the matching sessions anew before it trusts them:
 // a change that was made here binds here at once. Call it once the change is
 // committed (transaction.AfterCommit).
 func (a *Accounts) Recheck(match func(viewer.Viewer) bool) {
 	a.known.Forget(func(s standing) bool { return match(s.viewer) })
-	a.watched.hurry()
 }
 
 // readStanding reads a session, with its person and their role, and notes its
