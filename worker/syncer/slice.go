@@ -154,6 +154,7 @@ func (s *slice) openSource(ctx context.Context) error {
 	}
 	s.secrets = credentials
 	settings := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
+	settings.Whole = s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
 	if row.GrantID != nil && s.engine.opt.Grants != nil {
 		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}

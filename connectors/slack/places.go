@@ -1,0 +1,171 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"magpie/connectors"
+	"magpie/connectors/glob"
+)
+
+// places are the channels that the token sees, as they were read once.
+type places struct {
+	team, address, self string // the workspace's id and web address, the token's user
+	bot                 bool
+	all                 map[string]channel
+	names               map[string]string
+	chosen              []channel // those to be walked, by id
+	matched             []channel // those chosen by name, archived ones too
+	warnings            []string
+	scopes              map[string]bool // nil where Slack does not tell
+}
+
+type whoami struct {
+	URL    string `json:"url"`
+	Team   string `json:"team"`
+	TeamID string `json:"team_id"`
+	UserID string `json:"user_id"`
+	BotID  string `json:"bot_id"`
+}
+
+// look reads who the token is and which channels it sees.
+func (s *source) look(ctx context.Context) (*places, error) {
+	var who whoami
+	_, header, err := s.api.call(ctx, "auth.test", nil, &who)
+	if err != nil {
+		return nil, err
+	}
+	p := &places{
+		team: who.TeamID, address: strings.TrimRight(who.URL, "/"), self: who.UserID, bot: who.BotID != "",
+		all: make(map[string]channel), names: make(map[string]string), scopes: scopes(header),
+	}
+	types := "public_channel"
+	if s.private {
+		types += ",private_channel"
+	}
+	arguments := url.Values{"types": {types}, "exclude_archived": {"false"}, "limit": {listLimit}}
+	var page struct {
+		Channels []json.RawMessage `json:"channels"`
+	}
+	err = s.api.each(ctx, "conversations.list", arguments, func() any { page.Channels = nil; return &page }, func() bool {
+		for _, data := range page.Channels {
+			var c channel
+			if json.Unmarshal(data, &c) == nil && channelShape.MatchString(c.ID) && c.Name != "" && !c.Direct && !c.DirectMany {
+				p.all[c.ID] = c
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.choose(p)
+	return p, nil
+}
+
+// choose picks the channels that config.channels asks for.
+func (s *source) choose(p *places) {
+	met := make(map[string]bool)
+	for id, c := range p.all {
+		p.names[id] = c.Name
+		if c.Private && !s.private {
+			continue
+		}
+		named := len(s.wanted) == 0
+		for _, want := range s.wanted {
+			if want == c.ID || glob.Match(want, c.Name) || slices.Contains(c.Previous, want) {
+				named, met[want] = true, true
+			}
+		}
+		if !named {
+			continue
+		}
+		p.matched = append(p.matched, c)
+		readable := c.Member || (!c.Private && (!p.bot || (s.join && !c.Archived)))
+		switch {
+		case c.Archived && !s.archived:
+		case readable:
+			p.chosen = append(p.chosen, c)
+		case len(s.wanted) > 0:
+			p.warnings = append(p.warnings, fmt.Sprintf("The bot is not in #%s, so its messages cannot be read: invite it there, or switch config.%s on.", c.Name, optionJoin))
+		}
+	}
+	for _, want := range s.wanted {
+		if !met[want] && !strings.ContainsAny(want, "*?") {
+			p.warnings = append(p.warnings, fmt.Sprintf("There is no channel #%s that the bot can see.", want))
+		}
+	}
+	byID := func(a, b channel) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(p.chosen, byID)
+	slices.SortFunc(p.matched, byID)
+	slices.Sort(p.warnings)
+}
+
+// places are what look found; again has it look anew.
+func (s *source) places(ctx context.Context, again bool) (*places, error) {
+	s.mutex.Lock()
+	known := s.seen
+	s.mutex.Unlock()
+	if known != nil && !again {
+		return known, nil
+	}
+	p, err := s.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.seen = p
+	return p, nil
+}
+
+// chosenByID finds a channel among those that are walked.
+func (p *places) chosenByID(id string) (channel, bool) {
+	at, found := slices.BinarySearchFunc(p.chosen, id, func(c channel, id string) int { return strings.Compare(c.ID, id) })
+	if !found {
+		return channel{}, false
+	}
+	return p.chosen[at], true
+}
+
+// chosenByName finds one by its name, or by a name that it had.
+func (p *places) chosenByName(name string) (channel, bool) {
+	for _, c := range p.chosen {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	for _, c := range p.chosen {
+		if slices.Contains(c.Previous, name) {
+			return c, true
+		}
+	}
+	return channel{}, false
+}
+
+// enter has the bot join a public channel that it is to read and is not in.
+func (s *source) enter(ctx context.Context, p *places, c channel) error {
+	if c.Member || c.Private || !p.bot || !s.join {
+		return nil
+	}
+	_, _, err := s.api.call(ctx, "conversations.join", url.Values{"channel": {c.ID}}, nil)
+	return err
+}
+
+// unreadable says that an error is about one channel alone.
+func unreadable(err error) bool { return errors.Is(err, connectors.ErrNotFound) }
+
+// known are the names in texts: of people and of the channels that the token sees.
+// Of a private channel that is not walked no name is told.
+type known struct {
+	people *people
+	places *places
+}
+
+func (k known) person(id string) string  { return k.people.label(id) }
+func (k known) channel(id string) string { return k.places.names[id] }
