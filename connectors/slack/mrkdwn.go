@@ -124,6 +124,7 @@ var (
 	marks       = regexp.MustCompile(`<([^<>\n]*)>`)
 	boldMark    = regexp.MustCompile(`(^|[\s(\[{"'.,;:!?_~-])\*([^\s*](?:[^*\n]*[^\s*])?)\*($|[\s)\]}"'.,;:!?_~-])`)
 	struckMark  = regexp.MustCompile(`(^|[\s(\[{"'.,;:!?_*-])~([^\s~](?:[^~\n]*[^\s~])?)~($|[\s)\]}"'.,;:!?_*-])`)
+	blockMark   = regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|$)|-{2,}|={2,}|>|\||~~~)`)
 	orderedMark = regexp.MustCompile(`^[0-9]{1,9}[.)] `)
 )
 
@@ -167,7 +168,7 @@ func guarded(line string) string {
 	switch {
 	case trimmed == "":
 		return ""
-	case strings.ContainsRune("#>+=|-", rune(trimmed[0])), strings.HasPrefix(trimmed, "~~~"):
+	case blockMark.MatchString(trimmed):
 		return `\` + trimmed
 	}
 	return trimmed
