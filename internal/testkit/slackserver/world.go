@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -447,4 +448,11 @@ func (s *Server) channelJSON(c *channel, viewer string) map[string]any {
 		"num_members": len(c.members), "topic": map[string]any{"value": "", "creator": "", "last_set": 0},
 		"purpose": map[string]any{"value": "", "creator": "", "last_set": 0},
 	}
+}
+
+// Day is the day in UTC that a ts falls on.
+func (s *Server) Day(ts string) string {
+	whole, _, _ := strings.Cut(ts, ".")
+	seconds, _ := strconv.ParseInt(whole, 10, 64)
+	return time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 }
