@@ -115,7 +115,7 @@ func (s *source) fileItem(p *places, f file, n names) (item connectors.Item, ok 
 
 // openFile gives the content of a file, if it still is the one that is meant.
 func (s *source) openFile(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
-	p, err := s.places(ctx, false)
+	p, err := s.places(ctx, once)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,6 +34,7 @@ type people struct {
 
 	mutex     sync.Mutex
 	labels    map[string]string
+	others    map[string]string // those of the labels that were asked for one by one
 	strangers int
 }
 
@@ -51,6 +53,9 @@ func (p *people) load(ctx context.Context) error {
 	if labels, err := p.kept(ctx); err != nil || labels != nil {
 		p.labels = labels
 		return err
+	}
+	if err := p.notes.Drop(ctx, peopleNotes); err != nil {
+		return fmt.Errorf("forget what people were called: %w", err)
 	}
 	labels := make(map[string]string)
 	if _, err := p.api.members(ctx, func(m person) { labels[m.ID] = m.label() }); err != nil {
@@ -82,6 +87,14 @@ func (p *people) kept(ctx context.Context) (map[string]string, error) {
 		if len(data) == 0 || json.Unmarshal(data, &labels) != nil {
 			return nil, nil //nolint:nilnil // documented
 		}
+	}
+	if data, err = p.notes.Load(ctx, peopleNotes+"others"); err != nil {
+		return nil, fmt.Errorf("read what people are called: %w", err)
+	}
+	others := make(map[string]string)
+	if len(data) > 0 && json.Unmarshal(data, &others) == nil {
+		p.others = others
+		maps.Copy(labels, others)
 	}
 	return labels, nil
 }
@@ -128,12 +141,14 @@ func (p *people) know(ctx context.Context, messages []*message) error {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	found := 0
 	for _, m := range messages {
 		id := m.User
-		if id == "" || p.labels[id] != "" || p.strangers >= maxStrangers {
+		if id == "" || len(id) > 40 || p.labels[id] != "" || p.strangers >= maxStrangers {
 			continue
 		}
 		p.strangers++
+		found++
 		var answer struct {
 			User person `json:"user"`
 		}
@@ -146,6 +161,20 @@ func (p *people) know(ctx context.Context, messages []*message) error {
 		default:
 			return err
 		}
+		if p.others == nil {
+			p.others = make(map[string]string)
+		}
+		p.others[id] = clip(p.labels[id], 100)
+	}
+	if found == 0 || len(p.others) > peopleNote {
+		return nil
+	}
+	data, err := json.Marshal(p.others)
+	if err != nil {
+		return err
+	}
+	if err := p.notes.Save(ctx, peopleNotes+"others", data); err != nil {
+		return fmt.Errorf("keep what people are called: %w", err)
 	}
 	return nil
 }

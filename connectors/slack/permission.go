@@ -25,7 +25,7 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := s.places(ctx, false)
+	p, err := s.places(ctx, once)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,11 @@ func (s *source) Groups(ctx context.Context, cursor string) (connectors.GroupPag
 	if cursor != "" && !channelShape.MatchString(cursor) {
 		return connectors.GroupPage{}, connectors.Fatal(errors.New("this is no cursor of the workspace's groups"))
 	}
-	p, err := s.places(ctx, cursor == "")
+	how := once
+	if cursor == "" {
+		how = anew
+	}
+	p, err := s.places(ctx, how)
 	if err != nil {
 		return connectors.GroupPage{}, err
 	}

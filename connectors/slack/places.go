@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"magpie/connectors"
 	"magpie/connectors/glob"
@@ -106,21 +108,97 @@ func (s *source) choose(p *places) {
 	slices.Sort(p.warnings)
 }
 
-// places are what look found; again has it look anew.
-func (s *source) places(ctx context.Context, again bool) (*places, error) {
+// freshness says how old what is known of the channels may be.
+type freshness int
+
+const (
+	// anew has them read again.
+	anew freshness = iota
+	// once has them read once for a source.
+	once
+	// lately takes what another process of the same walk has read, minutes ago.
+	lately
+)
+
+const (
+	placesNote = "places"
+	placesAge  = 5 * time.Minute
+)
+
+// placesKept is what is kept of the channels, so that not every slice of a walk
+// has to list them again.
+type placesKept struct {
+	At       int64     `json:"at"`
+	Team     string    `json:"t"`
+	Address  string    `json:"a"`
+	Self     string    `json:"u"`
+	Bot      bool      `json:"b"`
+	Print    string    `json:"p"`
+	Channels []channel `json:"c"`
+}
+
+// places are the channels, as fresh as is asked for.
+func (s *source) places(ctx context.Context, how freshness) (*places, error) {
 	s.mutex.Lock()
 	known := s.seen
 	s.mutex.Unlock()
-	if known != nil && !again {
+	if known != nil && how != anew {
 		return known, nil
 	}
-	p, err := s.look(ctx)
-	if err != nil {
-		return nil, err
+	var p *places
+	var err error
+	if how == lately {
+		if p, err = s.placesKept(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p == nil {
+		if p, err = s.look(ctx); err != nil {
+			return nil, err
+		}
+		if err := s.keepPlaces(ctx, p); err != nil {
+			return nil, err
+		}
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.seen = p
+	return p, nil
+}
+
+func (s *source) keepPlaces(ctx context.Context, p *places) error {
+	if !s.lasting {
+		return nil
+	}
+	kept := placesKept{At: s.now().Unix(), Team: p.team, Address: p.address, Self: p.self, Bot: p.bot, Print: s.print, Channels: slices.Collect(maps.Values(p.all))}
+	data, err := json.Marshal(kept)
+	if err != nil || len(data) > 1<<20 {
+		return err // read again each time
+	}
+	if err := s.notes.Save(ctx, placesNote, data); err != nil {
+		return fmt.Errorf("keep which channels there are: %w", err)
+	}
+	return nil
+}
+
+// placesKept are the channels in the notes, nil when they are too old.
+func (s *source) placesKept(ctx context.Context) (*places, error) {
+	data, err := s.notes.Load(ctx, placesNote)
+	if err != nil {
+		return nil, fmt.Errorf("read which channels there are: %w", err)
+	}
+	var kept placesKept
+	if len(data) == 0 || json.Unmarshal(data, &kept) != nil {
+		return nil, nil //nolint:nilnil // documented
+	}
+	if age := s.now().Sub(time.Unix(kept.At, 0)); kept.Print != s.print || age < 0 || age > placesAge {
+		return nil, nil //nolint:nilnil // documented
+	}
+	p := &places{team: kept.Team, address: kept.Address, self: kept.Self, bot: kept.Bot, all: make(map[string]channel), names: make(map[string]string)}
+	for _, c := range kept.Channels {
+		p.all[c.ID] = c
+	}
+	s.choose(p)
 	return p, nil
 }
 

@@ -68,7 +68,7 @@ func placeAt(name string) (place, bool) {
 // find is what there is at a place by now, with the content of a conversation;
 // nil for nothing.
 func (s *source) find(ctx context.Context, at place) (*connectors.Item, error) {
-	p, err := s.places(ctx, false)
+	p, err := s.places(ctx, once)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ func (s *source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, err := s.places(ctx, true)
+	p, err := s.places(ctx, anew)
 	if err != nil {
 		return err
 	}

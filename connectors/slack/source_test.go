@@ -454,7 +454,13 @@ func (m *memory) Load(_ context.Context, name string) ([]byte, error) {
 }
 
 func (m *memory) Names(context.Context, string) ([]string, error) { return nil, nil }
-func (m *memory) Drop(context.Context, string) error              { return nil }
+
+func (m *memory) Drop(_ context.Context, prefix string) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	maps.DeleteFunc(m.data, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
+	return nil
+}
 
 func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	t.Parallel()
@@ -507,5 +513,38 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	items, _ := walk(t, openWith(t, o.world, s))
 	if items[found[0].ID].Version != found[0].Version {
 		t.Errorf("walked %s, resolved %s", items[found[0].ID].Version, found[0].Version)
+	}
+}
+
+func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	stranger := "U0STRANGE"
+	for number := range 6 {
+		c := o.world.AddChannel(slackserver.Channel{Name: fmt.Sprintf("many-%d", number), Members: []string{o.world.BotUser}})
+		for day := 1; day < 20; day++ {
+			o.world.SetClock(time.Date(2024, 5, day, 8, 0, 0, 0, time.UTC))
+			o.world.Post(c, slackserver.Message{User: stranger, Text: "from afar"})
+		}
+	}
+	o.world.Limit(10)
+	notes := &memory{}
+	items, cursor, slices := 0, "", 0
+	for done := false; !done; slices++ {
+		s := settings(o.world, nil)
+		s.Notes = notes
+		page, err := openWith(t, o.world, s).Walk(t.Context(), cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, cursor, done = items+len(page.Items), page.Next, page.Done
+	}
+	if items != 6*19 || slices < 2 {
+		t.Errorf("%d items in %d slices", items, slices)
+	}
+	for method, most := range map[string]int{"auth.test": 1, "conversations.list": 1, "users.list": 1, "users.info": 1} {
+		if asked := o.world.Asked(method); asked > most {
+			t.Errorf("%s was asked %d times in %d slices", method, asked, slices)
+		}
 	}
 }

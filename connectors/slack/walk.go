@@ -86,7 +86,11 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	if !ok {
 		return connectors.Page{}, connectors.Fatal(errors.New("this is no cursor of a walk through a workspace"))
 	}
-	p, err := s.places(ctx, cursor == "")
+	how := lately
+	if cursor == "" {
+		how = anew
+	}
+	p, err := s.places(ctx, how)
 	if err != nil {
 		return connectors.Page{}, err
 	}

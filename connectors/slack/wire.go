@@ -15,12 +15,12 @@ import (
 type channel struct {
 	ID         string   `json:"id"`
 	Name       string   `json:"name"`
-	Previous   []string `json:"previous_names"`
-	Private    bool     `json:"is_private"`
-	Archived   bool     `json:"is_archived"`
-	Member     bool     `json:"is_member"`
-	Direct     bool     `json:"is_im"`
-	DirectMany bool     `json:"is_mpim"`
+	Previous   []string `json:"previous_names,omitempty"`
+	Private    bool     `json:"is_private,omitempty"`
+	Archived   bool     `json:"is_archived,omitempty"`
+	Member     bool     `json:"is_member,omitempty"`
+	Direct     bool     `json:"is_im,omitempty"`
+	DirectMany bool     `json:"is_mpim,omitempty"`
 }
 
 type person struct {
