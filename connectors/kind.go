@@ -161,6 +161,10 @@ type Settings struct {
 	Token func(ctx context.Context, refused string) (token string, details map[string]string, err error)
 	// Notes are what the source remembers; nil while a connector is only being tested.
 	Notes Notes
+	// Whole says that a walk has to name every item: a source that remembers which
+	// of them it named lately may leave those out otherwise, where its kind is not
+	// bounded. It is set for a full sync and for one of permissions.
+	Whole bool
 	// Turn waits until the next request may be made to the platform with these
 	// credentials, whatever worker makes it, or returns a retryable error when
 	// that takes long. Nil is at once. Call [Settings.Wait] instead.

@@ -7,6 +7,7 @@ import (
 	"magpie/connectors"
 	"magpie/connectors/fileupload"
 	"magpie/connectors/s3"
+	"magpie/connectors/slack"
 	"magpie/connectors/webcrawler"
 )
 
@@ -24,6 +25,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 	return connectors.NewRegistry(
 		fileupload.Kind(d.Files),
 		s3.Kind(d.Dial),
+		slack.Kind(d.Dial),
 		webcrawler.Kind(d.Dial),
 	)
 }

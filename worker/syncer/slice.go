@@ -152,6 +152,7 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	settings.Whole = s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)

@@ -1,0 +1,125 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	historyLimit = "999"
+	// maxMessages is how many messages of one day, or of one thread, are taken.
+	maxMessages = 20_000
+)
+
+// stretch is a part of a channel's history: whole days, oldest message first.
+type stretch struct {
+	messages []*message
+	// next is where the history goes on: the last moment of the day before.
+	// Zero at its beginning.
+	next time.Time
+	// asked is how many requests it took.
+	asked int
+	cut   bool // a day had more messages than are taken
+}
+
+type historyPage struct {
+	Messages []json.RawMessage `json:"messages"`
+	More     bool              `json:"has_more"`
+}
+
+// history reads messages from a moment back, as far as one answer goes and the
+// day that it ends in takes. Not before from, where that is not zero.
+func (a *api) history(ctx context.Context, c channel, until, from time.Time) (stretch, error) {
+	arguments := url.Values{"channel": {c.ID}, "limit": {historyLimit}, "inclusive": {"true"}, "latest": {stamp(until)}}
+	if !from.IsZero() {
+		arguments.Set("oldest", stamp(from))
+	}
+	var s stretch
+	for {
+		var page historyPage
+		cursor, _, err := a.call(ctx, "conversations.history", arguments, &page)
+		s.asked++
+		if err != nil {
+			return stretch{}, err
+		}
+		s.messages = append(s.messages, readMessages(page.Messages)...)
+		s.messages = ordered(s.messages)
+		if !page.More || cursor == "" || cursor == arguments.Get("cursor") {
+			return s, nil
+		}
+		arguments.Set("cursor", cursor)
+		if len(s.messages) == 0 {
+			continue
+		}
+		oldest, newest := startOfDay(s.messages[0].at), startOfDay(s.messages[len(s.messages)-1].at)
+		switch {
+		case oldest.Before(newest): // of the oldest day more may follow
+			s.messages = slices.DeleteFunc(s.messages, func(m *message) bool { return startOfDay(m.at).Equal(oldest) })
+			s.next = oldest.AddDate(0, 0, 1).Add(-time.Microsecond)
+			return s, nil
+		case len(s.messages) >= maxMessages:
+			s.next, s.cut = oldest.Add(-time.Microsecond), true
+			return s, nil
+		}
+	}
+}
+
+// day reads the messages of one day.
+func (a *api) day(ctx context.Context, c channel, day time.Time) ([]*message, error) {
+	s, err := a.history(ctx, c, day.AddDate(0, 0, 1).Add(-time.Microsecond), day)
+	return s.messages, err
+}
+
+// replies reads a thread, its root first; found is false when there is none.
+func (a *api) replies(ctx context.Context, c channel, root string) (messages []*message, found bool, err error) {
+	arguments := url.Values{"channel": {c.ID}, "ts": {root}, "limit": {historyLimit}}
+	for {
+		var page historyPage
+		cursor, _, err := a.call(ctx, "conversations.replies", arguments, &page)
+		switch {
+		case codeOf(err) == "thread_not_found" || codeOf(err) == "message_not_found":
+			return nil, false, nil
+		case err != nil:
+			return nil, false, err
+		}
+		messages = append(messages, readMessages(page.Messages)...)
+		if !page.More || cursor == "" || cursor == arguments.Get("cursor") || len(messages) >= maxMessages {
+			break
+		}
+		arguments.Set("cursor", cursor)
+	}
+	messages = ordered(messages)
+	if len(messages) == 0 || messages[0].TS != root || !isRoot(messages[0]) {
+		return nil, false, nil
+	}
+	return messages, true, nil
+}
+
+// ordered are messages in the order they were sent, each once: pages may shift
+// while they are read.
+func ordered(messages []*message) []*message {
+	slices.SortStableFunc(messages, func(a, b *message) int { return strings.Compare(leftPad(a.TS, 20), leftPad(b.TS, 20)) })
+	return slices.CompactFunc(messages, func(a, b *message) bool { return a.TS == b.TS })
+}
+
+// dayOf is the id of the day of a channel that a message stands in.
+func dayOf(c string, at time.Time) string { return c + "/" + at.Format(time.DateOnly) }
+
+func threadOf(c, root string) string { return c + "/" + root }
+
+// permalink is a message's address.
+func permalink(address, c, ts, thread string) string {
+	if address == "" || ts == "" {
+		return ""
+	}
+	link := fmt.Sprintf("%s/archives/%s/p%s", address, c, strings.Replace(ts, ".", "", 1))
+	if thread != "" && thread != ts {
+		link += "?" + url.Values{"thread_ts": {thread}, "cid": {c}}.Encode()
+	}
+	return link
+}

@@ -1,0 +1,550 @@
+package slack_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"magpie/connectors"
+	"magpie/connectors/slack"
+	"magpie/internal/testkit/slackserver"
+)
+
+func TestChannelsAreChosen(t *testing.T) {
+	t.Parallel()
+	w := slackserver.New(t)
+	ada := w.AddUser(slackserver.User{Name: "ada", RealName: "Ada", Email: "ada@example.com"})
+	ids := map[string]string{}
+	for name, c := range map[string]slackserver.Channel{
+		"general": {Members: []string{w.BotUser}}, "team-a": {Members: []string{w.BotUser}}, "team-b": {}, "old": {Members: []string{w.BotUser}},
+		"secret": {Private: true, Members: []string{w.BotUser}}, "hidden": {Private: true, Members: []string{ada}},
+	} {
+		c.Name = name
+		ids[name] = w.AddChannel(c)
+		w.Post(ids[name], slackserver.Message{User: ada, Text: "said in " + name})
+	}
+	w.Archive(ids["old"])
+	w.Rename(ids["general"], "common")
+	ids["common"] = ids["general"]
+
+	for name, c := range map[string]struct {
+		config   map[string]any
+		channels []string
+		warnings int
+	}{
+		"all":            {nil, []string{"common", "team-a"}, 0},
+		"by name":        {map[string]any{"channels": []any{"#team-a", "common"}}, []string{"common", "team-a"}, 0},
+		"by old name":    {map[string]any{"channels": []any{"general"}}, []string{"common"}, 0},
+		"by id":          {map[string]any{"channels": []any{ids["team-a"]}}, []string{"team-a"}, 0},
+		"by pattern":     {map[string]any{"channels": []any{"#team-*"}}, []string{"team-a"}, 1},
+		"unknown":        {map[string]any{"channels": []any{"common", "nowhere"}}, []string{"common"}, 1},
+		"private":        {map[string]any{"includePrivate": true}, []string{"common", "team-a", "secret"}, 0},
+		"private not":    {map[string]any{"channels": []any{"common", "secret"}}, []string{"common"}, 1},
+		"private hidden": {map[string]any{"channels": []any{"common", "hidden"}, "includePrivate": true}, []string{"common"}, 1},
+		"archived":       {map[string]any{"includeArchived": true}, []string{"common", "team-a", "old"}, 0},
+	} {
+		items, warnings := walk(t, openWith(t, w, settings(w, c.config)))
+		var want []string
+		for _, channel := range c.channels {
+			want = append(want, ids[channel]+"/2024-05-01")
+		}
+		slices.Sort(want)
+		if got := idsOf(items); !slices.Equal(got, want) || len(warnings) != c.warnings {
+			t.Errorf("%s: %q, want %q; warnings %q", name, got, want, warnings)
+		}
+	}
+	// Somebody's own token reads public channels without being in them.
+	s := settings(w, nil)
+	s.Credentials["botToken"] = w.UserToken(ada, slackserver.AllScopes)
+	if items, _ := walk(t, openWith(t, w, s)); len(items) != 3 {
+		t.Errorf("with a user's token: %q", idsOf(items))
+	}
+	// The bot joins what it may.
+	items, _ := walk(t, openWith(t, w, settings(w, map[string]any{"joinPublic": true})))
+	if _, joined := items[ids["team-b"]+"/2024-05-01"]; !joined || w.Asked("conversations.join") != 1 {
+		t.Errorf("after joining: %q, %d joins", idsOf(items), w.Asked("conversations.join"))
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	kind := slack.Kind(nil)
+	token := map[string]string{"botToken": "xoxb-1-2"}
+	for _, text := range []string{"90d", "12h", "8w", "6m", "2y", "all", "2024-01-01", "2024-01-01..2024-06-30", "..2024-06-30", "2024-01-01..", "2024-01-01 to 2024-06-30"} {
+		if err := kind.Validate(map[string]any{"dateRange": text}, token); err != nil {
+			t.Errorf("dateRange %q: %v", text, err)
+		}
+	}
+	for field, config := range map[string][]map[string]any{
+		"config.dateRange": {
+			{"dateRange": "d"}, {"dateRange": "-1d"}, {"dateRange": "+1d"}, {"dateRange": "0d"}, {"dateRange": "1x"}, {"dateRange": "99999999d"},
+			{"dateRange": "2024-06-30..2024-01-01"}, {"dateRange": ".."}, {"dateRange": "2024-13-01"}, {"dateRange": "yesterday"}, {"dateRange": 90.0}, {"dateRange": "é"},
+		},
+		"config.channels": {{"channels": "general"}, {"channels": []any{"#"}}, {"channels": []any{"a b"}}, {"channels": []any{"a/b"}}},
+		"config.apiUrl":   {{"apiUrl": "slack.com"}, {"apiUrl": "ftp://slack.com"}, {"apiUrl": "https://a:b@slack.com/api"}},
+		"config.teamId":   {{"teamId": "magpies"}},
+	} {
+		for _, c := range config {
+			wrong, ok := errors.AsType[*connectors.OptionError](kind.Validate(c, token))
+			if !ok || wrong.Field != field {
+				t.Errorf("%v: %v", c, wrong)
+			}
+		}
+	}
+	for _, credentials := range []map[string]string{{}, {"botToken": "xapp-1"}, {"botToken": "xoxb 1"}} {
+		if wrong, ok := errors.AsType[*connectors.OptionError](kind.Validate(nil, credentials)); !ok || wrong.Field != "credentials.botToken" {
+			t.Errorf("%v: %v", credentials, wrong)
+		}
+	}
+	granted := connectors.Settings{Token: func(context.Context, string) (string, map[string]string, error) { return "", nil, nil }}
+	if err := kind.Check(granted); err != nil {
+		t.Errorf("with a grant: %v", err)
+	}
+}
+
+func TestTheRangeBoundsDaysThreadsAndFiles(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	var roots []string
+	for month := time.January; month <= time.June; month++ {
+		o.world.SetClock(time.Date(2024, month, 15, 12, 0, 0, 0, time.UTC))
+		root := o.say("begin")
+		o.say("plain")
+		o.world.Share(o.general, slackserver.File{Name: "f.txt", MediaType: "text/plain", User: o.ada, Content: []byte("x")})
+		roots = append(roots, root)
+	}
+	for _, root := range roots {
+		o.reply(root, "an answer")
+	}
+	source := openWith(t, o.world, settings(o.world, map[string]any{"dateRange": "2024-02-15..2024-04-15"}))
+	items, _ := walk(t, source)
+	if len(items) != 9 {
+		t.Errorf("%d items of three months: %q", len(items), idsOf(items))
+	}
+	found, missing, err := source.(connectors.Resolver).Resolve(t.Context(), []string{
+		o.general + "/2024-01-15", o.general + "/2024-02-15", o.general + "/2024-04-15", o.general + "/2024-05-15", o.general + "/" + roots[0],
+	})
+	if err != nil || len(found) != 2 || len(missing) != 3 {
+		t.Errorf("found %d, missing %q, %v", len(found), missing, err)
+	}
+	if items, _ := walk(t, openWith(t, o.world, settings(o.world, map[string]any{"dateRange": "30d"}))); len(items) != 0 {
+		t.Errorf("of the last 30 days: %q", idsOf(items))
+	}
+	if items, _ := walk(t, openWith(t, o.world, settings(o.world, map[string]any{"includeFiles": false}))); len(items) != 12 {
+		t.Errorf("without files: %d", len(items))
+	}
+}
+
+func TestBusyDaysAndSmallPagesLoseNothing(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	want := map[string]bool{}
+	for day := 1; day <= 4; day++ {
+		o.world.SetClock(time.Date(2024, 5, day, 8, 0, 0, 0, time.UTC))
+		want[fmt.Sprintf("%s/2024-05-%02d", o.general, day)] = true
+		for n := range 350 {
+			ts := o.say(fmt.Sprintf("message %d of day %d", n, day))
+			if n%2 == 0 {
+				o.reply(ts, "an answer")
+				want[o.general+"/"+ts] = true
+			}
+		}
+	}
+	for _, most := range []int{0, 7, 100} {
+		o.world.Limit(most)
+		source := openWith(t, o.world, settings(o.world, nil))
+		items, _ := walk(t, source)
+		if got := idsOf(items); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+			t.Errorf("with pages of %d: %d items, want %d", most, len(got), len(want))
+		}
+		text := content(t, source, items[o.general+"/2024-05-02"])
+		if strings.Count(text, "of day 2") != 350 || strings.Contains(text, "of day 1") {
+			t.Errorf("with pages of %d the second day has %d messages", most, strings.Count(text, "of day 2"))
+		}
+	}
+	// From every cursor a new process goes on alike.
+	o.world.Limit(100)
+	var pages []connectors.Page
+	source := openWith(t, o.world, settings(o.world, nil))
+	for cursor, done := "", false; !done; {
+		page, err := source.Walk(t.Context(), cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := openWith(t, o.world, settings(o.world, nil)).Walk(t.Context(), cursor)
+		if err != nil || again.Next != page.Next || len(again.Items) != len(page.Items) || (len(page.Items) > 0 && again.Items[0].ID != page.Items[0].ID) {
+			t.Fatalf("page %d again: %d items, next %s, %v; was %d, %s", len(pages), len(again.Items), again.Next, err, len(page.Items), page.Next)
+		}
+		pages = append(pages, page)
+		cursor, done = page.Next, page.Done
+	}
+	if len(pages) < 3 {
+		t.Errorf("there were %d pages", len(pages))
+	}
+}
+
+func TestRefusalsAreToldApart(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	o.say("hello")
+	type kind string
+	const retry, auth, fatal, other kind = "retry", "auth", "fatal", "other"
+	of := func(err error) kind {
+		if _, again := connectors.RetryAfterOf(err); again {
+			return retry
+		}
+		switch {
+		case connectors.IsNeedsAuth(err):
+			return auth
+		case connectors.IsFatal(err):
+			return fatal
+		}
+		return other
+	}
+	for name, c := range map[string]struct {
+		fault slackserver.Fault
+		want  kind
+		after time.Duration
+		says  string
+	}{
+		"limited":         {slackserver.Fault{Status: 429, RetryAfter: 17, Error: "ratelimited"}, retry, 17 * time.Second, "wait"},
+		"limited by word": {slackserver.Fault{Error: "ratelimited"}, retry, 30 * time.Second, "wait"},
+		"broken":          {slackserver.Fault{Status: 500}, retry, 0, "moment"},
+		"broken by word":  {slackserver.Fault{Error: "fatal_error"}, retry, 0, "moment"},
+		"internal":        {slackserver.Fault{Error: "internal_error"}, retry, 0, "moment"},
+		"no JSON":         {slackserver.Fault{Body: "<html>maintenance</html>"}, retry, 0, "JSON"},
+		"JSON of others":  {slackserver.Fault{Body: `{"hello":"world"}`}, retry, 0, "JSON"},
+		"revoked":         {slackserver.Fault{Error: "token_revoked"}, auth, 0, "token_revoked"},
+		"inactive":        {slackserver.Fault{Error: "account_inactive"}, auth, 0, "account_inactive"},
+		"no scope":        {slackserver.Fault{Body: `{"ok":false,"error":"missing_scope","needed":"channels:history","provided":"chat:write"}`}, auth, 0, "channels:history"},
+		"type of token":   {slackserver.Fault{Error: "not_allowed_token_type"}, auth, 0, "xoxb-"},
+		"unknown":         {slackserver.Fault{Error: "invalid_arguments"}, fatal, 0, "invalid_arguments"},
+		"a false answer":  {slackserver.Fault{Body: `{"ok":true,"messages":{"a":1}}`}, retry, 0, "shape"},
+	} {
+		source := openWith(t, o.world, settings(o.world, nil))
+		o.world.Fail("conversations.history", c.fault)
+		_, err := source.Walk(t.Context(), "")
+		after, _ := connectors.RetryAfterOf(err)
+		if err == nil || of(err) != c.want || after != c.after || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "xoxb-1") {
+			t.Errorf("%s: %v (%s after %v), want %s after %v", name, err, of(err), after, c.want, c.after)
+		}
+		if items, _ := walk(t, source); len(items) != 1 {
+			t.Errorf("%s: afterwards the walk names %d items", name, len(items))
+		}
+	}
+	// What concerns one channel leaves the others alone.
+	other2 := o.world.AddChannel(slackserver.Channel{Name: "zoo", Members: []string{o.world.BotUser}})
+	o.world.Post(other2, slackserver.Message{User: o.ada, Text: "roar"})
+	o.world.Fail("conversations.history", slackserver.Fault{Error: "not_in_channel"})
+	items, warnings := walk(t, openWith(t, o.world, settings(o.world, nil)))
+	if len(items) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0], "#general could not be read: not_in_channel") {
+		t.Errorf("%q, warnings %q", idsOf(items), warnings)
+	}
+}
+
+func TestTheCheckSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	without := func(scope string) connectors.Settings {
+		s := settings(o.world, map[string]any{"include_permissions": true, "includePrivate": true, "joinPublic": true})
+		s.Credentials["botToken"] = o.world.Token(strings.Trim(strings.ReplaceAll(","+slackserver.AllScopes+",", ","+scope+",", ","), ","))
+		return s
+	}
+	for scope := range strings.SplitSeq("channels:read,channels:history,channels:join,groups:read,groups:history,users:read,users:read.email,files:read", ",") {
+		err := openWith(t, o.world, without(scope)).Check(t.Context())
+		if !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), scope) {
+			t.Errorf("without %s: %v", scope, err)
+		}
+	}
+	if err := openWith(t, o.world, without("none")).Check(t.Context()); err != nil {
+		t.Errorf("with all scopes: %v", err)
+	}
+	for says, config := range map[string]map[string]any{
+		"There is no channel #nowhere": {"channels": []any{"nowhere"}}, "is of the workspace T024BE7LD": {"teamId": "T999"}, "no channel is one of": {"channels": []any{"no-*"}},
+	} {
+		if err := openWith(t, o.world, settings(o.world, config)).Check(t.Context()); !connectors.IsFatal(err) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: %v", config, err)
+		}
+	}
+	s := settings(o.world, nil)
+	s.Credentials["botToken"] = "xoxb-made-up"
+	if err := openWith(t, o.world, s).Check(t.Context()); !connectors.IsNeedsAuth(err) || strings.Contains(err.Error(), "made-up") {
+		t.Errorf("a made-up token: %v", err)
+	}
+}
+
+func TestATokenOfAGrantIsRenewed(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	o.say("hello")
+	s := settings(o.world, nil)
+	old, renewed := s.Credentials["botToken"], o.world.Token(slackserver.AllScopes)
+	delete(s.Credentials, "botToken")
+	o.world.Revoke(old, "token_expired")
+	var refused []string
+	current := old
+	s.Token = func(_ context.Context, r string) (string, map[string]string, error) {
+		if r != "" {
+			refused = append(refused, r)
+			current = renewed
+		}
+		return current, nil, nil
+	}
+	if items, _ := walk(t, openWith(t, o.world, s)); len(items) != 1 || !slices.Equal(refused, []string{old}) {
+		t.Errorf("%d items, refused %q", len(items), refused)
+	}
+	o.world.Revoke(renewed, "token_revoked")
+	if err := openWith(t, o.world, s).Check(t.Context()); !connectors.IsNeedsAuth(err) {
+		t.Errorf("when the new one is refused too: %v", err)
+	}
+}
+
+func TestFilesComeFromThePlatformAlone(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	zoo := o.world.AddChannel(slackserver.Channel{Name: "zoo", Members: []string{o.world.BotUser}})
+	id, _ := o.world.Share(o.general, slackserver.File{Name: "a.pdf", MediaType: "application/pdf", User: o.ada, Content: []byte("%PDF-")})
+	o.world.ShareAgain(zoo, id)
+	o.world.Share(o.general, slackserver.File{Name: "sheet", MediaType: "application/vnd.google", User: o.ada, External: "https://docs.google.example/1", Text: "the sheet"})
+	source := openWith(t, o.world, settings(o.world, nil))
+	items, warnings := walk(t, source)
+	if got, want := idsOf(items), []string{o.general + "/2024-05-01", id}; !slices.Equal(got, want) || len(warnings) != 1 {
+		t.Fatalf("%q, want %q; warnings %q", got, want, warnings)
+	}
+	if text := content(t, source, items[o.general+"/2024-05-01"]); !strings.Contains(text, "the sheet") || !strings.Contains(text, "File: [sheet](https://magpies.slack.com/files/") {
+		t.Errorf("the day says %s", text)
+	}
+	if items[id].Metadata["channels"] != o.general+","+zoo || content(t, source, items[id]) != "%PDF-" {
+		t.Errorf("the file is %+v", items[id])
+	}
+	// A sign-in page is no PDF.
+	s := settings(o.world, nil)
+	s.Token = func(context.Context, string) (string, map[string]string, error) {
+		if o.world.Asked("files.info") > 1 {
+			return "xoxb-other", nil, nil
+		}
+		return s.Credentials["botToken"], nil, nil
+	}
+	reader, err := openWith(t, o.world, s).Open(t.Context(), items[id])
+	if err == nil {
+		_ = reader.Close()
+	}
+	if err == nil || connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "sign-in page") {
+		t.Errorf("a sign-in page was taken for a file: %v", err)
+	}
+}
+
+func TestReadersAndGroups(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	guest := o.world.AddUser(slackserver.User{Name: "guest", Email: "guest@example.com", UltraRestriced: true})
+	gone := o.world.AddUser(slackserver.User{Name: "gone", Email: "gone@example.com"})
+	alien := o.world.AddUser(slackserver.User{Name: "alien", Email: "ceo@example.com", Team: "T999"})
+	vague := o.world.AddUser(slackserver.User{Name: "vague", Email: "vague@example.com", Unconfirmed: true})
+	nameless := o.world.AddUser(slackserver.User{Name: "nameless"})
+	robot := o.world.AddUser(slackserver.User{Name: "robot", Email: "robot@example.com", Bot: true})
+	all := []string{o.world.BotUser, o.ada, guest, gone, alien, vague, nameless, robot}
+	secret := o.world.AddChannel(slackserver.Channel{Name: "secret", Private: true, Members: all})
+	for _, user := range []string{guest, gone, alien} {
+		o.world.Invite(o.general, user)
+	}
+	o.world.Deactivate(gone)
+	o.world.Post(secret, slackserver.Message{User: o.ada, Text: "psst"})
+	root := o.say("a question")
+	o.reply(root, "an answer")
+	open, _ := o.world.Share(o.general, slackserver.File{Name: "a.txt", MediaType: "text/plain", User: o.ada, Content: []byte("a")})
+	shut, _ := o.world.Share(secret, slackserver.File{Name: "b.txt", MediaType: "text/plain", User: o.ada, Content: []byte("b")})
+	o.world.Limit(3) // several pages of everything
+
+	source := openWith(t, o.world, settings(o.world, map[string]any{"includePrivate": true, "include_permissions": true}))
+	items, _ := walk(t, source)
+	readers, err := source.(connectors.PermissionLister).Readers(t.Context(), append(slices.Collect(maps.Values(items)), connectors.Item{ID: "C404/2024-05-01"}, connectors.Item{ID: "x"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, private := []string{"group:" + o.general, "group:T024BE7LD"}, []string{"group:" + secret}
+	for id, want := range map[string][]string{
+		o.general + "/2024-05-01": public, o.general + "/" + root: public, open: public, secret + "/2024-05-01": private, shut: private, "C404/2024-05-01": nil, "x": nil,
+	} {
+		if got := readers[id]; got.Everyone || !slices.Equal(got.Principals, want) {
+			t.Errorf("%s may be seen by %+v, want %q", id, got, want)
+		}
+	}
+
+	groups := map[string][]string{}
+	for cursor, done := "", false; !done; {
+		page, err := source.(connectors.Directory).Groups(t.Context(), cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range page.Groups {
+			groups[g.Principal] = g.Members
+		}
+		cursor, done = page.Next, page.Done
+	}
+	ada, grace, visitor := "user:ada@example.com", "user:grace@example.com", "user:guest@example.com"
+	for name, want := range map[string][]string{
+		"group:T024BE7LD": {ada, grace}, "group:" + o.general: {ada, grace, visitor}, "group:" + secret: {ada, visitor},
+	} {
+		if !slices.Equal(groups[name], want) {
+			t.Errorf("%s has %q, want %q", name, groups[name], want)
+		}
+	}
+	if len(groups) != 3 {
+		t.Errorf("the groups are %v", groups)
+	}
+
+	// A channel that was closed, somebody who left, a file shared once more.
+	o.world.Limit(0)
+	o.world.Close(o.general)
+	o.world.Kick(secret, o.ada)
+	o.world.ShareAgain(o.general, shut)
+	source = openWith(t, o.world, settings(o.world, map[string]any{"includePrivate": true}))
+	items, _ = walk(t, source)
+	readers, err = source.(connectors.PermissionLister).Readers(t.Context(), []connectors.Item{items[open], items[shut], {ID: shut}})
+	if err != nil || !slices.Equal(readers[open].Principals, []string{"group:" + o.general}) || len(readers[shut].Principals) != 2 {
+		t.Errorf("afterwards %+v, %v", readers, err)
+	}
+	page, err := source.(connectors.Directory).Groups(t.Context(), "")
+	if at := slices.IndexFunc(page.Groups, func(g connectors.Group) bool { return g.Principal == "group:"+secret }); err != nil || at < 0 || !slices.Equal(page.Groups[at].Members, []string{visitor}) {
+		t.Errorf("afterwards %+v, %v", page, err)
+	}
+
+	// Without addresses nobody can be told.
+	s := settings(o.world, nil)
+	s.Credentials["botToken"] = o.world.Token("channels:read,users:read")
+	if _, err := openWith(t, o.world, s).(connectors.Directory).Groups(t.Context(), ""); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "users:read.email") {
+		t.Errorf("without users:read.email: %v", err)
+	}
+	if _, err := source.(connectors.Directory).Groups(t.Context(), "x y"); err == nil {
+		t.Error("a foreign cursor is taken")
+	}
+}
+
+// memory are notes that outlive a source.
+type memory struct {
+	mutex sync.Mutex
+	data  map[string][]byte
+}
+
+func (m *memory) Save(_ context.Context, name string, data []byte) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.data == nil {
+		m.data = make(map[string][]byte)
+	}
+	if len(name) > 200 || len(data) > 1<<20 {
+		return fmt.Errorf("the note %s is too large", name)
+	}
+	m.data[name] = bytes.Clone(data)
+	return nil
+}
+
+func (m *memory) Load(_ context.Context, name string) ([]byte, error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return m.data[name], nil
+}
+
+func (m *memory) Names(context.Context, string) ([]string, error) { return nil, nil }
+
+func (m *memory) Drop(_ context.Context, prefix string) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	maps.DeleteFunc(m.data, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
+	return nil
+}
+
+func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	o.world.SetClock(time.Now().AddDate(0, 0, -90))
+	old := o.say("long ago")
+	o.world.SetClock(time.Now().AddDate(0, 0, -2))
+	o.say("lately")
+	notes := &memory{}
+	count := func(change func(s *connectors.Settings)) int {
+		s := settings(o.world, nil)
+		s.Notes = notes
+		if change != nil {
+			change(&s)
+		}
+		items, _ := walk(t, openWith(t, o.world, s))
+		return len(items)
+	}
+	if n := count(nil); n != 2 {
+		t.Errorf("the first walk names %d items", n)
+	}
+	asked := o.world.Asked("users.list")
+	if n := count(nil); n != 1 {
+		t.Errorf("the walk after it names %d items", n)
+	}
+	if o.world.Asked("users.list") != asked {
+		t.Error("the people are asked for each time")
+	}
+	if n := count(func(s *connectors.Settings) { s.Whole = true }); n != 2 {
+		t.Errorf("a full sync's walk names %d items", n)
+	}
+	if n := count(func(s *connectors.Settings) { s.Config["includeBots"] = true }); n != 2 {
+		t.Errorf("with other settings a walk names %d items", n)
+	}
+	count(func(s *connectors.Settings) { s.Whole = true })
+	o.world.Rename(o.general, "common")
+	if n := count(nil); n != 2 {
+		t.Errorf("under another name a walk names %d items", n)
+	}
+	// An edit in a thread's replies stays known to other processes.
+	answer := o.reply(old, "an answer")
+	o.world.Edit(o.general, answer, "another answer")
+	s := settings(o.world, nil)
+	s.Notes = notes
+	found, _, err := openWith(t, o.world, s).(connectors.Resolver).Resolve(t.Context(), []string{o.general + "/" + old})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d found, %v", len(found), err)
+	}
+	s.Whole = true
+	items, _ := walk(t, openWith(t, o.world, s))
+	if items[found[0].ID].Version != found[0].Version {
+		t.Errorf("walked %s, resolved %s", items[found[0].ID].Version, found[0].Version)
+	}
+}
+
+func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	stranger := "U0STRANGE"
+	for number := range 6 {
+		c := o.world.AddChannel(slackserver.Channel{Name: fmt.Sprintf("many-%d", number), Members: []string{o.world.BotUser}})
+		for day := 1; day < 20; day++ {
+			o.world.SetClock(time.Date(2024, 5, day, 8, 0, 0, 0, time.UTC))
+			o.world.Post(c, slackserver.Message{User: stranger, Text: "from afar"})
+		}
+	}
+	o.world.Limit(10)
+	notes := &memory{}
+	items, cursor, slices := 0, "", 0
+	for done := false; !done; slices++ {
+		s := settings(o.world, nil)
+		s.Notes = notes
+		page, err := openWith(t, o.world, s).Walk(t.Context(), cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, cursor, done = items+len(page.Items), page.Next, page.Done
+	}
+	if items != 6*19 || slices < 2 {
+		t.Errorf("%d items in %d slices", items, slices)
+	}
+	for method, most := range map[string]int{"auth.test": 1, "conversations.list": 1, "users.list": 1, "users.info": 1} {
+		if asked := o.world.Asked(method); asked > most {
+			t.Errorf("%s was asked %d times in %d slices", method, asked, slices)
+		}
+	}
+}
