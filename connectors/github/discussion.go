@@ -82,7 +82,7 @@ func discussionStage() stage {
 	return stage{
 		name: contentDiscussions,
 		has:  func(c config, r repo) bool { return c.has(contentDiscussions) && r.HasDiscussions },
-		walk: walkDiscussions,
+		walk: walkDiscussions, least: 100,
 		check: func(ctx context.Context, s *source, r repo) error {
 			if !s.config.has(contentDiscussions) || !r.HasDiscussions {
 				return nil
@@ -122,7 +122,7 @@ func discussionVariables(r repo) map[string]any {
 	return map[string]any{"owner": r.owner(), "name": r.FullName[len(r.owner())+1:]}
 }
 
-func walkDiscussions(ctx context.Context, s *source, r repo, p place) (step, error) {
+func walkDiscussions(ctx context.Context, s *source, r repo, p place, _ int) (step, error) {
 	list, err := s.discussions(ctx, r, p.rest)
 	if err != nil {
 		return step{}, err

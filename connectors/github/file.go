@@ -27,7 +27,7 @@ func fileStage() stage {
 	return stage{
 		name: contentFiles,
 		has:  func(c config, _ repo) bool { return c.has(contentFiles) },
-		walk: walkFiles,
+		walk: walkFiles, least: 1,
 		check: func(ctx context.Context, s *source, r repo) error {
 			if !s.config.has(contentFiles) {
 				return nil
@@ -39,7 +39,7 @@ func fileStage() stage {
 }
 
 // walkFiles goes on after the path that the cursor has, in the newest tree.
-func walkFiles(ctx context.Context, s *source, r repo, p place) (step, error) {
+func walkFiles(ctx context.Context, s *source, r repo, p place, room int) (step, error) {
 	t, err := s.treeOf(ctx, r, p.rest == "")
 	if err != nil || t == nil {
 		return step{}, err
@@ -47,7 +47,7 @@ func walkFiles(ctx context.Context, s *source, r repo, p place) (step, error) {
 	var out step
 	skipped := 0
 	out.more, err = s.after(ctx, r, t, t.root, "", p.rest, func(e entry) bool {
-		if len(out.items) == connectors.MaxPageItems {
+		if len(out.items) == room {
 			return false
 		}
 		if s.config.wants(e.Path) {

@@ -69,7 +69,7 @@ func threadStage() stage {
 		has: func(c config, r repo) bool {
 			return c.has(contentPulls) || c.has(contentIssues) && r.HasIssues
 		},
-		walk: walkThreads,
+		walk: walkThreads, least: 100,
 		check: func(ctx context.Context, s *source, r repo) error {
 			if !s.config.has(contentPulls) && (!s.config.has(contentIssues) || !r.HasIssues) {
 				return nil
@@ -99,7 +99,7 @@ func threadError(err error, r repo) error {
 // walkThreads reads a page of the list. All states are asked for, also where
 // closed ones are left out: a list of open ones would move on under the walk as
 // they are closed, and skip others.
-func walkThreads(ctx context.Context, s *source, r repo, p place) (step, error) {
+func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, error) {
 	list := s.threadList(r)
 	query := url.Values{"state": {"all"}, "sort": {"created"}, "direction": {"asc"}, "per_page": {"100"}}
 	if !s.config.since.IsZero() && list == "issues" {

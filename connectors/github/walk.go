@@ -12,8 +12,8 @@ import (
 	"magpie/connectors"
 )
 
-// emptySteps is how many steps a page makes at most until it has an item.
-const emptySteps = 20
+// maxSteps is how many steps a page is made of at most.
+const maxSteps = 20
 
 // place is where a walk is: the repository, what of it, and how far.
 type place struct {
@@ -54,7 +54,10 @@ type step struct {
 type stage struct {
 	name string
 	has  func(c config, r repo) bool
-	walk func(ctx context.Context, s *source, r repo, p place) (step, error)
+	// walk makes a step of at most room items; least is how many it may bring whatever
+	// the room is.
+	walk  func(ctx context.Context, s *source, r repo, p place, room int) (step, error)
+	least int
 	// check makes the first request of the stage.
 	check func(ctx context.Context, s *source, r repo) error
 }
@@ -107,16 +110,17 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 			begin(number + 1)
 			continue
 		}
-		if len(page.Items) > 0 || steps == emptySteps {
+		room := connectors.MaxPageItems - len(page.Items)
+		if room < all[number].least || steps == maxSteps {
 			page.Next = at.String()
 			return page, nil
 		}
 		steps++
-		done, err := all[number].walk(ctx, s, r, at)
+		done, err := all[number].walk(ctx, s, r, at, room)
 		if err != nil {
 			return connectors.Page{}, err
 		}
-		page.Items, page.Warnings = done.items, append(page.Warnings, done.warnings...)
+		page.Items, page.Warnings = append(page.Items, done.items...), append(page.Warnings, done.warnings...)
 		if done.more {
 			at.n, at.rest = at.n+1, done.rest
 		} else {

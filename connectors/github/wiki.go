@@ -51,7 +51,7 @@ func wikiStage() stage {
 	return stage{
 		name: contentWiki,
 		has:  func(c config, r repo) bool { return c.has(contentWiki) && r.HasWiki },
-		walk: walkWiki,
+		walk: walkWiki, least: 1,
 		check: func(ctx context.Context, s *source, r repo) error {
 			if !s.config.has(contentWiki) || !r.HasWiki {
 				return nil
@@ -62,7 +62,7 @@ func wikiStage() stage {
 	}
 }
 
-func walkWiki(ctx context.Context, s *source, r repo, p place) (step, error) {
+func walkWiki(ctx context.Context, s *source, r repo, p place, room int) (step, error) {
 	w, err := s.wikiOf(ctx, r, p.rest == "", false)
 	if err != nil {
 		return step{}, err
@@ -71,7 +71,7 @@ func walkWiki(ctx context.Context, s *source, r repo, p place) (step, error) {
 	for _, page := range w.Pages {
 		switch {
 		case page.Path <= p.rest:
-		case len(out.items) == connectors.MaxPageItems:
+		case len(out.items) == room:
 			out.more = true
 			return out, nil
 		default:
