@@ -35,23 +35,24 @@ const (
 	typeCommit, typeTree, typeBlob = 1, 2, 3
 	typeTag, typeOffset, typeHash  = 4, 6, 7
 
-	maxDepth = 64
+	maxDepth   = 64
+	maxObjects = 500_000
 )
 
 // object is one of a pack: base and its delta, or content.
 type object struct {
 	kind    int
 	content []byte
-	offset  int    // of the base, from the beginning of the pack
+	at      int    // from the beginning of the pack
+	offset  int    // of the base, likewise
 	base    string // the base's hash
 	done    bool
 }
 
 type pack struct {
-	objects  []*object
-	byOffset map[int]*object
-	byHash   map[string]*object
-	left     int // bytes that may still be inflated
+	objects []*object
+	byHash  map[string]*object
+	left    int // bytes that may still be inflated
 }
 
 // ReadFiles reads the answer to [Tip].Request: the ordinary files of the commit,
@@ -86,7 +87,7 @@ func parse(data []byte, most int) (*pack, error) {
 	if sum := sha1.Sum(data[:len(data)-tail]); !bytes.Equal(sum[:], data[len(data)-tail:]) { //nolint:gosec // as git does
 		return nil, fmt.Errorf("%w: the checksum does not match", ErrMalformed)
 	}
-	p := &pack{byOffset: map[int]*object{}, byHash: map[string]*object{}, left: most}
+	p := &pack{byHash: map[string]*object{}, left: most}
 	count, at := binary.BigEndian.Uint32(data[8:]), head
 	data = data[:len(data)-tail]
 	for range count {
@@ -94,7 +95,9 @@ func parse(data []byte, most int) (*pack, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.objects, p.byOffset[at] = append(p.objects, o), o
+		if p.objects = append(p.objects, o); len(p.objects) > maxObjects {
+			return nil, ErrTooLarge
+		}
 		at = end
 	}
 	if at != len(data) {
@@ -112,7 +115,7 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 	}
 	b := data[at]
 	at++
-	o := &object{kind: int(b >> 4 & 7)}
+	o := &object{kind: int(b >> 4 & 7), at: start}
 	size := uint64(b & 15)
 	for shift := 4; b&0x80 != 0; shift += 7 {
 		if at >= len(data) || shift > 40 {
@@ -170,46 +173,47 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 	return o, len(data) - source.Len(), nil
 }
 
-// resolve makes contents of deltas and names all objects.
+// resolve makes contents of deltas and names all objects: those that are whole
+// first, then whatever they are the base of, wherever it stands in the pack.
 func (p *pack) resolve() error {
+	byOffset, byHash := map[int][]*object{}, map[string][]*object{}
+	var ready []*object
 	for _, o := range p.objects {
-		if o.done {
-			p.name(o)
+		switch {
+		case o.done:
+			ready = append(ready, o)
+		case o.kind == typeOffset:
+			byOffset[o.offset] = append(byOffset[o.offset], o)
+		default:
+			byHash[o.base] = append(byHash[o.base], o)
 		}
 	}
-	// A base may follow its delta; each round settles those whose bases are.
-	for left := len(p.objects); left > 0; {
-		left = 0
-		settled := false
-		for _, o := range p.objects {
-			if o.done {
+	for settled := 0; settled < len(p.objects); settled++ {
+		if settled == len(ready) {
+			return fmt.Errorf("%w: a change without what it changes", ErrMalformed)
+		}
+		o := ready[settled]
+		hash := p.name(o)
+		for _, d := range append(byOffset[o.at], byHash[hash]...) {
+			if d.done {
 				continue
 			}
-			base := p.byHash[o.base]
-			if o.kind == typeOffset {
-				base = p.byOffset[o.offset]
-			}
-			if base == nil || !base.done {
-				left++
-				continue
-			}
-			content, err := p.apply(base.content, o.content)
+			content, err := p.apply(o.content, d.content)
 			if err != nil {
 				return err
 			}
-			o.kind, o.content, o.done, settled = base.kind, content, true, true
-			p.name(o)
-		}
-		if left > 0 && !settled {
-			return fmt.Errorf("%w: a change without what it changes", ErrMalformed)
+			d.kind, d.content, d.done = o.kind, content, true
+			ready = append(ready, d)
 		}
 	}
 	return nil
 }
 
-func (p *pack) name(o *object) {
+func (p *pack) name(o *object) string {
 	kinds := map[int]string{typeCommit: "commit", typeTree: "tree", typeBlob: "blob", typeTag: "tag"}
-	p.byHash[Hash(kinds[o.kind], o.content)] = o
+	hash := Hash(kinds[o.kind], o.content)
+	p.byHash[hash] = o
+	return hash
 }
 
 // Hash is git's name of an object: "blob" is the kind of a file's content.
