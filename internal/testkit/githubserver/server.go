@@ -250,6 +250,7 @@ func (s *Server) fault(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(f.Status)
 		_, _ = w.Write([]byte(f.Body))
 		if f.Cut {
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}
 		return true
