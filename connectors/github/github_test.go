@@ -598,4 +598,3 @@ func TestContentThatBreaksOffIsTriedAgain(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
-
