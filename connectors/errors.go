@@ -32,6 +32,25 @@ func Fatal(err error) error {
 	return &fatalError{err: err}
 }
 
+// Skip says of one item that its content shows it to be no document: it is left
+// out, with the text of the error as the reason, until its version changes. A
+// nil err stays nil.
+func Skip(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &skipError{err: err}
+}
+
+// IsSkip reports whether an error leaves an item out.
+func IsSkip(err error) bool {
+	behaviour, ok := errors.AsType[interface {
+		error
+		Skip() bool
+	}](err)
+	return ok && behaviour.Skip()
+}
+
 // RetryAfterOf reports whether an error is retryable, and how long its source
 // asks to wait: 0 means that the caller chooses.
 func RetryAfterOf(err error) (time.Duration, bool) {
@@ -82,3 +101,9 @@ type fatalError struct{ err error }
 func (e *fatalError) Error() string { return e.err.Error() }
 func (e *fatalError) Unwrap() error { return e.err }
 func (e *fatalError) Fatal() bool   { return true }
+
+type skipError struct{ err error }
+
+func (e *skipError) Error() string { return e.err.Error() }
+func (e *skipError) Unwrap() error { return e.err }
+func (e *skipError) Skip() bool    { return true }

@@ -6,6 +6,7 @@ import (
 
 	"magpie/connectors"
 	"magpie/connectors/fileupload"
+	"magpie/connectors/github"
 	"magpie/connectors/s3"
 	"magpie/connectors/slack"
 	"magpie/connectors/webcrawler"
@@ -24,6 +25,7 @@ type Deps struct {
 func Registry(d Deps) (*connectors.Registry, error) {
 	return connectors.NewRegistry(
 		fileupload.Kind(d.Files),
+		github.Kind(d.Dial),
 		s3.Kind(d.Dial),
 		slack.Kind(d.Dial),
 		webcrawler.Kind(d.Dial),

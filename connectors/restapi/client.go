@@ -53,7 +53,7 @@ type Options struct {
 	Authorize func(r *http.Request, refused bool) (again bool, err error)
 	// Limited says how long to wait where an answer, whatever its status, means
 	// that too much was asked, for platforms with a way of their own to say it;
-	// 429 and Retry-After need none. May be nil.
+	// 429 and Retry-After need none. The first 64 KiB of the body may be read. May be nil.
 	Limited func(response *http.Response) (after time.Duration, limited bool)
 	// Explain reads what the platform says about a refusal, for people; "" for
 	// nothing. It gets at most 64 KiB of the body. May be nil.
@@ -100,9 +100,11 @@ type Request struct {
 	// platform gave) is taken as it is, but must be of the platform's host.
 	Path  string
 	Query url.Values
-	// Body is sent as JSON; nil for none. Form is sent in its place when it is not nil.
+	// Body is sent as JSON; nil for none. Form is sent in its place when it is not
+	// nil, and Raw before both, as it is: Header says its Content-Type.
 	Body   any
 	Form   url.Values
+	Raw    []byte
 	Header http.Header
 }
 
@@ -185,6 +187,8 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	var body io.Reader
 	kind := ""
 	switch {
+	case r.Raw != nil:
+		body = bytes.NewReader(r.Raw)
 	case r.Form != nil:
 		body, kind = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
 	case r.Body != nil:

@@ -1,6 +1,7 @@
 package restapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -76,6 +77,10 @@ func (c *Client) failure(response *http.Response) error {
 	}
 	after := RetryAfter(response.Header)
 	if c.opt.Limited != nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{bytes.NewReader(body), response.Body}
 		if wait, limited := c.opt.Limited(response); limited {
 			says("asks to wait before the next request")
 			return connectors.Retryable(failure, min(max(wait, after), longestRetryAfter))

@@ -169,6 +169,9 @@ func (s *slice) fetchFailed(ctx context.Context, t task, err error) error {
 	if errors.Is(err, connectors.ErrNotFound) {
 		return s.settle(ctx, t, syncitem.StatusSkipped, "gone from the source before it could be fetched", false)
 	}
+	if connectors.IsSkip(err) {
+		return s.settle(ctx, t, syncitem.StatusSkipped, err.Error(), false)
+	}
 	err = classify(err)
 	if _, stop := errors.AsType[*stopError](err); stop {
 		return err

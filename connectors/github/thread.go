@@ -1,0 +1,255 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/connectors"
+	"magpie/connectors/restapi"
+)
+
+// maxRemarkPages is how many pages of a hundred comments of one sort are read.
+const maxRemarkPages = 30
+
+type account struct {
+	Login string `json:"login"`
+}
+
+// thread is an issue or a pull request, as both their lists and looks tell it.
+type thread struct {
+	Number      int       `json:"number"`
+	Title       string    `json:"title"`
+	State       string    `json:"state"`
+	StateReason string    `json:"state_reason,omitempty"`
+	HTMLURL     string    `json:"html_url"`
+	User        *account  `json:"user"`
+	Comments    *int      `json:"comments,omitempty"` // the list of pull requests does not tell
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+	Draft       bool      `json:"draft,omitempty"`
+	MergedAt    string    `json:"merged_at,omitempty"` // in a pull request's own form
+	PullRequest *struct {
+		MergedAt string `json:"merged_at,omitempty"`
+	} `json:"pull_request,omitempty"` // in an issue's
+	Body   string `json:"body,omitempty"`
+	Labels []struct {
+		Name string `json:"name"`
+	} `json:"labels,omitempty"`
+	Milestone *struct {
+		Title string `json:"title"`
+	} `json:"milestone,omitempty"`
+}
+
+// version changes with every edit and comment; the count tells of comments that
+// were deleted.
+func (t thread) version() string {
+	version := t.UpdatedAt.UTC().Format(time.RFC3339)
+	if t.Comments != nil {
+		version += "/" + strconv.Itoa(*t.Comments)
+	}
+	return version
+}
+
+func (a *account) login() string {
+	if a == nil {
+		return "ghost" // what GitHub calls an account that is gone
+	}
+	return a.Login
+}
+
+func threadStage() stage {
+	return stage{
+		name: "threads",
+		has: func(c config, r repo) bool {
+			return c.has(contentPulls) || c.has(contentIssues) && r.HasIssues
+		},
+		walk: walkThreads, least: 100,
+		check: func(ctx context.Context, s *source, r repo) error {
+			if !s.config.has(contentPulls) && (!s.config.has(contentIssues) || !r.HasIssues) {
+				return nil
+			}
+			_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + s.threadList(r)), Query: url.Values{"per_page": {"1"}}}, nil)
+			return threadError(err, r)
+		},
+	}
+}
+
+// threadList is the list to read: that of issues has pull requests too, and
+// tells their comments' number.
+func (s *source) threadList(r repo) string {
+	if s.config.has(contentIssues) && r.HasIssues {
+		return "issues"
+	}
+	return "pulls"
+}
+
+func threadError(err error, r repo) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("list the issues and pull requests of %s (config.%s can leave them out): %w", r.FullName, optionContent, stopped(err, r))
+}
+
+// walkThreads reads a page of the list. All states are asked for, also where
+// closed ones are left out: a list of open ones would move on under the walk as
+// they are closed, and skip others.
+func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, error) {
+	list := s.threadList(r)
+	query := url.Values{"state": {"all"}, "sort": {"created"}, "direction": {"asc"}, "per_page": {"100"}}
+	if !s.config.since.IsZero() && list == "issues" {
+		query.Set("since", s.config.since.Format(time.RFC3339))
+	}
+	if p.rest != "" {
+		next, err := url.ParseQuery(p.rest)
+		if err != nil {
+			return step{}, connectors.Fatal(errors.New("this is no cursor of a walk through GitHub"))
+		}
+		query = next
+	}
+	short := func(page []thread) []thread {
+		page = slices.Clone(page)
+		for i := range page {
+			page[i].Body = ""
+		}
+		return page
+	}
+	page, next, whole, err := ask(ctx, s, r.note("threads")+"/"+strconv.Itoa(p.n), restapi.Request{Path: r.path("/" + list), Query: query}, short)
+	if err != nil {
+		return step{}, threadError(err, r)
+	}
+	out := step{more: next != "", rest: next}
+	for _, t := range page {
+		if item, ok := s.threadItem(r, t, list == "pulls"); ok {
+			if whole && t.Comments != nil && *t.Comments == 0 && t.PullRequest == nil {
+				item.Content = renderThread(r, t, false, nil, false)
+			}
+			out.items = append(out.items, item)
+		}
+	}
+	return out, nil
+}
+
+// threadItem leaves out what the config does not ask for.
+func (s *source) threadItem(r repo, t thread, pull bool) (connectors.Item, bool) {
+	kind, content, word := kindIssue, contentIssues, "issue"
+	if pull || t.PullRequest != nil {
+		kind, content, word = kindPull, contentPulls, "pull request"
+	}
+	if t.Number <= 0 || !s.config.has(content) || !s.config.closed && t.State != "open" || t.UpdatedAt.Before(s.config.since) {
+		return connectors.Item{}, false
+	}
+	number := strconv.Itoa(t.Number)
+	return connectors.Item{
+		ID: idOf(r, kind, number), Path: r.FullName + "#" + number, Version: t.version(), Size: -1,
+		Title: t.Title + " #" + number, URL: t.HTMLURL, MediaType: "text/markdown", Author: t.User.login(),
+		CreatedAt: t.CreatedAt.UTC(), ModifiedAt: t.UpdatedAt.UTC(),
+		Metadata: map[string]string{"repository": r.FullName, "kind": word, "state": stateOf(t)},
+	}, true
+}
+
+// askThread looks at one issue or pull request. Another repository's, to which
+// GitHub leads after a transfer, is none of this one.
+func (s *source) askThread(ctx context.Context, r repo, number int) (thread, bool, error) {
+	list := s.threadList(r)
+	var t thread
+	if _, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + list + "/" + strconv.Itoa(number))}, &t); err != nil {
+		return thread{}, false, err
+	}
+	if t.Number != number || !strings.HasPrefix(strings.ToLower(t.HTMLURL), strings.ToLower(r.HTMLURL)+"/") {
+		return thread{}, false, connectors.ErrNotFound
+	}
+	pull := list == "pulls" || t.PullRequest != nil
+	if list == "pulls" {
+		t.Comments = nil // as the list has it, for the version
+	}
+	return t, pull, nil
+}
+
+// readThread makes the document of an issue or a pull request.
+func (s *source) readThread(ctx context.Context, r repo, kind string, number int) (version string, text []byte, err error) {
+	t, pull, err := s.askThread(ctx, r, number)
+	if err == nil && pull != (kind == kindPull) {
+		err = connectors.ErrNotFound
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	var remarks []remark
+	cut := false
+	read := func(path, word string) error {
+		more, rest, err := s.remarks(ctx, r.path(path), word)
+		remarks, cut = append(remarks, more...), cut || rest
+		return err
+	}
+	if t.Comments == nil || *t.Comments > 0 {
+		if err := read(fmt.Sprintf("/issues/%d/comments", number), "Comment"); err != nil {
+			return "", nil, err
+		}
+	}
+	if pull {
+		if err := read(fmt.Sprintf("/pulls/%d/reviews", number), "Review"); err != nil {
+			return "", nil, err
+		}
+		if err := read(fmt.Sprintf("/pulls/%d/comments", number), "Review comment"); err != nil {
+			return "", nil, err
+		}
+	}
+	slices.SortStableFunc(remarks, func(a, b remark) int { return a.at.Compare(b.at) })
+	return t.version(), renderThread(r, t, pull, remarks, cut), nil
+}
+
+// remarks reads comments or reviews; cut says that there are more.
+func (s *source) remarks(ctx context.Context, path, word string) (all []remark, cut bool, err error) {
+	query := url.Values{"per_page": {"100"}}
+	for range maxRemarkPages {
+		var page []struct {
+			User        *account  `json:"user"`
+			Body        string    `json:"body"`
+			CreatedAt   time.Time `json:"created_at"`
+			SubmittedAt time.Time `json:"submitted_at"`
+			State       string    `json:"state"`
+			Path        string    `json:"path"`
+		}
+		header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: query}, &page)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, c := range page {
+			one := remark{word: word, author: c.User.login(), at: c.CreatedAt, text: c.Body, about: c.Path}
+			if one.at.IsZero() {
+				one.at = c.SubmittedAt
+			}
+			if word == "Review" {
+				one.word = reviewWord(c.State)
+			}
+			if strings.TrimSpace(c.Body) != "" {
+				all = append(all, one)
+			}
+		}
+		next := nextQuery(header)
+		if next == "" {
+			return all, false, nil
+		}
+		if query, err = url.ParseQuery(next); err != nil {
+			return nil, false, connectors.Retryable(errors.New("GitHub names a next page that cannot be"), 0)
+		}
+	}
+	return all, true, nil
+}
+
+func reviewWord(state string) string {
+	switch state {
+	case "APPROVED":
+		return "Approval"
+	case "CHANGES_REQUESTED":
+		return "Changes requested"
+	default:
+		return "Review"
+	}
+}

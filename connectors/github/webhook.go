@@ -1,0 +1,291 @@
+package github
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/connectors"
+)
+
+const (
+	// From this many commits on, GitHub may have left some out of a push.
+	fullPush = 20
+	maxItems = 1000
+)
+
+// events are those that a webhook is asked to tell of.
+func events() []string {
+	return []string{
+		"push", "pull_request", "pull_request_review", "pull_request_review_comment", "issues", "issue_comment",
+		"discussion", "discussion_comment", "gollum", "repository",
+	}
+}
+
+func webhook() *connectors.Webhook {
+	return &connectors.Webhook{Secret: credentialSecret, Keys: keysOf, Route: route, Verify: verify, Read: read}
+}
+
+// keysOf are repositories ("acme/handbook"), owners ("acme/*") and the
+// installation of an app ("installation:123").
+func keysOf(s connectors.Settings) []string {
+	var keys []string
+	for _, text := range s.Strings(optionRepos) {
+		if p, ok := parsePattern(text); ok {
+			keys = append(keys, strings.ToLower(p.owner+"/"+p.name))
+		}
+	}
+	if id := s.Credentials[credentialInstallation]; id != "" {
+		keys = append(keys, "installation:"+strings.ToLower(id))
+	}
+	return keys
+}
+
+type hookRepo struct {
+	ID            int64  `json:"id"`
+	FullName      string `json:"full_name"`
+	DefaultBranch string `json:"default_branch"`
+}
+
+type hookThread struct {
+	Number      int             `json:"number"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+	PullRequest json.RawMessage `json:"pull_request"`
+}
+
+type hookCommit struct {
+	Added    []string `json:"added"`
+	Modified []string `json:"modified"`
+	Removed  []string `json:"removed"`
+}
+
+// payload is what is read of the bodies of all events.
+type payload struct {
+	Action       string    `json:"action"`
+	Repository   *hookRepo `json:"repository"`
+	Organization *account  `json:"organization"`
+	Installation *struct {
+		ID      int64    `json:"id"`
+		Account *account `json:"account"`
+	} `json:"installation"`
+	Changes struct {
+		Repository struct {
+			Name struct {
+				From string `json:"from"`
+			} `json:"name"`
+		} `json:"repository"`
+		Owner struct {
+			From struct {
+				User         *account `json:"user"`
+				Organization *account `json:"organization"`
+			} `json:"from"`
+		} `json:"owner"`
+		NewRepository *hookRepo   `json:"new_repository"`
+		NewIssue      *hookThread `json:"new_issue"`
+	} `json:"changes"`
+
+	// Of a push.
+	Ref        string       `json:"ref"`
+	Created    bool         `json:"created"`
+	Deleted    bool         `json:"deleted"`
+	Forced     bool         `json:"forced"`
+	Size       int          `json:"size"`
+	Commits    []hookCommit `json:"commits"`
+	HeadCommit *struct {
+		Timestamp time.Time `json:"timestamp"`
+	} `json:"head_commit"`
+
+	Issue       *hookThread `json:"issue"`
+	PullRequest *hookThread `json:"pull_request"`
+	Discussion  *hookThread `json:"discussion"`
+	Comment     *struct {
+		UpdatedAt time.Time `json:"updated_at"`
+	} `json:"comment"`
+	Review *struct {
+		SubmittedAt time.Time `json:"submitted_at"`
+	} `json:"review"`
+	Pages []struct {
+		PageName string `json:"page_name"`
+	} `json:"pages"`
+}
+
+// parse reads a delivery in either of the two forms that GitHub sends.
+func parse(header http.Header, body []byte) (event string, p payload, err error) {
+	event = header.Get("X-Github-Event")
+	if event == "" {
+		return "", p, fmt.Errorf("%w: no header X-GitHub-Event", connectors.ErrDelivery)
+	}
+	if kind, _, _ := mime.ParseMediaType(header.Get("Content-Type")); kind == "application/x-www-form-urlencoded" {
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return "", p, fmt.Errorf("%w: no form", connectors.ErrDelivery)
+		}
+		body = []byte(form.Get("payload"))
+	}
+	if err := json.Unmarshal(body, &p); err != nil {
+		return "", p, fmt.Errorf("%w: the body is no object of JSON", connectors.ErrDelivery)
+	}
+	return event, p, nil
+}
+
+// route reads what a delivery is about. A repository that was renamed or handed
+// on is still known by its old name.
+func route(header http.Header, body []byte) ([]string, error) {
+	_, p, err := parse(header, body)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	add := func(owner, name string) {
+		keys = append(keys, strings.ToLower(owner+"/"+name), strings.ToLower(owner+"/*"))
+	}
+	if p.Repository != nil {
+		full, ok := parsePattern(p.Repository.FullName)
+		if !ok || full.all() {
+			return nil, fmt.Errorf("%w: its repository has no proper name", connectors.ErrDelivery)
+		}
+		add(full.owner, full.name)
+		if old := p.Changes.Repository.Name.From; old != "" {
+			add(full.owner, old)
+		}
+		for _, old := range []*account{p.Changes.Owner.From.User, p.Changes.Owner.From.Organization} {
+			if old != nil {
+				add(old.Login, full.name)
+			}
+		}
+	}
+	if p.Organization != nil && p.Organization.Login != "" {
+		keys = append(keys, strings.ToLower(p.Organization.Login)+"/*")
+	}
+	if p.Installation != nil {
+		keys = append(keys, "installation:"+strconv.FormatInt(p.Installation.ID, 10))
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%w: it names no repository", connectors.ErrDelivery)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
+}
+
+// verify implements GitHub's "Validating webhook deliveries".
+func verify(secret string, header http.Header, body []byte, _ time.Time) error {
+	sent, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
+	signature, err := hex.DecodeString(sent)
+	if !ok || err != nil || secret == "" {
+		return connectors.ErrSignature
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = mac.Write(body)
+	if !hmac.Equal(signature, mac.Sum(nil)) {
+		return connectors.ErrSignature
+	}
+	return nil
+}
+
+// read says what a delivery tells. Items are named by their ids; which of them
+// are there, and wanted, is asked of GitHub later.
+func read(header http.Header, body []byte) (connectors.Delivery, error) {
+	event, p, err := parse(header, body)
+	if err != nil {
+		return connectors.Delivery{}, err
+	}
+	d := connectors.Delivery{ID: header.Get("X-Github-Delivery")}
+	switch event {
+	case "installation", "installation_repositories":
+		d.All = true
+		return d, nil
+	case "ping":
+		return d, nil
+	}
+	if p.Repository == nil {
+		return d, nil
+	}
+	r := repo{ID: p.Repository.ID}
+	if r.ID <= 0 {
+		return connectors.Delivery{}, fmt.Errorf("%w: its repository has no id", connectors.ErrDelivery)
+	}
+	thread := func(kind string, t *hookThread) {
+		if t != nil && t.Number > 0 {
+			d.Items, d.At = append(d.Items, idOf(r, kind, strconv.Itoa(t.Number))), t.UpdatedAt
+		}
+	}
+	switch event {
+	case "push":
+		readPush(&d, r, p)
+	case "repository":
+		d.All = true
+	case "pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread":
+		thread(kindPull, p.PullRequest)
+	case "issues":
+		thread(kindIssue, p.Issue)
+		if moved := p.Changes.NewRepository; p.Action == "transferred" && moved != nil && moved.ID > 0 && p.Changes.NewIssue != nil {
+			d.Items = append(d.Items, idOf(repo{ID: moved.ID}, kindIssue, strconv.Itoa(p.Changes.NewIssue.Number)))
+		}
+	case "issue_comment":
+		kind := kindIssue
+		if p.Issue != nil && len(p.Issue.PullRequest) > 0 && string(p.Issue.PullRequest) != "null" {
+			kind = kindPull
+		}
+		thread(kind, p.Issue)
+	case "discussion", "discussion_comment":
+		thread(kindDiscussion, p.Discussion)
+	case "gollum":
+		for _, page := range p.Pages[:min(len(p.Pages), maxItems)] {
+			if page.PageName != "" {
+				d.Items = append(d.Items, idOf(r, kindWiki, page.PageName))
+			}
+		}
+	}
+	if p.Comment != nil && p.Comment.UpdatedAt.After(d.At) {
+		d.At = p.Comment.UpdatedAt
+	}
+	if p.Review != nil && p.Review.SubmittedAt.After(d.At) {
+		d.At = p.Review.SubmittedAt
+	}
+	return d, nil
+}
+
+// readPush names the files of a push. Where it does not say them all, the whole
+// source is looked at if it was to the default branch, else the files of that
+// branch, should it be the one that a connector follows.
+func readPush(d *connectors.Delivery, r repo, p payload) {
+	branch, ok := strings.CutPrefix(p.Ref, "refs/heads/")
+	if !ok || branch == "" {
+		return // a tag
+	}
+	if p.HeadCommit != nil {
+		d.At = p.HeadCommit.Timestamp
+	}
+	files := map[string]bool{}
+	for _, c := range p.Commits {
+		for _, list := range [][]string{c.Added, c.Modified, c.Removed} {
+			for _, path := range list {
+				if path != "" {
+					files[path] = true
+				}
+			}
+		}
+	}
+	switch {
+	case !p.Created && !p.Deleted && !p.Forced && len(p.Commits) < fullPush && p.Size <= len(p.Commits) && len(files) <= maxItems:
+		for path := range files {
+			if id := idOf(r, kindFile, path); len(id) <= connectors.MaxIDBytes {
+				d.Items = append(d.Items, id)
+			}
+		}
+		slices.Sort(d.Items)
+	case branch == p.Repository.DefaultBranch:
+		d.All = true
+	default:
+		d.Items = []string{idOf(r, kindBranch, branch)}
+	}
+}
