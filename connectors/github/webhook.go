@@ -32,7 +32,7 @@ func events() []string {
 }
 
 func webhook() *connectors.Webhook {
-	return &connectors.Webhook{Secret: credentialSecret, Keys: keysOf, Route: route, Verify: verify, Read: read}
+	return &connectors.Webhook{Secret: credentialSecret, Subscribes: true, Keys: keysOf, Route: route, Verify: verify, Read: read}
 }
 
 // keysOf are repositories ("acme/handbook"), owners ("acme/*") and the
