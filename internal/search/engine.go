@@ -55,7 +55,6 @@ type Engine struct {
 	tier     *postgres.Tier
 	chances  chances
 	hits     hitCache
-	spare    spare
 	model    atomic.Pointer[string] // of the collection that was searched last
 	permits  *semaphore.Weighted    // connections that searches may hold for long
 	most     int64                  // of them
@@ -120,7 +119,6 @@ const tries = 4
 // passed over.
 func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Results, error) {
 	start := time.Now()
-	defer e.spare.begin()()
 	q = q.complete()
 	if err := q.check(); err != nil {
 		return nil, err
@@ -156,7 +154,7 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 		return false, err
 	}
 	defer reach.close(ctx)
-	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: q.MinScore, Now: start(q), Both: e.spare.both})
+	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: q.MinScore, Now: start(q)})
 	if err != nil {
 		return false, err
 	}
@@ -173,15 +171,18 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	if err := reach.read(ctx, page, read); err != nil {
 		return false, err
 	}
+	complete = true
 	results.Hits = make([]Hit, 0, len(page))
 	for i := range page {
-		if h := read[page[i].Passage]; h != nil {
-			results.Hits = append(results.Hits, *h)
-			results.Hits[len(results.Hits)-1].Score = page[i].Score
+		h := read[page[i].Passage]
+		if h == nil {
+			complete = false
+			continue
 		}
+		h.Score = page[i].Score
+		h.Snippet = e.snippet(h, found.Terms, q.Highlight)
+		results.Hits = append(results.Hits, *h)
 	}
-	complete = len(results.Hits) == len(page)
-	e.snippets(results.Hits, found.Terms, q.Highlight)
 	if q.Facets != nil && (complete || try == tries) {
 		if results.Facets, err = reach.count(ctx, q, question, ranked, passes); err != nil {
 			return false, err

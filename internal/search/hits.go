@@ -109,20 +109,6 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 	return nil
 }
 
-// snippets sets the snippets of hits.
-func (e *Engine) snippets(hits []Hit, terms []string, highlight bool) {
-	some := func(hits []Hit) {
-		for i := range hits {
-			hits[i].Snippet = e.snippet(&hits[i], terms, highlight)
-		}
-	}
-	if half := len(hits) / 2; half > 0 {
-		e.spare.both(func() { some(hits[:half]) }, func() { some(hits[half:]) })
-	} else {
-		some(hits)
-	}
-}
-
 // snippet is the part of a passage that shows the question's terms, as HTML.
 func (e *Engine) snippet(h *Hit, terms []string, highlight bool) string {
 	before, after := "<mark>", "</mark>"

@@ -34,7 +34,6 @@ func (e *Engine) Suggest(ctx context.Context, scope viewer.Scope, text string, l
 	if err != nil {
 		return nil, fmt.Errorf("suggest titles: %w", err)
 	}
-	defer e.spare.begin()()
 	q := &Query{Text: text, AsYouType: true, Filters: f}
 	question := rank.NewQuestion(e.analyzer, text, f.language(), true)
 	reach, err := e.open(ctx, scope, workspace, q, question, how{})
@@ -42,7 +41,7 @@ func (e *Engine) Suggest(ctx context.Context, scope viewer.Scope, text string, l
 		return nil, fmt.Errorf("suggest titles: %w", readable(err))
 	}
 	defer reach.close(ctx)
-	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: 0, Now: start(q), Both: e.spare.both})
+	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: 0, Now: start(q)})
 	if err != nil {
 		return nil, fmt.Errorf("suggest titles: %w", readable(err))
 	}

@@ -84,20 +84,15 @@ func (s *search) weighEvidence(all []found) {
 		given[f.ref<<8|uint64(f.part)] = f //nolint:gosec // few parts
 	}
 	learned := make([]float64, len(all))
-	var bests, bestsLearned [2]float64 // of each half
-	s.opt.Both.Halves(len(all), func(half, from, to int) {
-		counts := make([]Counts, len(s.words))
-		var most, mostLearned float64
-		for i := from; i < to; i++ {
-			f := &all[i]
-			countsOf(f.Hits, counts)
-			f.key = s.gather(f, counts)
-			learned[i] = s.compare(f, given[f.Ref<<8|uint64(f.part)]) //nolint:gosec // few parts
-			most, mostLearned = max(most, f.key), max(mostLearned, learned[i])
-		}
-		bests[half], bestsLearned[half] = most, mostLearned
-	})
-	best, bestLearned := max(bests[0], bests[1]), max(bestsLearned[0], bestsLearned[1])
+	counts := make([]Counts, len(s.words))
+	var best, bestLearned float64
+	for i := range all {
+		f := &all[i]
+		countsOf(f.Hits, counts)
+		f.key = s.gather(f, counts)
+		learned[i] = s.compare(f, given[f.Ref<<8|uint64(f.part)]) //nolint:gosec // few parts
+		best, bestLearned = max(best, f.key), max(bestLearned, learned[i])
+	}
 	for i := range all {
 		e := &all[i].evidence
 		if best > 0 {
@@ -145,11 +140,9 @@ func (s *search) confidences(all []found, order []keyed) {
 	}
 	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].at].evidence
 	certain := make([]float64, len(order))
-	s.opt.Both.Halves(len(order), func(_, from, to int) {
-		for i := from; i < to; i++ {
-			certain[i] = s.query.certain(&all[order[i].at].evidence)
-		}
-	})
+	for i, o := range order {
+		certain[i] = s.query.certain(&all[o.at].evidence)
+	}
 	fall(certain)
 	for i, o := range order {
 		all[o.at].key = confidence(certain[i], i)

@@ -74,7 +74,7 @@ func (s *search) again(ctx context.Context) error {
 	for i, p := range s.parts {
 		r := &Request{
 			Words: s.words, Report: len(s.words), AverageBody: s.average, Vector: p.Vector,
-			Also: s.shortlist(i), Memory: &s.memory.again[i], Both: s.opt.Both,
+			Also: s.shortlist(i), Memory: &s.memory.again[i],
 		}
 		if s.feedback.gate > 0 {
 			r.Words, r.Best = s.feedback.words, PoolSize-shortlisted/2

@@ -52,8 +52,6 @@ type Options struct {
 	Least float64
 	// Now is what freshness is reckoned from, in Unix seconds; 0 leaves it out.
 	Now int64
-	// Both runs two things of the search at once where it can; the results are the same.
-	Both Both
 }
 
 // Ranked is a result: a candidate, the part it is from, and its score.
@@ -253,7 +251,7 @@ func (s *search) first(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
 	s.chances = make([]Chance, len(s.parts))
 	for i, p := range s.parts {
-		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: nearest, Memory: &s.memory.first[i], Both: s.opt.Both}
+		r := &Request{Words: s.words, AverageBody: s.average, Best: PoolSize, Vector: p.Vector, Nearest: nearest, Memory: &s.memory.first[i]}
 		if s.opt.Least <= 0 {
 			r.Nearest = PoolSize // everything is wanted
 		}

@@ -101,15 +101,13 @@ type Request struct {
 	Also    []Candidate
 	// Memory is where a Source may put what it answers; nil for memory of its own.
 	Memory *Memory
-	// Both runs two things of this request at once where it can.
-	Both Both
 }
 
 // Memory keeps the candidates of one answer. The next search that gets it uses
 // it again.
 type Memory struct {
 	candidates []Candidate
-	hits       [2][]Hit
+	hits       []Hit
 }
 
 // Candidates returns room for n, all of them zero.
@@ -125,17 +123,17 @@ func (m *Memory) Candidates(n int) []Candidate {
 	return out
 }
 
-// Hits returns two empty lists to append to, one for each half of what a Source
-// does; Keep takes them back, so that they need not grow again.
-func (m *Memory) Hits() [2][]Hit {
+// Hits returns an empty list to append to; Keep takes it back, so that it needs
+// not grow again.
+func (m *Memory) Hits() []Hit {
 	if m == nil {
-		return [2][]Hit{}
+		return nil
 	}
-	return [2][]Hit{m.hits[0][:0], m.hits[1][:0]}
+	return m.hits[:0]
 }
 
-// Keep takes the lists of Hits back.
-func (m *Memory) Keep(hits [2][]Hit) {
+// Keep takes a list of Hits back.
+func (m *Memory) Keep(hits []Hit) {
 	if m != nil {
 		m.hits = hits
 	}

@@ -23,23 +23,13 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	x.q.set(r.Vector)
 	scores := x.scores[:len(s.live)*64]
 	taken := x.taken[:len(s.live)]
-	var near []scored
-	byWords := func() {
-		if len(r.Words) > 0 {
-			v.score(x, r, scores)
-			if r.Best > 0 {
-				s.best(x, scores, r.Best, taken)
-			}
+	if len(r.Words) > 0 {
+		v.score(x, r, scores)
+		if r.Best > 0 {
+			s.best(x, scores, r.Best, taken)
 		}
 	}
-	byVector := func() { near = v.near(x, r.Nearest) }
-	if r.Nearest > 0 && x.q.inverse > 0 {
-		r.Both.Run(byWords, byVector)
-	} else {
-		byWords()
-		byVector()
-	}
-	for _, n := range near {
+	for _, n := range v.near(x, r.Nearest) {
 		taken.set(n.ref)
 	}
 	for i := range r.Also {
@@ -192,8 +182,7 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 				g.reports = true
 			}
 		}
-		refs, found := x.chosen[from:from+n], out[from:from+n]
-		r.Both.Halves(n, func(half, from, to int) { hits[half] = g.gather(refs[from:to], found[from:to], hits[half]) })
+		hits = g.gather(x.chosen[from:from+n], out[from:from+n], hits)
 		for w := range report {
 			for _, t := range p.find(x.found[:0], report[w].Terms) {
 				g.marked.unset(t)

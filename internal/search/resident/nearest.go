@@ -40,7 +40,7 @@ func (v *View) findNear(x *scratch, k int) []scored {
 	s := v.snapshot
 	length := len(x.q.vector)
 	enough := max(k*s.index.opt.Rescored, s.index.opt.LeastRescored)
-	list := x.similar[:0]
+	list := x.list[:0]
 	if v.count <= enough {
 		v.eachVector(length, func(p *part, set *vectors, passage uint32, slot int) {
 			list = append(list, scored{p.base + passage, set.similarity(slot, &x.q)})
@@ -58,7 +58,7 @@ func (v *View) findNear(x *scratch, k int) []scored {
 			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.q)
 		}
 	}
-	x.similar = list
+	x.list = list
 	best := slices.Clone(s.top(list, k))
 	slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(a.ref, b.ref) })
 	return best

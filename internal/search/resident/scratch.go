@@ -18,8 +18,7 @@ type scratch struct {
 	found   []uint32
 	touched []uint32
 	chosen  []uint32
-	list    []scored // by words
-	similar []scored // by vectors, which may be looked for at the same time
+	list    []scored
 	sample  []float64
 	q       question
 	refs    []uint32
