@@ -69,6 +69,8 @@ type Resolver struct {
 	// MinScore is the min_score of a search that names none.
 	MinScore float64
 	Now      func() time.Time
+
+	defaults *defaults // NewServer makes it; nil remembers none
 }
 
 // client is the surrounding mutation's transaction, else the plain client.

@@ -32,10 +32,11 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	if err != nil {
 		return nil, err
 	}
-	reach, err := r.searchScope(ctx, in.Collection)
+	reach, confirm, err := r.likelyScope(ctx, in.Collection)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _, _, _ = confirm() }() // it is waited for in any case
 	if err := r.chosenCollections(ctx, in.Filters); err != nil {
 		return nil, err
 	}
@@ -43,6 +44,14 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 		return nil, err
 	}
 	found, err := r.Search.Search(ctx, reach, query)
+	actual, same, unconfirmed := confirm()
+	if unconfirmed != nil {
+		return nil, unconfirmed
+	}
+	if !same {
+		reach = actual
+		found, err = r.Search.Search(ctx, reach, query)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -190,14 +199,15 @@ func (r *Resolver) defaultCollection(ctx context.Context, v viewer.Viewer) (uuid
 	if v.DefaultCollection != uuid.Nil {
 		return v.DefaultCollection, nil
 	}
-	row, err := r.client(ctx).Collection.Query().Order(collection.ByCreatedAt(), collection.ByID()).First(ctx)
+	id, err := r.client(ctx).Collection.Query().Order(collection.ByCreatedAt(), collection.ByID()).FirstID(ctx)
 	if ent.IsNotFound(err) {
 		return uuid.Nil, apierr.New(apierr.Forbidden, "Collection access denied")
 	}
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return row.ID, nil
+	r.defaults.set(v.Subject, id)
+	return id, nil
 }
 
 func searchResult(h search.Hit) *model.SearchResult {

@@ -51,6 +51,9 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		o.QueryCache = 1000
 	}
 	r.Ent.Intercept(ent.InterceptFunc(remember))
+	if r.defaults == nil {
+		r.defaults = &defaults{}
+	}
 	s := handler.New(schema)
 	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
 	s.SetErrorPresenter(presenter(r.Log))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,8 +55,9 @@ type Engine struct {
 	tier     *postgres.Tier
 	chances  chances
 	hits     hitCache
-	permits  *semaphore.Weighted // connections that searches may hold for long
-	most     int64               // of them
+	model    atomic.Pointer[string] // of the collection that was searched last
+	permits  *semaphore.Weighted    // connections that searches may hold for long
+	most     int64                  // of them
 	opt      Options
 }
 
@@ -142,9 +144,12 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Resu
 // once searches once. From the second try on it waits for everything that has
 // been written. complete tells that no result was missing.
 func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, try int, results *Results) (complete bool, err error) {
-	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
+	question, ahead, err := e.prepare(ctx, scope, q)
+	if err != nil {
+		return false, err
+	}
 	passes := q.passes(question)
-	reach, err := e.open(ctx, scope, workspace, q, question, how{current: try > 1, stored: try == tries, wide: wide(passes)})
+	reach, err := e.open(ctx, scope, workspace, q, question, how{current: try > 1, stored: try == tries, wide: wide(passes), ahead: ahead})
 	if err != nil {
 		return false, err
 	}

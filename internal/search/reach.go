@@ -58,9 +58,10 @@ func (m *member) through(ctx context.Context, f *rank.Filter) (rank.Part, error)
 
 // how says how the tiers are to be asked.
 type how struct {
-	current bool // wait for everything that has been written
-	stored  bool // PostgreSQL answers alone
-	wide    bool // collections that the filters leave out are members, too
+	current bool   // wait for everything that has been written
+	stored  bool   // PostgreSQL answers alone
+	wide    bool   // collections that the filters leave out are members, too
+	ahead   *ahead // nil for nothing
 }
 
 // open finds the collections in scope and a tier for each. Without a question
@@ -68,12 +69,14 @@ type how struct {
 func (e *Engine) open(
 	ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, question *rank.Question, how how,
 ) (*reach, error) {
-	states, err := e.store.States(ctx, scope)
-	if err != nil {
-		return nil, err
+	if how.ahead == nil {
+		var err error
+		if how.ahead, err = e.look(ctx, scope); err != nil {
+			return nil, err
+		}
 	}
+	states, vectors := how.ahead.states, &how.ahead.vectors
 	filter := q.Filters.filter()
-	vectors := asked{engine: e}
 	if question != nil {
 		question.Restrict(filter)
 		vectors.text = q.Text
@@ -87,6 +90,7 @@ func (e *Engine) open(
 		}
 		part := vectors.part(ctx, state.Model)
 		var snapshot *resident.Snapshot
+		var err error
 		if !how.stored {
 			snapshot, err = e.snapshot(ctx, scope, state)
 		}

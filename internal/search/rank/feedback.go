@@ -2,7 +2,6 @@ package rank
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -117,7 +116,10 @@ func (s *search) shortlist(part int) []Candidate {
 		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)}
 	}
 	keys = quickselect.First(keys, most, func(a, b keyed) int {
-		return cmp.Or(cmp.Compare(b.key, a.key), bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:]))
+		if c := falling(a.key, b.key); c != 0 {
+			return c
+		}
+		return bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:])
 	})
 	out := make([]Candidate, len(keys))
 	for i := range out {
@@ -180,7 +182,10 @@ func (s *search) learn(ctx context.Context) error {
 		}
 	}
 	better := func(a, b ranking) int {
-		return cmp.Or(cmp.Compare(b.x, a.x), bytes.Compare(a.c.Passage[:], b.c.Passage[:]))
+		if c := falling(a.x, b.x); c != 0 {
+			return c
+		}
+		return bytes.Compare(a.c.Passage[:], b.c.Passage[:])
 	}
 	order = quickselect.First(order, gateLook, better)
 	slices.SortFunc(order, better)
@@ -433,7 +438,10 @@ func (s *search) choose(without *source) []weighted {
 	}
 	best := make([]weighted, 0, feedbackTerms+1)
 	less := func(a, b weighted) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
+		if c := falling(a.weight, b.weight); c != 0 {
+			return c
+		}
+		return strings.Compare(a.term, b.term)
 	}
 	for k := range s.feedback.shares {
 		x := weighted{term: s.feedback.shares[k].term}

@@ -11,6 +11,7 @@ import (
 
 	"magpie/internal/index"
 	"magpie/internal/search/analysis"
+	"magpie/internal/search/quickselect"
 )
 
 // PoolSize is how many candidates are ranked: what is beyond is not counted
@@ -84,6 +85,7 @@ type memory struct {
 	first, again []Memory // by part
 	found        []found
 	keys         []keyed
+	documents    map[uuid.UUID]int // how many results each has
 }
 
 func (m *memory) forParts(n int) {
@@ -328,10 +330,9 @@ type found struct {
 	key      float64 // by which it is ordered, then its score
 }
 
-func (f *found) ranked() Ranked {
-	r := Ranked{Candidate: *f.Candidate, Part: f.part, Score: f.key, Evidence: f.evidence}
+func (f *found) ranked(r *Ranked) {
+	r.Candidate, r.Part, r.Score, r.Evidence = *f.Candidate, f.part, f.key, f.evidence
 	r.Hits = nil // they belong to the search
-	return r
 }
 
 // rank scores the pools, keeps the best that reach the least score, and orders them.
@@ -369,30 +370,64 @@ func (s *search) byKey(all []found) []keyed {
 		order = append(order, keyed{all[i].key, int32(i)})
 	}
 	s.memory.keys = order
-	slices.SortFunc(order, func(a, b keyed) int {
-		if c := cmp.Compare(b.key, a.key); c != 0 {
+	better := func(a, b keyed) int {
+		if c := falling(a.key, b.key); c != 0 {
 			return c
 		}
 		return bytes.Compare(all[a.at].Passage[:], all[b.at].Passage[:])
-	})
-	return order[:min(len(order), PoolSize)]
+	}
+	order = quickselect.First(order, PoolSize, better)
+	slices.SortFunc(order, better)
+	return order
+}
+
+// falling compares keys for an order from the greatest on. It is cmp.Compare the
+// other way round, which takes longer as it looks for NaN first.
+func falling(a, b float64) int {
+	switch {
+	case a > b:
+		return -1
+	case a < b:
+		return 1
+	case a == b:
+		return 0
+	default:
+		return cmp.Compare(b, a)
+	}
 }
 
 // cut makes results of what reaches the least score.
 func (s *search) cut(all []found, order []keyed) []Ranked {
-	kept := make([]Ranked, 0, len(order)/2)
-	count := make(map[uuid.UUID]int)
+	if s.opt.Least > 0 {
+		order = s.reaching(all, order)
+	}
+	kept := make([]Ranked, len(order))
+	for i, o := range order {
+		all[o.at].ranked(&kept[i])
+	}
+	return kept
+}
+
+// reaching is what of the order reaches the least score, as far as a document
+// may have so many.
+func (s *search) reaching(all []found, order []keyed) []keyed {
+	if s.memory.documents == nil {
+		s.memory.documents = make(map[uuid.UUID]int)
+	}
+	count := s.memory.documents
+	clear(count)
+	kept := order[:0]
 	for _, o := range order {
 		f := &all[o.at]
-		if s.opt.Least > 0 {
-			if f.key < s.opt.Least {
-				break
-			}
-			if count[f.Document]++; count[f.Document] > perDocument {
-				continue
-			}
+		if f.key < s.opt.Least {
+			break
 		}
-		kept = append(kept, f.ranked())
+		n := count[f.Document] + 1
+		if n > perDocument {
+			continue
+		}
+		count[f.Document] = n
+		kept = append(kept, o)
 	}
 	return kept
 }

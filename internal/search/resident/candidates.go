@@ -1,7 +1,6 @@
 package resident
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/bits"
@@ -110,14 +109,39 @@ func (x *scratch) floor(scores []float64, k int) float64 {
 	if place >= len(sample) {
 		return math.SmallestNonzeroFloat64
 	}
-	return slices.Min(quickselect.First(sample, place, func(a, b float64) int { return cmp.Compare(b, a) }))
+	return slices.Min(quickselect.First(sample, place, func(a, b float64) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		default:
+			return 0
+		}
+	}))
 }
 
 // atLeast appends the passages whose scores reach a floor above 0.
 func (x *scratch) atLeast(list []scored, scores []float64, floor float64) []scored {
-	for ref, score := range scores {
-		if score >= floor {
-			list = append(list, scored{number(ref), score})
+	// Scores are not negative, so that their bits are in the same order. Most are
+	// below the floor: eight are looked at in one step, none of which overflows.
+	low := math.Float64bits(floor)
+	for from := 0; from < len(scores); from += 8 {
+		some := scores[from:min(from+8, len(scores))]
+		if len(some) == 8 {
+			s := (*[8]float64)(some)
+			below := (math.Float64bits(s[0]) - low) & (math.Float64bits(s[1]) - low) &
+				(math.Float64bits(s[2]) - low) & (math.Float64bits(s[3]) - low) &
+				(math.Float64bits(s[4]) - low) & (math.Float64bits(s[5]) - low) &
+				(math.Float64bits(s[6]) - low) & (math.Float64bits(s[7]) - low)
+			if below>>63 != 0 {
+				continue
+			}
+		}
+		for i, score := range some {
+			if score >= floor {
+				list = append(list, scored{number(from + i), score})
+			}
 		}
 	}
 	return list
@@ -150,17 +174,18 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 			g.vectors = p.vectorsOf(len(r.Vector))
 		}
 		report := r.Words[:min(max(r.Report, 0), len(r.Words))]
-		g.marked = x.marksFor(len(p.terms.ends) + termCode)
+		g.marked = &x.marks
+		g.marked.reset(len(p.terms.ends))
 		for w := range report {
 			for _, t := range p.find(x.found[:0], report[w].Terms) {
-				g.marked[t+termCode] = uint8(w + 1) //nolint:gosec // at most MaxWords
+				g.marked.set(t, uint8(w+1)) //nolint:gosec // at most MaxWords
 				g.reports = true
 			}
 		}
 		hits = g.gather(x.chosen[from:from+n], out[from:from+n], hits)
 		for w := range report {
 			for _, t := range p.find(x.found[:0], report[w].Terms) {
-				g.marked[t+termCode] = 0
+				g.marked.unset(t)
 			}
 		}
 		from += n
@@ -176,7 +201,7 @@ type gatherer struct {
 	vectors *vectors  // nil for none of the question's length
 	scores  []float64 // of all passages of the snapshot; nil for none
 	near    []scored  // by passage, those whose similarity is known
-	marked  marks     // the terms of the words that are reported
+	marked  *marks    // the terms of the words that are reported
 	reports bool      // there are any
 }
 

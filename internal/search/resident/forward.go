@@ -85,20 +85,51 @@ func (s *segment) tokens(tokens []token, passage uint32) []token {
 	return tokens
 }
 
-// marks gives some terms of a segment a number above 0. There are shortMarks of
-// them at least.
-type marks []uint8
+// marks gives some terms of a segment a number above 0, by their numbers and
+// termCode. notable are the codes of which a scan must take notice: those of
+// marked terms, and those that are no terms. As bits they stay in the nearest
+// cache, which the marks of a large dictionary do not.
+type marks struct {
+	of      []uint8
+	notable [shortMarks / 64]uint64
+}
 
-// shortMarks is how many marks the codes of one part can ask for.
+// shortMarks is how many codes there are.
 const (
 	shortMarks = 1 << 16
 	_          = uint(1<<8 - 1 - rank.MaxWords) // every word has a mark
 )
 
+// set marks a term.
+func (m *marks) set(term uint32, mark uint8) {
+	code := term + termCode
+	m.of[code] = mark
+	if term < shortTerms {
+		m.notable[code>>6] |= 1 << (code & 63)
+	}
+}
+
+// unset takes a term's mark away.
+func (m *marks) unset(term uint32) {
+	code := term + termCode
+	m.of[code] = 0
+	if term < shortTerms {
+		m.notable[code>>6] &^= 1 << (code & 63)
+	}
+}
+
+// reset makes cleared room for the marks of so many terms. What is marked is to
+// be unset again before the next time.
+func (m *marks) reset(terms int) {
+	if n := terms + termCode; len(m.of) < n {
+		m.of = make([]uint8, n)
+	}
+	m.notable[0] |= 1<<termCode - 1
+}
+
 // appendHits appends the occurrences of the marked terms in a passage, whose
-// words are one less than their marks. There must be termCode marks more at the
-// front, for the codes that are no terms: none of them is set.
-func (s *segment) appendHits(hits []rank.Hit, passage uint32, m marks) []rank.Hit {
+// words are one less than their marks.
+func (s *segment) appendHits(hits []rank.Hit, passage uint32, m *marks) []rank.Hit {
 	title, rest := s.coded(passage)
 	from, position := len(hits), uint16(0)
 	hits, position = scan(hits, title, position, m)
@@ -113,29 +144,29 @@ func (s *segment) appendHits(hits []rank.Hit, passage uint32, m marks) []rank.Hi
 }
 
 // scan is tokens for marked terms alone.
-func scan(hits []rank.Hit, b []uint16, position uint16, m marks) ([]rank.Hit, uint16) {
-	short := (*[shortMarks]uint8)(m) // of every code: there is nothing to check
+func scan(hits []rank.Hit, b []uint16, position uint16, m *marks) ([]rank.Hit, uint16) {
+	notable := &m.notable
 	for i := 0; i < len(b); i++ {
 		c := b[i]
-		if c >= termCode {
-			position++
-			if w := short[c]; w != 0 {
-				hits = append(hits, rank.Hit{Word: uint16(w) - 1, Position: position})
-			}
-			continue
+		position++
+		if notable[c>>6]>>(c&63)&1 == 0 {
+			continue // most of all
 		}
 		switch c {
 		case sameCode:
-			position--
+			position -= 2
 		case jumpCode:
 			i++
-			position += b[i] - 1
+			position += b[i] - 2
+		case titleCode:
+			position--
 		case longCodes:
-			position++
-			if w := m[(int(b[i+1])|int(b[i+2])<<16)+termCode]; w != 0 {
+			if w := m.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; w != 0 {
 				hits = append(hits, rank.Hit{Word: uint16(w) - 1, Position: position})
 			}
 			i += 2
+		default:
+			hits = append(hits, rank.Hit{Word: uint16(m.of[c]) - 1, Position: position})
 		}
 	}
 	return hits, position

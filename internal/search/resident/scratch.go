@@ -48,14 +48,6 @@ func (m *scratch) occurrences(n int) []occurrences {
 	return m.merged[:n]
 }
 
-// marksFor returns cleared room for the marks of so many terms, to be left so.
-func (m *scratch) marksFor(n int) marks {
-	if len(m.marks) < n {
-		m.marks = make(marks, max(n, shortMarks))
-	}
-	return m.marks
-}
-
 // scored is a passage with a score.
 type scored struct {
 	ref   uint32

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"context"
+
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/search/rank"
+	"magpie/internal/viewer"
+)
+
+// ahead is what is known before collections are opened.
+type ahead struct {
+	states  []index.State
+	vectors asked
+}
+
+// look asks for the states of the collections in scope.
+func (e *Engine) look(ctx context.Context, scope viewer.Scope) (*ahead, error) {
+	states, err := e.store.States(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) > 0 {
+		if last := e.model.Load(); last == nil || *last != states[0].Model {
+			model := states[0].Model
+			e.model.Store(&model)
+		}
+	}
+	return &ahead{states: states, vectors: asked{engine: e}}, nil
+}
+
+// prepare analyzes a question while the database looks for the states of the
+// collections in scope, which is time that nobody needs, and embeds it too by
+// the built-in model, which costs nothing, where that was wanted the last time.
+func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, q *Query) (*rank.Question, *ahead, error) {
+	var question *rank.Question
+	vectors := asked{engine: e, text: q.Text}
+	done := make(chan any, 1)
+	go func() {
+		defer func() { done <- recover() }()
+		question = rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
+		if model := e.model.Load(); model != nil && *model == embed.BuiltinModel {
+			if _, ok := e.models.Lookup(*model); ok {
+				vectors.part(ctx, *model)
+			}
+		}
+	}()
+	found, err := e.look(ctx, scope)
+	if p := <-done; p != nil {
+		panic(p)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	found.vectors = vectors
+	return question, found, nil
+}
