@@ -101,7 +101,7 @@ func (d *describer) inputs(r *route, fields []field) *openapi.Schema {
 	schema := openapi.Of(openapi.Object)
 	for _, f := range fields {
 		inner := d.input(r, &f)
-		if f.required {
+		if f.required && f.unless == "" {
 			schema.Required = append(schema.Required, f.name)
 		} else if f.alone == "" {
 			inner = openapi.Nullable(inner)

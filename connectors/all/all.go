@@ -6,6 +6,8 @@ import (
 
 	"magpie/connectors"
 	"magpie/connectors/fileupload"
+	"magpie/connectors/mysql"
+	"magpie/connectors/postgresql"
 	"magpie/connectors/s3"
 	"magpie/connectors/webcrawler"
 )
@@ -25,5 +27,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		fileupload.Kind(d.Files),
 		s3.Kind(d.Dial),
 		webcrawler.Kind(d.Dial),
+		postgresql.Kind(d.Dial),
+		mysql.Kind(d.Dial),
 	)
 }

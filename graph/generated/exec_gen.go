@@ -414,6 +414,7 @@ type ComplexityRoot struct {
 		Name             func(childComplexity int) int
 		NextSyncAt       func(childComplexity int) int
 		ScheduleInterval func(childComplexity int) int
+		SchemaSync       func(childComplexity int) int
 		Status           func(childComplexity int) int
 		SyncStrategy     func(childComplexity int) int
 		Type             func(childComplexity int) int
@@ -1200,6 +1201,7 @@ type CollectionResolver interface {
 }
 type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
+	SchemaSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
 	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
 }
@@ -2745,6 +2747,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.ScheduleInterval(childComplexity), true
+	case "Connector.schemaSync":
+		if e.ComplexityRoot.Connector.SchemaSync == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.SchemaSync(childComplexity), true
 	case "Connector.status":
 		if e.ComplexityRoot.Connector.Status == nil {
 			break
@@ -7554,6 +7562,8 @@ input CreateConnectorInput {
   config: Map
   credentials: Map
   docSync: DocSyncInput
+  "The schedule of a connector that attaches a database, in the place of docSync."
+  schemaSync: DocSyncInput
 }
 
 input UpdateConnectorInput {
@@ -7562,6 +7572,8 @@ input UpdateConnectorInput {
   config: Map
   credentials: Map
   docSync: DocSyncInput
+  "The schedule of a connector that attaches a database, in the place of docSync."
+  schemaSync: DocSyncInput
 }
 
 input DocSyncInput {
@@ -7586,6 +7598,8 @@ type ConnectionTest {
 
 extend type Connector {
   docSync: DocSync!
+  "When the schema of an attached database is read; null for connectors that bring documents."
+  schemaSync: DocSync
   "The newest sync or refresh of permissions, whatever its state; null before the first."
   lastJob: SyncJob
   documentCounts: DocumentCounts!
@@ -10595,6 +10609,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_items(ctx, field)
 	case "docSync":
 		return ec.fieldContext_Connector_docSync(ctx, field)
+	case "schemaSync":
+		return ec.fieldContext_Connector_schemaSync(ctx, field)
 	case "lastJob":
 		return ec.fieldContext_Connector_lastJob(ctx, field)
 	case "documentCounts":
@@ -20479,6 +20495,38 @@ func (ec *executionContext) _Connector_docSync(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Connector_docSync(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocSync(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_schemaSync(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_schemaSync(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().SchemaSync(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
+			return ec.marshalODocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_schemaSync(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Connector",
 		Field:      field,
@@ -41187,7 +41235,7 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "type", "collection", "enabled", "config", "credentials", "docSync"}
+	fieldsInOrder := [...]string{"name", "type", "collection", "enabled", "config", "credentials", "docSync", "schemaSync"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -41243,6 +41291,13 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 				return it, err
 			}
 			it.DocSync = data
+		case "schemaSync":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaSync"))
+			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SchemaSync = data
 		}
 	}
 	return it, nil
@@ -42928,7 +42983,7 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "enabled", "config", "credentials", "docSync"}
+	fieldsInOrder := [...]string{"name", "enabled", "config", "credentials", "docSync", "schemaSync"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -42970,6 +43025,13 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 				return it, err
 			}
 			it.DocSync = data
+		case "schemaSync":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaSync"))
+			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SchemaSync = data
 		}
 	}
 	return it, nil
@@ -46397,6 +46459,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 				}()
 				res = ec._Connector_docSync(ctx, field, obj)
 				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "schemaSync":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_schemaSync(ctx, field, obj)
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -56769,6 +56869,13 @@ func (ec *executionContext) marshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCu
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalODocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DocSync(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx context.Context, v any) (*model.DocSyncInput, error) {

@@ -399,6 +399,8 @@ type CreateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
+	// The schedule of a connector that attaches a database, in the place of docSync.
+	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
 type CreatedAPIKey struct {
@@ -964,6 +966,8 @@ type UpdateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
+	// The schedule of a connector that attaches a database, in the place of docSync.
+	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
 type UpdateMemberInput struct {
