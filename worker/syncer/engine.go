@@ -59,8 +59,10 @@ type Options struct {
 	Ingest     ingest.Options
 	Grants     Grants // may be nil: no connector works with a grant
 	Notes      Notes  // what sources remember; may be nil: nothing
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Schemas keeps what is read of attached databases; nil: they cannot be synced.
+	Schemas Schemas
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 const (
