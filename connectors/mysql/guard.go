@@ -231,7 +231,7 @@ func known(node sqlparser.SQLNode) bool {
 		"IntroducerExpr", "CollateExpr", "CaseExpr", "When", "Literal", "NullVal", "BoolVal", "ColName", "RowAlias", "Values", "ParsedComments",
 		"WindowSpecification", "WindowDefinition", "WindowDefinitions", "NamedWindow", "NamedWindows", "FrameClause", "FramePoint", "OverClause",
 		"NullTreatmentClause", "FromFirstLastClause", "ArgumentLessWindowExpr", "FirstOrLastValueExpr", "NtileExpr", "NTHValueExpr", "LagLeadExpr",
-		"FuncExpr", "TimestampDiffExpr", "ExtractFuncExpr", "WeightStringFuncExpr", "SubstrExpr", "CastExpr", "ConvertExpr", "ConvertUsingExpr",
+		"FuncExpr", "TrimFuncExpr", "TimestampDiffExpr", "ExtractFuncExpr", "WeightStringFuncExpr", "SubstrExpr", "CastExpr", "ConvertExpr", "ConvertUsingExpr",
 		"ConvertType", "MatchExpr", "IntervalFuncExpr", "IntervalDateExpr", "LocateExpr", "CharExpr", "InsertExpr", "CurTimeFuncExpr",
 		"JSONPrettyExpr", "JSONArrayExpr", "JSONObjectExpr", "JSONObjectParam", "JSONQuoteExpr", "JSONTableExpr", "JtColumnDefinition",
 		"JtOrdinalColDef", "JtPathColDef", "JtNestedPathColDef", "JtOnResponse", "ColumnType", "ColumnTypeOptions", "JSONArrayAgg", "JSONObjectAgg", "JSONContainsExpr",

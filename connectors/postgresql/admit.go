@@ -11,6 +11,9 @@ import (
 	"magpie/connectors/sqldb"
 )
 
+// informationSchema says to every login what it may read.
+const informationSchema = "information_schema"
+
 // volatileSQL finds the first of the called functions and operators that is
 // volatile, and so may do anything: $1 and $2 are the functions' schemas and
 // names, $3 those that are allowed all the same, $4 and $5 the operators'.
@@ -63,6 +66,9 @@ func (d *database) admitTables(ctx context.Context, s *session, tables []Name) e
 	}
 	quoted := make([]string, len(tables))
 	for i, t := range tables {
+		if t.Schema != "" && t.Schema != informationSchema && !slices.Contains(d.schemas, t.Schema) {
+			return sqldb.Refuse("The schema %s is not among those that may be asked here.", sqldb.Brief(t.Schema))
+		}
 		if t.Schema == "" {
 			quoted[i] = pgx.Identifier{t.Name}.Sanitize()
 		} else {
@@ -92,7 +98,7 @@ func (d *database) admitTables(ctx context.Context, s *session, tables []Name) e
 // sees reports whether a table may be asked: one of the connector's, or what
 // every login is told of those it may read.
 func (d *database) sees(schema, name string) bool {
-	if schema == "information_schema" {
+	if schema == informationSchema {
 		return true
 	}
 	return slices.Contains(d.schemas, schema) && d.tables.Allow(schema, name)

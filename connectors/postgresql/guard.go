@@ -164,6 +164,10 @@ func (in *inspector) walk(m protoreflect.Message, own []string) error {
 		if part.GetSchemaname() != "" || !slices.Contains(own, part.GetRelname()) {
 			in.out.Tables = append(in.out.Tables, Name{part.GetSchemaname(), part.GetRelname()})
 		}
+	case *pgquery.RangeTableSample:
+		if name, ok := nameOf(part.GetMethod()); !ok || name.Schema != "" || name.Name != "bernoulli" && name.Name != "system" {
+			return sqldb.Refuse("TABLESAMPLE may be bernoulli or system.")
+		}
 	case *pgquery.FuncCall:
 		if err := in.function(part.GetFuncname()); err != nil {
 			return err

@@ -56,7 +56,7 @@ func checkSchemas(value any) error {
 		switch {
 		case len(name) > 63:
 			return errors.New("names a schema of more than 63 bytes")
-		case strings.HasPrefix(name, "pg_") || name == "information_schema":
+		case strings.HasPrefix(name, "pg_") || name == informationSchema:
 			return errors.New("names a schema of PostgreSQL itself")
 		}
 	}

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"errors"
+	"net/netip"
 	"path"
 	"regexp"
 	"strings"
@@ -101,7 +102,8 @@ func Login(rights string) []connectors.Option {
 
 func checkHost(value any) error {
 	host, _ := value.(string)
-	if !regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9.])?$|^[0-9A-Fa-f:]{2,45}$`).MatchString(host) {
+	_, err := netip.ParseAddr(host)
+	if err != nil && !regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9.])?$`).MatchString(host) {
 		return errors.New("is no host: write a name or an address alone, without a port, a path or a user")
 	}
 	return nil
