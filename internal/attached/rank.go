@@ -14,8 +14,8 @@ import (
 )
 
 // How a table is ranked: a word counts by where it stands and by how few tables
-// have it. The figures were chosen on the questions of four sample databases
-// (docs/databases.md).
+// have it. The figures are not fitted to anything; docs/databases.md has what
+// they come to on the questions of five sample databases.
 const (
 	weightName    = 3.0
 	weightColumn  = 1.5
