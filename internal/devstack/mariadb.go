@@ -32,11 +32,11 @@ type MariaDB struct {
 
 // StartMariaDB starts a MariaDB server for tests, and returns when it answers.
 func StartMariaDB(ctx context.Context) (*MariaDB, error) {
-	program, err := findMariaDB("mariadbd", "mysqld")
+	program, err := findMariaDB("mariadbd")
 	if err != nil {
 		return nil, err
 	}
-	installer, err := findMariaDB("mariadb-install-db", "mysql_install_db")
+	installer, err := findMariaDB("mariadb-install-db")
 	if err != nil {
 		return nil, err
 	}
@@ -57,15 +57,13 @@ func StartMariaDB(ctx context.Context) (*MariaDB, error) {
 	return m, nil
 }
 
-func findMariaDB(names ...string) (string, error) {
-	for _, name := range names {
-		for _, folder := range []string{"", "/usr/sbin/", "/usr/bin/", "/opt/homebrew/bin/", "/usr/local/bin/"} {
-			if path, err := exec.LookPath(folder + name); err == nil {
-				return path, nil
-			}
+func findMariaDB(name string) (string, error) {
+	for _, folder := range []string{"", "/usr/sbin/", "/usr/bin/", "/opt/homebrew/bin/", "/usr/local/bin/"} {
+		if path, err := exec.LookPath(folder + name); err == nil {
+			return path, nil
 		}
 	}
-	return "", fmt.Errorf("MariaDB is not installed (%s was not found); run scripts/setup.sh --tests", names[0])
+	return "", fmt.Errorf("MariaDB is not installed (%s was not found); run scripts/setup.sh --tests", name)
 }
 
 func (m *MariaDB) start(ctx context.Context, account account, program, installer string) error {
