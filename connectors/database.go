@@ -2,12 +2,13 @@ package connectors
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
 // Database is an attached database: agents look at its schema and ask it
 // questions. All methods may be called from several goroutines. Errors are those
-// of a [Source].
+// of a [Source], and *QueryError.
 type Database interface {
 	// Check tests the connection, and that it cannot write.
 	Check(ctx context.Context) error
@@ -16,14 +17,37 @@ type Database interface {
 	Schema(ctx context.Context) ([]Table, error)
 	// Query runs one statement that reads. It is refused before it is sent when
 	// it is more than one statement or could do anything but read, and runs where
-	// the engine itself refuses to write.
+	// the engine itself refuses to write. What is wrong with the statement is a
+	// *QueryError.
 	Query(ctx context.Context, sql string, limits QueryLimits) (*Rows, error)
+	// Sample reads some rows of a table that Schema named. It is ErrNoSamples where
+	// the connector does not allow that.
+	Sample(ctx context.Context, schema, table string, rows int) (*Rows, error)
 	// Close ends all connections. Closing twice is no error.
 	Close() error
 }
 
 // MaxTables is how many tables and views of a database are looked at.
 const MaxTables = 2000
+
+// MaxStatement is the longest statement that is looked at, in bytes.
+const MaxStatement = 20_000
+
+// ErrNoSamples says that rows of tables are not to be shown unasked.
+var ErrNoSamples = errors.New("this connector shows no sample rows (config.sampleRows is off)")
+
+// QueryError says what is wrong with a statement, in words for whoever wrote it.
+type QueryError struct {
+	// Refused says that the statement was not run, since it could do something
+	// else than read what may be read.
+	Refused bool
+	// Code is the engine's, "" for none.
+	Code string
+	// Message is at most 1,000 characters.
+	Message string
+}
+
+func (e *QueryError) Error() string { return e.Message }
 
 // Table is a table or view of a database.
 type Table struct {
@@ -43,6 +67,9 @@ type Column struct {
 	Nullable            bool
 	// Default is the expression, "" for none.
 	Default string
+	// Values are the only ones that an enumerated type has, at most 50; nil for
+	// every other type.
+	Values []string
 }
 
 // ForeignKey says that columns of a table point at those of another one.
@@ -59,13 +86,31 @@ type QueryLimits struct {
 	Timeout time.Duration // 10 s, at most 60 s
 }
 
+// WithDefaults fills in what is left out and cuts off what is too much.
+func (l QueryLimits) WithDefaults() QueryLimits {
+	const defaultRows, maxRows = 100, 1000
+	const defaultBytes, maxBytes = 256 << 10, 4 << 20
+	const defaultTime, maxTime = 10 * time.Second, time.Minute
+	if l.Rows <= 0 {
+		l.Rows = defaultRows
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = defaultBytes
+	}
+	if l.Timeout <= 0 {
+		l.Timeout = defaultTime
+	}
+	return QueryLimits{Rows: min(l.Rows, maxRows), Bytes: min(l.Bytes, maxBytes), Timeout: min(l.Timeout, maxTime)}
+}
+
 // Rows are what a question found.
 type Rows struct {
 	Columns []string
 	// Types are the engine's names of the columns' types.
 	Types []string
-	// Values are nil, bool, int64, float64 or string; what the engine has as
-	// anything else is a string in its own form.
+	// Values are nil, bool, int64, float64, json.Number (exact decimals) or string;
+	// what the engine has as anything else is a string in its own form. A string
+	// that was cut off ends in an ellipsis and its length.
 	Values [][]any
 	// Truncated says which limit cut the rows off: "rows", "bytes" or "".
 	Truncated string

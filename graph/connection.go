@@ -60,11 +60,7 @@ func (r *Resolver) try(ctx context.Context, kind connectors.Kind, settings conne
 	inside, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	began := r.Now()
-	source, err := kind.New(inside, settings)
-	if err == nil {
-		defer func() { _ = source.Close() }()
-		err = source.Check(inside)
-	}
+	err := check(inside, kind, settings)
 	test := &model.ConnectionTest{Ok: err == nil, Message: "The connection works", Details: map[string]any{
 		"type": kind.Name, "tookMs": r.Now().Sub(began).Milliseconds(),
 	}}
@@ -78,4 +74,23 @@ func (r *Resolver) try(ctx context.Context, kind connectors.Kind, settings conne
 		test.Details["needsAuth"], test.Details["retryable"] = connectors.IsNeedsAuth(err), busy
 	}
 	return test
+}
+
+// check opens what a connector stands for, a source or a database, and closes it.
+func check(ctx context.Context, kind connectors.Kind, settings connectors.Settings) error {
+	var place interface {
+		Check(ctx context.Context) error
+		Close() error
+	}
+	var err error
+	if kind.AttachesDatabase() {
+		place, err = kind.Attach(ctx, settings)
+	} else {
+		place, err = kind.New(ctx, settings)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = place.Close() }()
+	return place.Check(ctx)
 }

@@ -148,7 +148,11 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 	if in.Enabled != nil && !*in.Enabled {
 		create.SetEnabled(false).SetStatus(connector.StatusPaused)
 	}
-	schedule, err := r.schedule(in.DocSync, "", "")
+	wanted, err := wantedSchedule(kind, in.DocSync, in.SchemaSync)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := r.schedule(wanted, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +221,11 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 		}
 	}
 	update.SetStatus(status)
-	schedule, err := r.schedule(in.DocSync, row.SyncStrategy, row.ScheduleInterval)
+	wanted, err := wantedSchedule(kind, in.DocSync, in.SchemaSync)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := r.schedule(wanted, row.SyncStrategy, row.ScheduleInterval)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,10 @@ func (r *connectorResolver) DocSync(ctx context.Context, obj *ent.Connector) (*m
 	}, nil
 }
 
+func (r *connectorResolver) SchemaSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error) {
+	return r.schemaSync(obj), nil
+}
+
 func (r *connectorResolver) LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error) {
 	return loadersOf(ctx).lastJob.Load(ctx, obj.ID)
 }

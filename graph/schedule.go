@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"magpie/connectors"
+	"magpie/ent"
 	"magpie/ent/connector"
 	"magpie/graph/model"
 	"magpie/internal/apierr"
@@ -45,4 +47,28 @@ func (r *Resolver) schedule(in *model.DocSyncInput, strategy connector.SyncStrat
 		s.next = &next
 	}
 	return &s, nil
+}
+
+// wantedSchedule is the one that a request gives: doc_sync, or schema_sync where
+// the connector attaches a database.
+func wantedSchedule(kind connectors.Kind, documents, schema *model.DocSyncInput) (*model.DocSyncInput, error) {
+	switch {
+	case schema == nil:
+		return documents, nil
+	case !kind.AttachesDatabase():
+		return nil, apierr.Invalid("schema_sync", "is for connectors that attach a database; this one has doc_sync")
+	case documents != nil:
+		return nil, apierr.Invalid("schema_sync", "cannot be given together with doc_sync")
+	default:
+		return schema, nil
+	}
+}
+
+// schemaSync is the schedule of a connector that attaches a database; nil for
+// every other one.
+func (r *Resolver) schemaSync(row *ent.Connector) *model.DocSync {
+	if kind, ok := r.Kinds.Lookup(row.Type); !ok || !kind.AttachesDatabase() {
+		return nil
+	}
+	return &model.DocSync{SyncStrategy: strings.ToLower(string(row.SyncStrategy)), ScheduleInterval: row.ScheduleInterval}
 }

@@ -33,6 +33,8 @@ type field struct {
 	variable string // where it goes in the operation's variables, dotted; empty for a group, inside an array from the item on
 	kind     kind
 	required bool
+	// unless names the field in whose presence this one is not required.
+	unless string
 	// nullable hands an explicit null on: it clears the value. Otherwise null
 	// is the same as leaving the field out.
 	nullable bool

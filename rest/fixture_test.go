@@ -332,7 +332,7 @@ func rows() map[string]any {
 	file := object{"id": fileID, "path": "guides/queues.md", "mediaType": "text/markdown", "bytes": 1234, "sha256": strings.Repeat("ab", 32), "createdAt": early, "updatedAt": early}
 	connector := object{
 		"id": connectorID, "name": "Uploads", "type": "file_upload", "status": "NEEDS_AUTH", "enabled": true, "collectionID": collectionID,
-		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"},
+		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"}, "schemaSync": nil,
 		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "nextSyncAt": late,
 		"documentCounts": object{"pending": 0, "processing": 0, "indexed": 2, "failed": 1, "deleted": 0},
 		"webhook": object{

@@ -94,7 +94,7 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			continue
 		}
 		if value == nil {
-			if f.required {
+			if f.required && (f.unless == "" || values[f.unless] == nil) {
 				return apierr.Invalid(name, "is required")
 			}
 			continue

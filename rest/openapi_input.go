@@ -99,7 +99,10 @@ func (d *describer) requestBody(r *route, id string) *openapi.RequestBody {
 // inputs is the object of some fields. One that may be left out may be null.
 func (d *describer) inputs(r *route, fields []field) *openapi.Schema {
 	schema := openapi.Of(openapi.Object)
-	for _, f := range fields {
+	for at, f := range fields {
+		if f.required && f.unless != "" {
+			return &openapi.Schema{OneOf: []*openapi.Schema{d.inputs(r, chosen(fields, at, f.unless)), d.inputs(r, chosen(fields, -1, f.name))}}
+		}
 		inner := d.input(r, &f)
 		if f.required {
 			schema.Required = append(schema.Required, f.name)
@@ -113,6 +116,21 @@ func (d *describer) inputs(r *route, fields []field) *openapi.Schema {
 		}
 	}
 	return schema
+}
+
+// chosen are fields without the one of a name, in whose place another one is
+// required: that at an index, or every one where there is none.
+func chosen(fields []field, at int, without string) []field {
+	var out []field
+	for i, f := range fields {
+		if f.name == without {
+			continue
+		}
+		f.unless = ""
+		f.required = f.required || at < 0 || i == at
+		out = append(out, f)
+	}
+	return out
 }
 
 // item is the object of which an array has several.

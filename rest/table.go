@@ -126,7 +126,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodPut, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
 			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name", longest: maxName, filled: true}}, connectorSettings()...)},
 		{Route: Route{http.MethodPatch, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
-			from: body, input: true, fields: []field{docSync(true)}},
+			from: body, input: true, fields: []field{docSync(true), schemaSync()}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/test", "TestConnector", dashboard, false, 200}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/sync", "StartSync", dashboard, false, 202},
@@ -232,16 +232,25 @@ func connectorSettings() []field {
 		{name: "enabled", variable: "input.enabled", kind: boolean},
 		{name: "config", variable: "input.config", kind: anything},
 		{name: "credentials", variable: "input.credentials", kind: anything},
-		docSync(false),
+		docSync(false), schemaSync(),
 	}
 }
 
 func docSync(required bool) field {
-	return field{name: "doc_sync", kind: group, required: required, fields: []field{
-		{name: "sync_strategy", variable: "input.docSync.syncStrategy", allowed: []string{"manual", "scheduled"}},
-		{name: "schedule_interval", variable: "input.docSync.scheduleInterval",
+	return field{name: "doc_sync", kind: group, required: required, unless: "schema_sync", fields: schedule("docSync")}
+}
+
+// schemaSync is the schedule of a connector that attaches a database.
+func schemaSync() field {
+	return field{name: "schema_sync", kind: group, fields: schedule("schemaSync")}
+}
+
+func schedule(input string) []field {
+	return []field{
+		{name: "sync_strategy", variable: "input." + input + ".syncStrategy", allowed: []string{"manual", "scheduled"}},
+		{name: "schedule_interval", variable: "input." + input + ".scheduleInterval",
 			allowed: []string{"15m", "30m", "1h", "2h", "4h", "6h", "12h", "24h"}},
-	}}
+	}
 }
 
 // nouns are what a path's parameters stand for, by the segment before them.

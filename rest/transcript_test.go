@@ -223,6 +223,8 @@ func examples() map[string][]example {
 			{target: connector, body: `{"doc_sync":{"schedule_interval":"5m"}}`},
 			{target: connector, body: `{"doc_sync":"manual"}`},
 			{target: connector, body: `{}`},
+			{target: connector, body: `{"schema_sync":{"sync_strategy":"scheduled","schedule_interval":"24h"}}`},
+			{target: connector, body: `{"schema_sync":{"schedule_interval":"2m"}}`},
 		},
 		"POST /api/v1/connectors/{id}/sync": {
 			{target: connector + "/sync"},

@@ -5,7 +5,7 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and what the tests use: a browser, Node.js, and other people's GraphQL clients
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -98,6 +98,16 @@ browser_ready() {
   return 1
 }
 
+# The server that the tests of attached databases start, as internal/devstack looks for it.
+mariadb_ready() {
+  local folder
+  if have mariadbd; then return 0; fi
+  for folder in /usr/sbin /opt/homebrew/bin /usr/local/bin; do
+    if [ -x "$folder/mariadbd" ]; then return 0; fi
+  done
+  return 1
+}
+
 # Node.js with npm, for the GraphQL clients that the tests run (cmd/magpie/conformance/node).
 node_wanted=18
 clients=$root/cmd/magpie/conformance/node
@@ -118,7 +128,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser node clients"; fi
+  if $for_tests; then parts="$parts browser mariadb node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -209,6 +219,7 @@ setup_debian() {
     [ -n "$(candidate_version chromium)" ] || fail "this system's packages have no chromium, which the tests need. Install Chromium or Chrome so that chromium or google-chrome is in PATH."
     packages+=(chromium)
   fi
+  if needs mariadb; then packages+=(mariadb-server); fi
   if needs node; then
     version=$(candidate_version nodejs)
     { [ -n "$version" ] && version_at_least "$version" "$node_wanted"; } ||
@@ -233,6 +244,7 @@ setup_homebrew() {
   if needs postgres || needs pgvector; then packages+=(postgresql@17 pgvector); fi
   if needs redis; then packages+=(redis); fi
   if needs browser; then fail "the tests need Chromium or Chrome; run: brew install --cask google-chrome"; fi
+  if needs mariadb; then packages+=(mariadb); fi
   if needs node; then packages+=(node); fi
   if [ ${#packages[@]} = 0 ]; then return; fi
   say "installing ${packages[*]}"

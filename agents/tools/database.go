@@ -1,8 +1,56 @@
 package tools
 
-import "magpie/internal/apierr"
+import (
+	"fmt"
+	"strings"
+
+	"magpie/connectors"
+	"magpie/internal/apierr"
+	"magpie/internal/attached"
+)
 
 // noDatabase is what every database tool answers while none is attached.
 func noDatabase() error {
 	return apierr.New(apierr.CodeNotFound, "No database is attached to this workspace, so there is nothing to query. Say so.")
+}
+
+// whole is a table's name as a statement writes it.
+func whole(schema, name string) string { return strings.TrimPrefix(schema+"."+name, ".") }
+
+func kindOf(t *connectors.Table) string {
+	if t.View {
+		return "view"
+	}
+	return "table"
+}
+
+// joinText says how two tables are joined: invoice.customer_id = customer.customer_id.
+func joinText(j attached.Join) string {
+	parts := make([]string, 0, len(j.Columns))
+	for i, column := range j.Columns {
+		if i < len(j.References) {
+			parts = append(parts, fmt.Sprintf("%s.%s = %s.%s", whole(j.Schema, j.Table), column, whole(j.OtherSchema, j.Other), j.References[i]))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+func joinTexts(joins []attached.Join) []string {
+	out := make([]string, len(joins))
+	for i, j := range joins {
+		out[i] = joinText(j)
+	}
+	return out
+}
+
+// dialect is what a model should write statements in.
+func dialect(d attached.Database) string {
+	switch d.Type {
+	case "postgresql":
+		return "PostgreSQL"
+	case "mysql":
+		return "MySQL or MariaDB"
+	default:
+		return d.Type
+	}
 }

@@ -12,7 +12,42 @@ type tableInput struct {
 	Database string `json:"database" rule:"max=200" about:"Which database, where several are attached."`
 }
 
-func getTableInfo() loop.Tool {
-	return define(GetTableInfo, "Returns the columns, keys and size of a table of an attached database.", 15*time.Second,
-		func(context.Context, tableInput) (loop.Result, error) { return loop.Result{}, noDatabase() })
+type tableColumn struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type"`
+	Nullable bool     `json:"nullable"`
+	Default  string   `json:"default,omitempty"`
+	Values   []string `json:"values,omitempty"`
+	Comment  string   `json:"comment,omitempty"`
+}
+
+func (b *bench) getTableInfo() loop.Tool {
+	return define(GetTableInfo, "Returns the columns, types, keys, comments and estimated number of rows of a table of an attached database, "+
+		"and a few rows where its connector shows them.", 15*time.Second, b.tableInfo)
+}
+
+func (b *bench) tableInfo(ctx context.Context, in tableInput) (loop.Result, error) {
+	if b.Databases == nil {
+		return loop.Result{}, noDatabase()
+	}
+	d, err := b.Databases.Table(ctx, b.desk.Reach, in.Database, in.Table)
+	if err != nil {
+		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+	}
+	t := d.Table
+	columns := make([]tableColumn, len(t.Columns))
+	for i, c := range t.Columns {
+		columns[i] = tableColumn{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Default: cut(c.Default, 200), Values: c.Values, Comment: cut(c.Comment, 500)}
+	}
+	out := map[string]any{
+		"database": d.Database.Name, "dialect": dialect(d.Database), "table": whole(t.Schema, t.Name), "kind": kindOf(t), "comment": cut(t.Comment, 1000),
+		"columns": columns, "primary_key": t.PrimaryKey, "joins": joinTexts(d.Joins),
+	}
+	if t.Rows >= 0 {
+		out["estimated_rows"] = t.Rows
+	}
+	if d.Samples != nil {
+		out["sample_rows"] = map[string]any{"columns": d.Samples.Columns, "rows": d.Samples.Values}
+	}
+	return told(out, "%s has %d columns", whole(t.Schema, t.Name), len(columns))
 }

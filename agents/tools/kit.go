@@ -14,6 +14,7 @@ import (
 	"magpie/agents/loop"
 	"magpie/agents/memory"
 	"magpie/ent"
+	"magpie/internal/attached"
 	"magpie/internal/search"
 	"magpie/internal/viewer"
 )
@@ -40,12 +41,20 @@ type Rememberer interface {
 	Remember(ctx context.Context, agent, run uuid.UUID, note memory.Note) (memory.Item, error)
 }
 
-// Kit is what tools work with. Every field is needed.
+// Databases are those attached for agents; attached.Databases is.
+type Databases interface {
+	Search(ctx context.Context, scope viewer.Scope, database, query string, limit int) ([]attached.Found, error)
+	Table(ctx context.Context, scope viewer.Scope, database, name string) (*attached.Detail, error)
+	Query(ctx context.Context, scope viewer.Scope, q attached.Question) (*attached.Answer, error)
+}
+
+// Kit is what tools work with. Every field but Databases is needed.
 type Kit struct {
 	Ent       *ent.Client
 	Search    Searcher
 	Texts     Texts
 	Summaries Summarizer
+	Databases Databases // nil: none is attached
 	Now       func() time.Time
 }
 
@@ -92,7 +101,7 @@ func (k *Kit) Tools(desk Desk, names []string) []loop.Tool {
 func (k *Kit) all(desk Desk) []loop.Tool {
 	b := &bench{Kit: k, desk: desk}
 	all := []loop.Tool{
-		b.searchDocuments(), b.getDocument(), b.summarizeDocument(), searchDatabaseSchema(), queryDatabase(), getTableInfo(),
+		b.searchDocuments(), b.getDocument(), b.summarizeDocument(), b.searchDatabaseSchema(), b.queryDatabase(), b.getTableInfo(),
 		calculate(), b.getCurrentDatetime(),
 	}
 	if desk.Memories != nil {

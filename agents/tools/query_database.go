@@ -5,14 +5,47 @@ import (
 	"time"
 
 	"magpie/agents/loop"
+	"magpie/connectors"
+	"magpie/internal/attached"
+)
+
+const (
+	// queryTime is how long a statement may run, and queryToolTime the call with
+	// all around it.
+	queryTime     = 20 * time.Second
+	queryToolTime = 30 * time.Second
+	// queryBytes is how much of an answer a model is given.
+	queryBytes = 64 << 10
 )
 
 type queryInput struct {
-	Query    string `json:"query" rule:"required,min=1,max=10000" about:"One SQL statement that only reads."`
+	Query    string `json:"query" rule:"required,min=1,max=10000" about:"One SQL statement that only reads, in the database's dialect."`
 	Database string `json:"database" rule:"max=200" about:"Which database, where several are attached."`
+	Limit    int    `json:"limit" rule:"min=1,max=1000" about:"How many rows at most; 100 when left out."`
 }
 
-func queryDatabase() loop.Tool {
-	return define(QueryDatabase, "Runs one reading SQL statement on an attached database.", 30*time.Second,
-		func(context.Context, queryInput) (loop.Result, error) { return loop.Result{}, noDatabase() })
+func (b *bench) queryDatabase() loop.Tool {
+	return define(QueryDatabase, "Runs one reading SQL statement (SELECT, WITH, VALUES, EXPLAIN, SHOW) on an attached database and returns its rows. "+
+		"Look at the schema first. Let the database filter and aggregate; where truncated is set, there is more than was returned.", queryToolTime, b.query)
+}
+
+func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
+	if b.Databases == nil {
+		return loop.Result{}, noDatabase()
+	}
+	answer, err := b.Databases.Query(ctx, b.desk.Reach, attached.Question{
+		Database: in.Database, SQL: in.Query, Agent: b.desk.Agent, Run: b.desk.Run,
+		Limits: connectors.QueryLimits{Rows: in.Limit, Bytes: queryBytes, Timeout: queryTime},
+	})
+	if err != nil {
+		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+	}
+	out := map[string]any{
+		"database": answer.Database.Name, "columns": answer.Columns, "types": answer.Types, "rows": answer.Values,
+		"row_count": len(answer.Values), "took_ms": answer.Took.Milliseconds(),
+	}
+	if answer.Truncated != "" {
+		out["truncated"] = answer.Truncated
+	}
+	return told(out, "%d rows of %s", len(answer.Values), answer.Database.Name)
 }

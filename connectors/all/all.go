@@ -7,6 +7,8 @@ import (
 	"magpie/connectors"
 	"magpie/connectors/fileupload"
 	"magpie/connectors/github"
+	"magpie/connectors/mysql"
+	"magpie/connectors/postgresql"
 	"magpie/connectors/s3"
 	"magpie/connectors/slack"
 	"magpie/connectors/webcrawler"
@@ -29,5 +31,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		s3.Kind(d.Dial),
 		slack.Kind(d.Dial),
 		webcrawler.Kind(d.Dial),
+		postgresql.Kind(d.Dial),
+		mysql.Kind(d.Dial),
 	)
 }

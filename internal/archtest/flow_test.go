@@ -20,7 +20,7 @@ func flow() map[string][]string {
 		"agents/template":             with("internal/transaction", "ent", "agents/catalog"),
 		"agents/calc":                 {},
 		"agents/run":                  with("agents", "ent", "internal/chat", "internal/llm", "internal/search"),
-		"agents/tools":                with("agents", "ent", "internal/search"),
+		"agents/tools":                with("agents", "ent", "internal/search", "internal/attached", "connectors"),
 		"cmd":                         {""},
 		"connectors":                  {"connectors", "internal/httpx", "internal/blob"},
 		"ent":                         {"ent", "internal/gid", "internal/viewer"},
@@ -32,6 +32,7 @@ func flow() map[string][]string {
 		"internal/apierr":             {},
 		"internal/archtest":           {},
 		"internal/authn":              with("internal/transaction", "internal/fresh", "internal/ratelimit", "ent"),
+		"internal/attached":           with("ent", "connectors", "internal/audit", "internal/secret", "internal/search/analysis"),
 		"internal/audit":              with("internal/ratelimit", "ent"),
 		"internal/blob":               {"internal/blob", "internal/httpx"},
 		"internal/chat":               with("ent", "internal/search", "internal/llm"),
@@ -79,6 +80,7 @@ func flow() map[string][]string {
 		"rest/openapi":                {},
 		"internal/widget":             {},
 		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/attached", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":                {},
 	}
 }
@@ -145,6 +147,10 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
 		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/inbound", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/go-sql-driver/mysql":    {"connectors/mysql"},
+		"vitess.io/vitess":                  {"connectors/mysql"},
+		"github.com/pganalyze":              {"connectors/postgresql"},
+		"github.com/jackc/pgx":              {"connectors/postgresql", "internal/attached", "internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

@@ -18,8 +18,9 @@ func (r *Run) Complete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	apart := r.counts()
 	r.Count(func(c *Counters) {
-		if r.apart() {
+		if apart {
 			counted = *c
 		}
 		counted.Parsed = c.Parsed

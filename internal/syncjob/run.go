@@ -45,6 +45,7 @@ type Run struct {
 	mu     sync.Mutex // guards what follows
 	state  Snapshot   // what the world is told next
 	told   int        // the revision that was published last
+	own    bool       // it counts for itself
 	start  *ent.SyncJob
 }
 
@@ -121,6 +122,20 @@ func (r *Run) Counters() Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Counters
+}
+
+// CountApart makes the counters the job's own, for one that has no items: Count
+// alone changes them then.
+func (r *Run) CountApart() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own = true
+}
+
+func (r *Run) counts() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.own || r.apart()
 }
 
 // Count changes the counters. The outcomes that it counts must be in the ledger

@@ -1,4 +1,5 @@
-// Package testkit gives tests real servers: a PostgreSQL database of their own, a Redis of their own, an S3 server.
+// Package testkit gives tests real servers: a PostgreSQL database of their own, a Redis of their own, an S3 server, a
+// MariaDB server.
 //
 // All test binaries share one PostgreSQL, in .magpie/test of the checkout; the first one starts it (under two seconds, four
 // the first time ever). Each test clones its database from a template that the migrations have made once for their content,

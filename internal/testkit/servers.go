@@ -33,6 +33,17 @@ func S3(t testing.TB) *devstack.S3 {
 	return server
 }
 
+// MariaDB starts a MariaDB server of the test's own, whose user may do everything, in a few seconds. It ends with the test.
+func MariaDB(t testing.TB) *devstack.MariaDB {
+	t.Helper()
+	server, err := devstack.StartMariaDB(t.Context())
+	if err != nil {
+		t.Fatalf("MariaDB for the test: %v", err)
+	}
+	t.Cleanup(func() { atEnd(t, "MariaDB", server.Stop) })
+	return server
+}
+
 // Stack starts a PostgreSQL and a Redis of the test's own, for tests that restart or end them; others use Database and
 // Redis, which are much cheaper. The database is not migrated. Servers and data are gone at the end of the test.
 func Stack(t testing.TB) *devstack.Stack {

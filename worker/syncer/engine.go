@@ -60,8 +60,10 @@ type Options struct {
 	Grants     Grants // may be nil: no connector works with a grant
 	Notes      Notes  // what sources remember; may be nil: nothing
 	Told       Told   // what platforms tell while a job runs; may be nil: it waits
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Schemas keeps what is read of attached databases; nil: they cannot be synced.
+	Schemas Schemas
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 const (

@@ -61,6 +61,9 @@ func (s *slice) work(ctx context.Context) (err error) {
 	if s.job.Mode == entjob.ModePermissions {
 		return s.refreshPermissions(ctx)
 	}
+	if s.kind.AttachesDatabase() {
+		return s.syncSchema(ctx)
+	}
 	if err := s.openPipeline(ctx); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"magpie/connectors/all"
 	"magpie/graph"
 	"magpie/internal/analytics"
+	"magpie/internal/attached"
 	"magpie/internal/audit"
 	"magpie/internal/authn"
 	"magpie/internal/blob"
@@ -144,7 +145,7 @@ func (a *App) open(ctx context.Context) error {
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	summaries := summary.New(models, analyzer, a.Log)
-	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Now: now}
+	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: now}
 	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
 	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log})
 	a.Runs, err = run.New(ctx, run.Options{
@@ -183,6 +184,21 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
+}
+
+// databases are those that connectors attach for agents.
+func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
+	builtin := embed.NewBuiltin()
+	return attached.New(attached.Options{
+		Ent: a.DB.Ent, Catalog: attached.NewCatalog(a.DB.Pool, now), Kinds: a.Kinds, Secrets: a.Secrets, Analyzer: analyzer, Log: a.Log,
+		Embed: func(ctx context.Context, texts []string, query bool) ([][]float32, error) {
+			purpose := embed.Passage
+			if query {
+				purpose = embed.Query
+			}
+			return builtin.Embed(ctx, texts, purpose)
+		},
+	})
 }
 
 // queryLog starts what keeps and counts questions.

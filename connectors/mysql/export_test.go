@@ -1,0 +1,20 @@
+package mysql
+
+import (
+	"context"
+
+	"magpie/connectors"
+)
+
+// Unchecked runs a statement in the transaction that every one runs in, without
+// the check that comes before it.
+func Unchecked(ctx context.Context, attached connectors.Database, sql string, limits connectors.QueryLimits) (*connectors.Rows, error) {
+	d := attached.(*database)
+	limits = limits.WithDefaults()
+	s, err := d.open(ctx, limits.Timeout, limits.Rows)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return d.run(ctx, s, sql, limits)
+}

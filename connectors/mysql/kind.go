@@ -1,0 +1,39 @@
+package mysql
+
+import (
+	"context"
+	"net"
+	"slices"
+
+	"magpie/connectors"
+	"magpie/connectors/sqldb"
+)
+
+const (
+	optionTLS   = "tls"
+	defaultPort = 3306
+)
+
+// Dial connects to an address. The one given to Kind decides which addresses
+// may be reached.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Kind describes the connector. All its connections are made by dial.
+func Kind(dial Dial) connectors.Kind {
+	return connectors.Kind{
+		Name:          "mysql",
+		Aliases:       []string{"mariadb"},
+		Title:         "MySQL and MariaDB",
+		Description:   "A MySQL or MariaDB database that agents look at and ask questions of. It brings no documents.",
+		Category:      connectors.CategoryDatabase,
+		Documentation: "https://dev.mysql.com/doc/refman/8.0/en/grant.html",
+		Options:       slices.Concat(sqldb.Place(defaultPort, "shop"), sqldb.TLS(optionTLS), sqldb.Reach()),
+		Credentials:   sqldb.Login("An account that has SELECT (and SHOW VIEW) on the database, and nothing else. It must not have FILE."),
+		CheckSettings: func(s connectors.Settings) error {
+			return sqldb.CheckCA(s, s.String(optionTLS))
+		},
+		Attach: func(_ context.Context, s connectors.Settings) (connectors.Database, error) {
+			return newDatabase(s, dial)
+		},
+	}
+}

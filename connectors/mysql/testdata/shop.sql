@@ -1,0 +1,11 @@
+create table customers (customer_id int primary key, name varchar(100) not null comment 'Full name', mood varchar(20), tags json) comment 'People who buy things';
+create table orders (order_id int primary key, customer_id int, total decimal(10, 2) default 0, placed datetime, state enum('open', 'paid', 'shipped'), note text, foreign key (customer_id) references customers (customer_id));
+create table order_line (order_id int, line_no int, sku varchar(20), quantity bigint unsigned, weight double, gift tinyint(1), raw varbinary(10), primary key (order_id, line_no), foreign key (order_id) references orders (order_id));
+create table secrets (id int, word text);
+create view big_orders as select * from orders where total > 10;
+create function wipe_orders() returns int modifies sql data begin delete from order_line; delete from orders; return 1; end;
+create procedure wipe() begin delete from order_line; end;
+insert into customers values (1, 'Ada', 'good', '{"a": 1}'), (2, 'Eve', null, null);
+insert into orders values (1, 1, 12.50, '2026-01-02 03:04:05', 'paid', 'first'), (2, 1, 7.25, '2026-02-03 00:00:00', 'open', null), (3, 2, 99.99, null, 'shipped', 'x');
+insert into order_line values (1, 1, 'A-1', 3, 1.5, true, x'00ff'), (1, 2, 'B-2', 18446744073709551615, null, false, null), (3, 1, 'C-3', null, 0.1, null, 'abc');
+insert into secrets values (1, 'xylophone');

@@ -1,0 +1,75 @@
+package postgresql
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+
+	"magpie/connectors"
+	"magpie/connectors/sqldb"
+)
+
+const (
+	optionSchema  = "schema"
+	optionSSLMode = "sslMode"
+
+	defaultPort = 5432
+	maxSchemas  = 50
+)
+
+// Dial connects to an address. The one given to Kind decides which addresses
+// may be reached.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Kind describes the connector. All its connections are made by dial.
+func Kind(dial Dial) connectors.Kind {
+	return connectors.Kind{
+		Name:          "postgresql",
+		Aliases:       []string{"postgres"},
+		Title:         "PostgreSQL",
+		Description:   "A PostgreSQL database that agents look at and ask questions of. It brings no documents.",
+		Category:      connectors.CategoryDatabase,
+		Documentation: "https://www.postgresql.org/docs/current/ddl-priv.html",
+		Options: slices.Concat(sqldb.Place(defaultPort, "sales"), []connectors.Option{{
+			Name: optionSchema, Title: "Schemas", Type: connectors.TypeString, Default: "public", Example: "public, sales",
+			Help: "The schemas that agents see, with commas between them.", Check: checkSchemas,
+		}}, sqldb.TLS(optionSSLMode), sqldb.Reach()),
+		Credentials: sqldb.Login("A role that has CONNECT on the database, USAGE on the schemas and SELECT on the tables, and nothing else."),
+		CheckSettings: func(s connectors.Settings) error {
+			return sqldb.CheckCA(s, s.String(optionSSLMode))
+		},
+		Attach: func(_ context.Context, s connectors.Settings) (connectors.Database, error) {
+			return newDatabase(s, dial)
+		},
+	}
+}
+
+func checkSchemas(value any) error {
+	text, _ := value.(string)
+	list := schemasOf(text)
+	if len(list) == 0 || len(list) > maxSchemas {
+		return errors.New("must name 1 to 50 schemas")
+	}
+	for _, name := range list {
+		switch {
+		case len(name) > 63:
+			return errors.New("names a schema of more than 63 bytes")
+		case strings.HasPrefix(name, "pg_") || name == informationSchema:
+			return errors.New("names a schema of PostgreSQL itself")
+		}
+	}
+	return nil
+}
+
+// schemasOf reads names with commas between them.
+func schemasOf(text string) []string {
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

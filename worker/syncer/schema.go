@@ -1,0 +1,78 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/internal/attached"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+)
+
+// Schemas keeps the schemas of attached databases (attached.Catalog).
+type Schemas interface {
+	Replace(ctx context.Context, scope viewer.Scope, f attached.Fence, connector uuid.UUID, tables []connectors.Table) (attached.Counts, error)
+}
+
+// syncSchema is the work of a sync whose connector attaches a database: its
+// schema is read in one go and takes the place of what was known. Tables count
+// as items do. That much is gone is no reason to keep it: the catalogue is read
+// anew at any time, and what it names and is not there misleads agents.
+func (s *slice) syncSchema(ctx context.Context) error {
+	if s.engine.opt.Schemas == nil {
+		return &stopError{message: "This installation keeps no schemas of databases."}
+	}
+	s.run.CountApart()
+	database, err := s.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := database.Close(); err != nil {
+			s.log.WarnContext(ctx, "a database could not be closed", "error", s.shown(err.Error()))
+		}
+	}()
+	// A login that could write is not taken on by a sync either.
+	if err := database.Check(ctx); err != nil {
+		return classify(err)
+	}
+	tables, err := database.Schema(ctx)
+	if err != nil {
+		return classify(err)
+	}
+	if len(tables) >= connectors.MaxTables {
+		s.run.Warn(fmt.Sprintf("The database has more tables than are looked at; the first %d count. Choose some with config.includeTables.", connectors.MaxTables))
+	}
+	counts, err := s.engine.opt.Schemas.Replace(ctx, s.run.Scope(), attached.Fence{Job: s.job.ID, Attempt: s.run.Attempt()}, s.connector.ID, tables)
+	switch {
+	case errors.Is(err, attached.ErrFenced):
+		return syncjob.ErrLost
+	case err != nil:
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	s.progress.Store(true)
+	s.run.Count(func(c *syncjob.Counters) {
+		*c = syncjob.Counters{
+			Collected: len(tables), Parsed: len(tables), Indexed: counts.Added + counts.Modified,
+			Added: counts.Added, Modified: counts.Modified, Deleted: counts.Deleted, Unchanged: counts.Unchanged,
+		}
+	})
+	return nil
+}
+
+func (s *slice) attach(ctx context.Context) (connectors.Database, error) {
+	credentials, err := s.credentials()
+	if err != nil {
+		return nil, &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
+	}
+	s.secrets = credentials
+	database, err := s.kind.Attach(ctx, connectors.Settings{ConnectorID: s.connector.ID.String(), Config: s.connector.Config, Credentials: credentials})
+	if err != nil {
+		return nil, classify(err)
+	}
+	return database, nil
+}

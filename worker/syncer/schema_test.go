@@ -1,0 +1,167 @@
+package syncer_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/ent/connector"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/attached"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+)
+
+// databaseScript is an attached database made up by a test.
+type databaseScript struct {
+	mu     sync.Mutex
+	tables []connectors.Table
+	check  error
+	read   error
+	closed int
+}
+
+func (d *databaseScript) set(change func(d *databaseScript)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change(d)
+}
+
+func (d *databaseScript) Check(context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.check
+}
+
+func (d *databaseScript) Schema(context.Context) ([]connectors.Table, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.tables), d.read
+}
+
+func (d *databaseScript) Query(context.Context, string, connectors.QueryLimits) (*connectors.Rows, error) {
+	return nil, errors.New("not asked here")
+}
+
+func (d *databaseScript) Sample(context.Context, string, string, int) (*connectors.Rows, error) {
+	return nil, connectors.ErrNoSamples
+}
+
+func (d *databaseScript) Close() error {
+	d.set(func(d *databaseScript) { d.closed++ })
+	return nil
+}
+
+func newDatabaseFixture(t *testing.T) (*fixture, *databaseScript) {
+	t.Helper()
+	f := newFixture(t)
+	database := &databaseScript{}
+	registry, err := connectors.NewRegistry(connectors.Kind{
+		Name: "paper", Title: "Paper", Description: "A database on paper.", Category: connectors.CategoryDatabase,
+		Credentials: []connectors.Option{{Name: "password", Title: "Password", Type: connectors.TypeString, Sensitive: true}},
+		Attach:      func(context.Context, connectors.Settings) (connectors.Database, error) { return database, nil },
+	})
+	f.must(err)
+	f.registry, f.options.Schemas = registry, attached.NewCatalog(f.db.Pool, f.clock.now)
+	f.row = f.connector("paper", nil)
+	return f, database
+}
+
+func (f *fixture) tables() string {
+	f.Helper()
+	var names string
+	f.must(f.db.Pool.QueryRow(f.ctx, "select coalesce(string_agg(schema_name || '.' || name || ' ' || row_estimate, ', ' order by name), '') from database_tables where connector_id = $1", f.row.ID).Scan(&names))
+	return names
+}
+
+func TestASchemaSyncKeepsTheTables(t *testing.T) {
+	t.Parallel()
+	f, database := newDatabaseFixture(t)
+	f.work()
+	column := func(name string) []connectors.Column { return []connectors.Column{{Name: name, Type: "text"}} }
+	database.set(func(d *databaseScript) {
+		d.tables = []connectors.Table{{Schema: "s", Name: "a", Rows: 1, Columns: column("x")}, {Schema: "s", Name: "b", Rows: -1}, {Schema: "s", Name: "c"}}
+	})
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Added: 3})
+	if got := f.tables(); got != "s.a 1, s.b -1, s.c 0" {
+		t.Errorf("tables %s", got)
+	}
+	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
+	f.must(err)
+	if row.LastSync == nil || row.Status != connector.StatusActive {
+		t.Errorf("the connector: %v", row)
+	}
+	// Other rows are no other table; another column, a comment or a key is.
+	database.set(func(d *databaseScript) {
+		d.tables = []connectors.Table{{Schema: "s", Name: "a", Rows: 5, Columns: column("x")}, {Schema: "s", Name: "b", Rows: -1, Comment: "new"}, {Schema: "t", Name: "c"}}
+	})
+	f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Added: 1, Modified: 1, Deleted: 1, Unchanged: 1})
+	if got := f.tables(); got != "s.a 5, s.b -1, t.c 0" {
+		t.Errorf("tables %s", got)
+	}
+	// All gone is all gone: there is no guard.
+	database.set(func(d *databaseScript) { d.tables = nil })
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Deleted: 3})
+	if database.closed < 3 {
+		t.Errorf("closed %d times", database.closed)
+	}
+}
+
+func TestASchemaSyncThatFailsKeepsWhatWasKnown(t *testing.T) {
+	t.Parallel()
+	f, database := newDatabaseFixture(t)
+	f.options.Retries = 2
+	f.work()
+	database.set(func(d *databaseScript) { d.tables = []connectors.Table{{Schema: "s", Name: "a"}} })
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Added: 1})
+	for _, c := range []struct {
+		change func(d *databaseScript)
+		status connector.Status
+		part   string
+	}{
+		{func(d *databaseScript) { d.check = connectors.NeedsAuth(errors.New("the login may write")) }, connector.StatusNeedsAuth, "the login may write"},
+		{func(d *databaseScript) { d.check, d.read = nil, connectors.Fatal(errors.New("no such schema")) }, connector.StatusError, "no such schema"},
+		{func(d *databaseScript) { d.read = connectors.Retryable(errors.New("it is busy"), 0) }, connector.StatusError, "it is busy"},
+	} {
+		database.set(c.change)
+		job := f.sync(auto())
+		row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
+		f.must(err)
+		if job.Status != entjob.StatusFailed || job.Error == nil || !strings.Contains(*job.Error, c.part) || row.Status != c.status {
+			t.Errorf("%s: %s %v, the connector is %s", c.part, job.Status, job.Error, row.Status)
+		}
+	}
+	if got := f.tables(); got != "s.a 0" {
+		t.Errorf("tables %s", got)
+	}
+}
+
+func TestASchemaIsWrittenUnderItsFenceOnly(t *testing.T) {
+	t.Parallel()
+	f, database := newDatabaseFixture(t)
+	f.work()
+	database.set(func(d *databaseScript) { d.tables = []connectors.Table{{Schema: "s", Name: "a"}} })
+	job := f.sync(auto())
+	catalog := attached.NewCatalog(f.db.Pool, f.clock.now)
+	other, err := viewer.System(uuid.New()).Scope()
+	f.must(err)
+	for name, c := range map[string]struct {
+		scope viewer.Scope
+		fence attached.Fence
+	}{
+		"a job that is over": {f.scope, attached.Fence{Job: job.ID, Attempt: job.Attempt}}, "no job": {f.scope, attached.Fence{}}, "another workspace": {other, attached.Fence{Job: job.ID, Attempt: job.Attempt}},
+	} {
+		if _, err := catalog.Replace(f.ctx, c.scope, c.fence, f.row.ID, nil); !errors.Is(err, attached.ErrFenced) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := f.tables(); got != "s.a 0" {
+		t.Errorf("tables %s", got)
+	}
+}
