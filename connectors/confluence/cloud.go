@@ -405,7 +405,12 @@ func (c *cloud) names(ctx context.Context, ids []string, known people) error {
 
 func (c *cloud) mails(ctx context.Context, ids []string) (map[string]string, error) {
 	found := make(map[string]string)
-	err := c.users(ctx, ids, func(u user) { found[u.AccountID] = u.Email })
+	err := c.users(ctx, ids, func(u user) {
+		found[u.AccountID] = u.Email
+		if u.AccountType == "app" {
+			found[u.AccountID] = program
+		}
+	})
 	return found, err
 }
 

@@ -157,7 +157,7 @@ func (s *source) inGroup(ctx context.Context, g group) ([]string, error) {
 		}
 		s.mutex.Lock()
 		for _, u := range users {
-			if u.id() == "" {
+			if u.id() == "" || u.AccountType == "app" {
 				continue
 			}
 			ids = append(ids, u.id())

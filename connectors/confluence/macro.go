@@ -83,12 +83,7 @@ func (w *writer) code(n, body *node) {
 		w.b.WriteString(` class="language-` + html.EscapeString(language) + `"`)
 	}
 	w.b.WriteString(">")
-	// A line break right after <pre> would be lost; one more keeps the first.
-	text := body.plain()
-	if strings.HasPrefix(text, "\n") {
-		w.b.WriteString("\n")
-	}
-	w.text(text)
+	w.text(body.plain())
 	w.b.WriteString("</code></pre>")
 }
 
@@ -132,7 +127,9 @@ func (w *writer) titled(title string, body *node) {
 // block writes a body that may be a bare text.
 func (w *writer) block(body *node) {
 	for _, c := range body.children {
-		if c.name != "" && c.name != "br" {
+		switch c.name {
+		case "p", "div", "ul", "ol", "dl", "table", "pre", "blockquote", "hr", "h1", "h2", "h3", "h4", "h5", "h6",
+			"ac:structured-macro", "ac:macro", "ac:task-list", "ac:layout", "ac:adf-extension", "ac:image":
 			w.children(body)
 			return
 		}

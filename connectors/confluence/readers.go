@@ -199,6 +199,9 @@ func (s *source) onAll(ctx context.Context, lists []restriction) (*connectors.Re
 	case 1:
 		found := &connectors.Readers{}
 		for _, g := range lists[0].Groups {
+			if g == nobody {
+				continue
+			}
 			found.Principals = append(found.Principals, "group:"+g)
 		}
 		people, err := s.addresses(ctx, lists[0].Users)
@@ -265,9 +268,10 @@ func (s *source) addresses(ctx context.Context, ids []string) ([]string, error) 
 	without := false
 	s.mutex.Lock()
 	for _, id := range ids {
-		if mail := s.mailOf[id]; strings.Contains(mail, "@") {
+		switch mail := s.mailOf[id]; {
+		case strings.Contains(mail, "@"):
 			made = append(made, "user:"+mail)
-		} else {
+		case mail != program:
 			without = true
 		}
 	}
@@ -278,5 +282,8 @@ func (s *source) addresses(ctx context.Context, ids []string) ([]string, error) 
 	slices.Sort(made)
 	return slices.Compact(made), nil
 }
+
+// program takes the place of the mail address of an account that is no person's.
+const program = "app"
 
 const hiddenAddresses = "Confluence hides the mail addresses of some people from the account; they find nothing that is not for everyone until their profiles show the address."
