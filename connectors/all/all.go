@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"magpie/connectors"
+	"magpie/connectors/confluence"
 	"magpie/connectors/fileupload"
 	"magpie/connectors/s3"
 	"magpie/connectors/webcrawler"
@@ -25,5 +26,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		fileupload.Kind(d.Files),
 		s3.Kind(d.Dial),
 		webcrawler.Kind(d.Dial),
+		confluence.Kind(d.Dial),
 	)
 }

@@ -240,8 +240,8 @@ func (c *cloud) fetchParents(ctx context.Context, missing map[string]string) err
 			var row pageV2
 			if err := c.get(ctx, "api/v2/"+kind+"s/"+url.PathEscape(id), nil, &row); err == nil {
 				c.parents[id] = parent{title: row.Title, kind: kind, above: row.ParentID, aboveKind: row.ParentType}
-			} else if !errors.Is(err, connectors.ErrNotFound) && restapi.StatusOf(err) != http.StatusForbidden {
-				return err
+			} else if status := restapi.StatusOf(err); status != http.StatusNotFound && status != http.StatusForbidden && status != http.StatusUnauthorized {
+				return err // the others: a grant can be without the right to read these
 			}
 		}
 		if _, found := c.parents[id]; !found {
