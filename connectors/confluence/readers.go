@@ -184,6 +184,9 @@ func (s *source) spaceReaders(ctx context.Context, of space) (spaceReaders, erro
 		}
 	}
 	found.list = list
+	if !found.everyone && list.empty() {
+		s.warn("Confluence does not name anybody who may see the space " + of.key + "; nobody finds its pages.")
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.spaceRead[of.key] = found
@@ -218,8 +221,16 @@ func (s *source) onAll(ctx context.Context, lists []restriction) (*connectors.Re
 		people, err := s.intersection(ctx, lists)
 		return &connectors.Readers{Principals: people}, err
 	}
-	if err := s.notes.Save(ctx, derivedNotes+name, text); err != nil {
-		return nil, err
+	s.mutex.Lock()
+	noted := s.noted[name]
+	s.mutex.Unlock()
+	if !noted {
+		if err := s.notes.Save(ctx, derivedNotes+name, text); err != nil {
+			return nil, err
+		}
+		s.mutex.Lock()
+		s.noted[name] = true
+		s.mutex.Unlock()
 	}
 	return &connectors.Readers{Principals: []string{"group:" + derivedPrefix + name}}, nil
 }
@@ -269,6 +280,7 @@ func (s *source) addresses(ctx context.Context, ids []string) ([]string, error) 
 	s.mutex.Lock()
 	for _, id := range ids {
 		switch mail := s.mailOf[id]; {
+		case id == nobody:
 		case strings.Contains(mail, "@"):
 			made = append(made, "user:"+mail)
 		case mail != program:

@@ -36,6 +36,7 @@ type source struct {
 	spaceRead map[string]spaceReaders // of spaces, by key
 	mailOf    map[string]string       // by user, "" for one that hides it
 	membersOf map[string][]string     // ids, by group
+	noted     map[string]bool         // derived groups whose lists are kept
 }
 
 func open(dial restapi.Dial, gateway string, s connectors.Settings) (*source, error) {
@@ -49,7 +50,7 @@ func open(dial restapi.Dial, gateway string, s connectors.Settings) (*source, er
 		wants: wants{
 			files: s.Boolean(optionAttachments), comments: s.Boolean(optionComments), archived: s.Boolean(optionArchived), restrictions: permissions,
 		},
-		people: people{}, warned: map[string]bool{}, spaceRead: map[string]spaceReaders{}, mailOf: map[string]string{}, membersOf: map[string][]string{},
+		people: people{}, warned: map[string]bool{}, spaceRead: map[string]spaceReaders{}, mailOf: map[string]string{}, membersOf: map[string][]string{}, noted: map[string]bool{},
 	}
 	made.forget()
 	if where.cloud {
