@@ -14,6 +14,9 @@ type GroupPage struct {
 	Groups []Group
 	Next   string // only meaningful when Done is false
 	Done   bool
+	// Warnings are what the people who may edit the connector should know of the
+	// groups, each said once.
+	Warnings []string
 }
 
 // Group is a group of people at the source.

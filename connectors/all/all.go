@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"magpie/connectors"
+	"magpie/connectors/confluence"
 	"magpie/connectors/fileupload"
 	"magpie/connectors/github"
 	"magpie/connectors/mysql"
@@ -33,5 +34,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		webcrawler.Kind(d.Dial),
 		postgresql.Kind(d.Dial),
 		mysql.Kind(d.Dial),
+		confluence.Kind(d.Dial),
 	)
 }

@@ -23,6 +23,14 @@ type Fixture interface {
 	Delete(t testing.TB, path string)
 }
 
+// at is the path of an item of the fixture.
+func (s Setup) at(path string) string {
+	if s.Path == nil {
+		return path
+	}
+	return s.Path(path)
+}
+
 // Setup is one empty source for one test.
 type Setup struct {
 	// Kind is the connector under test, and Settings open the source.
@@ -32,6 +40,14 @@ type Setup struct {
 	Fixture Fixture
 	// OddPaths are paths the source can hold and software tends to break on.
 	OddPaths []string
+	// Path is the path of the item that Put makes at a path, for sources whose
+	// paths begin with something of their own; nil for the same.
+	Path func(path string) string
+	// Fixed is the inverse of Path.
+	Fixed func(path string) string
+	// Aside says that an item is none of the fixture's, but what its items hang
+	// on; it is passed over. Nil for none.
+	Aside func(item connectors.Item) bool
 	// Items is how many items the walk is tested with: enough for three pages.
 	// 0 is 2 pages of the largest size and some.
 	Items int
@@ -87,7 +103,7 @@ func (s Setup) open(t *testing.T) connectors.Source {
 			t.Errorf("close the source: %v", err)
 		}
 	})
-	return source
+	return s.shown(source)
 }
 
 // maxPages ends walks that would never end.

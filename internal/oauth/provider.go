@@ -37,8 +37,10 @@ func Known() []Provider {
 		{ //nolint:gosec // addresses and names, no credentials
 			Name: "atlassian", Title: "Atlassian", Base: "https://auth.atlassian.com",
 			Auth: "/authorize", Token: "/oauth/token", Account: "https://api.atlassian.com/me",
+			// Version 2 of Confluence's interface takes the finer scopes alone, version 1 the others.
 			Scopes: []string{"offline_access", "read:me", "read:confluence-content.all", "read:confluence-space.summary", "read:confluence-user",
-				"search:confluence", "read:jira-work", "read:jira-user"},
+				"read:confluence-groups", "search:confluence", "readonly:content.attachment:confluence", "read:space:confluence", "read:page:confluence",
+				"read:folder:confluence", "read:attachment:confluence", "read:label:confluence", "read:user:confluence", "read:jira-work", "read:jira-user"},
 			ConnectorTypes: []string{"confluence", "jira"},
 			parameters:     map[string]string{"audience": "api.atlassian.com", "prompt": "consent"},
 			accountKeys:    []string{"email", "name"},

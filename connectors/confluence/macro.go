@@ -1,0 +1,183 @@
+package confluence
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// maxNested bounds macros whose plain body is storage format or HTML again.
+const maxNested = 3
+
+// macro writes what a macro shows, as far as it stands in the page.
+func (w *writer) macro(n *node) {
+	name := strings.ToLower(n.attr["ac:name"])
+	rich, plain := n.child("ac:rich-text-body"), n.child("ac:plain-text-body")
+	switch name {
+	case "code", "noformat", "code-block", "paste-code-macro":
+		w.code(n, plain)
+	case "info", "note", "warning", "tip", "panel", "success", "error", "callout":
+		w.box(name, n, rich)
+	case "expand", "ui-expand", "ui-tab":
+		w.titled(n.parameter("title"), rich)
+	case "status":
+		w.text(n.parameter("title"))
+	case "jira", "jiraissues":
+		w.jira(n)
+	case "include", "excerpt-include":
+		w.included(n)
+	case "profile", "profile-picture":
+		if user := n.find("ri:user"); user != nil {
+			w.text(w.person(user))
+		}
+	case "view-file", "viewpdf", "viewdoc", "viewxls", "viewppt", "multimedia":
+		if file := n.find("ri:attachment"); file != nil {
+			w.text(file.attr["ri:filename"])
+		} else {
+			w.text(n.parameter("name"))
+		}
+	case "widget", "iframe", "html-include", "rss":
+		if address := n.find("ri:url"); address != nil {
+			w.anchor(address.attr["ri:value"], func() { w.text(address.attr["ri:value"]) })
+		} else if address := n.parameter("url"); address != "" {
+			w.anchor(address, func() { w.text(address) })
+		}
+	case "toc", "children", "pagetree", "pagetreesearch", "livesearch", "recently-updated", "contentbylabel", "attachments", "gallery", "anchor", "index",
+		"blog-posts", "change-history", "contributors", "contributors-summary", "create-from-template", "create-space-button", "favpages", "global-reports",
+		"im", "labels-list", "listlabels", "loremipsum", "navmap", "network", "popular-labels", "recently-used-labels", "related-labels", "search",
+		"space-attachments", "space-details", "space-logo", "spaces", "tasks-report-macro", "userlister", "space-jump", "detailssummary":
+		// They show what is elsewhere, or nothing that reads.
+	case "html", "html-wrap":
+		w.again(plain)
+	case "markdown", "markdown-from-url":
+		w.paragraphs(plain)
+	case "drawio", "drawio-sketch", "inc-drawio", "gliffy":
+		if title := firstOf(n.parameter("diagramDisplayName"), n.parameter("diagramName"), n.parameter("name")); title != "" {
+			w.open("p")
+			w.text(title)
+			w.close("p")
+		}
+	default:
+		switch {
+		case rich != nil:
+			w.titled(n.parameter("title"), rich)
+		case plain != nil:
+			w.code(n, plain)
+		default:
+			// A macro that an app draws says nothing here.
+		}
+	}
+}
+
+func (w *writer) code(n, body *node) {
+	if body == nil {
+		return
+	}
+	if title := n.parameter("title"); title != "" {
+		w.open("p")
+		w.element("strong", &node{children: []*node{{text: title}}})
+		w.close("p")
+	}
+	w.b.WriteString("<pre><code")
+	if language := strings.ToLower(firstOf(n.parameter("language"), n.parameter(""))); isLanguage(language) {
+		w.b.WriteString(` class="language-` + html.EscapeString(language) + `"`)
+	}
+	w.b.WriteString(">")
+	w.text(body.plain())
+	w.b.WriteString("</code></pre>")
+}
+
+func isLanguage(name string) bool {
+	return name != "" && len(name) < 30 && name != "none" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789+-#._") == ""
+}
+
+// box writes a note set apart, with its title or else what sort of note it is.
+func (w *writer) box(name string, n, body *node) {
+	if body == nil {
+		return
+	}
+	title := n.parameter("title")
+	if title == "" && name != "panel" && name != "callout" {
+		title = strings.ToUpper(name[:1]) + name[1:]
+	}
+	w.b.WriteString(`<div class="admonition">`)
+	if title != "" {
+		w.open("p")
+		w.text(title)
+		w.close("p")
+	}
+	w.block(body)
+	w.close("div")
+}
+
+func (w *writer) titled(title string, body *node) {
+	if body == nil {
+		return
+	}
+	w.open("div")
+	if title != "" {
+		w.open("p")
+		w.element("strong", &node{children: []*node{{text: title}}})
+		w.close("p")
+	}
+	w.children(body)
+	w.close("div")
+}
+
+// block writes a body that may be a bare text.
+func (w *writer) block(body *node) {
+	for _, c := range body.children {
+		switch c.name {
+		case "p", "div", "ul", "ol", "dl", "table", "pre", "blockquote", "hr", "h1", "h2", "h3", "h4", "h5", "h6",
+			"ac:structured-macro", "ac:macro", "ac:task-list", "ac:layout", "ac:adf-extension", "ac:image":
+			w.children(body)
+			return
+		}
+	}
+	w.element("p", body)
+}
+
+func (w *writer) jira(n *node) {
+	key, query := n.parameter("key"), n.parameter("jqlQuery")
+	switch {
+	case key != "":
+		w.text(key)
+	case query != "":
+		w.text("Jira: " + query)
+	}
+}
+
+// included names a page that stands in this one, without what it says: that is
+// a document of its own, with readers of its own.
+func (w *writer) included(n *node) {
+	page := n.find("ri:page")
+	if page == nil {
+		return
+	}
+	w.open("p")
+	w.text("Includes: ")
+	w.anchor(w.pageAddress(page), func() { w.text(page.attr["ri:content-title"]) })
+	w.close("p")
+}
+
+func (w *writer) again(body *node) {
+	if body == nil || w.nested >= maxNested {
+		return
+	}
+	w.nested++
+	w.element("div", &node{children: readStorage(body.plain()).children})
+	w.nested--
+}
+
+func (w *writer) paragraphs(body *node) {
+	if body == nil {
+		return
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(body.plain(), "\r\n", "\n"), "\n\n") {
+		if strings.TrimSpace(part) != "" {
+			w.open("p")
+			w.text(part)
+			w.close("p")
+		}
+	}
+}
