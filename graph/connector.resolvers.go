@@ -7,6 +7,7 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"magpie/ent"
 	"magpie/ent/connector"
 	"magpie/graph/model"
@@ -39,6 +40,14 @@ func (r *mutationResolver) CreateConnector(ctx context.Context, input model.Crea
 
 func (r *mutationResolver) UpdateConnector(ctx context.Context, id uuid.UUID, input model.UpdateConnectorInput) (*ent.Connector, error) {
 	return r.updateConnector(ctx, id, input)
+}
+
+func (r *mutationResolver) PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
+	panic(fmt.Errorf("not implemented: PauseConnector - pauseConnector"))
+}
+
+func (r *mutationResolver) ResumeConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
+	panic(fmt.Errorf("not implemented: ResumeConnector - resumeConnector"))
 }
 
 func (r *mutationResolver) DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {

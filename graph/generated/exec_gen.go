@@ -732,6 +732,7 @@ type ComplexityRoot struct {
 		FinishOIDCSignIn        func(childComplexity int, code string, binding string) int
 		InviteMember            func(childComplexity int, input model.InviteMemberInput) int
 		LeaveWorkspace          func(childComplexity int) int
+		PauseConnector          func(childComplexity int, id uuid.UUID) int
 		RecordEvents            func(childComplexity int, input model.RecordEventsInput) int
 		RefreshCollectionStats  func(childComplexity int, id uuid.UUID) int
 		RefreshPermissions      func(childComplexity int, connectorID uuid.UUID) int
@@ -741,6 +742,7 @@ type ComplexityRoot struct {
 		RenameConversation      func(childComplexity int, id uuid.UUID, title string) int
 		ResendInvitation        func(childComplexity int, id uuid.UUID) int
 		ResetPassword           func(childComplexity int, input model.ResetPasswordInput) int
+		ResumeConnector         func(childComplexity int, id uuid.UUID) int
 		RetryItems              func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
 		RevokeAPIKey            func(childComplexity int, id uuid.UUID) int
 		RevokeInvitation        func(childComplexity int, id uuid.UUID) int
@@ -1258,6 +1260,8 @@ type MutationResolver interface {
 	RefreshCollectionStats(ctx context.Context, id uuid.UUID) (*model.CollectionStats, error)
 	CreateConnector(ctx context.Context, input model.CreateConnectorInput) (*ent.Connector, error)
 	UpdateConnector(ctx context.Context, id uuid.UUID, input model.UpdateConnectorInput) (*ent.Connector, error)
+	PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
+	ResumeConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
 	TestConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error)
 	TestConnection(ctx context.Context, input model.TestConnectionInput) (*model.ConnectionTest, error)
@@ -4225,6 +4229,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.LeaveWorkspace(childComplexity), true
+	case "Mutation.pauseConnector":
+		if e.ComplexityRoot.Mutation.PauseConnector == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pauseConnector_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PauseConnector(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.recordEvents":
 		if e.ComplexityRoot.Mutation.RecordEvents == nil {
 			break
@@ -4324,6 +4339,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResetPassword(childComplexity, args["input"].(model.ResetPasswordInput)), true
+	case "Mutation.resumeConnector":
+		if e.ComplexityRoot.Mutation.ResumeConnector == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeConnector_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeConnector(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.retryItems":
 		if e.ComplexityRoot.Mutation.RetryItems == nil {
 			break
@@ -7532,6 +7558,10 @@ extend type Mutation {
   createConnector(input: CreateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Changes what is given and keeps the rest; config and credentials are merged key by key, null removing a key."
   updateConnector(id: ID!, input: UpdateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Lets no sync run until it is resumed. One that runs stops at its next item and keeps its place."
+  pauseConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Ends a pause, also that of a connector that was disabled; a sync that was stopped by it goes on where it was."
+  resumeConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Deletes the connector with its documents and files. Answers the id."
   deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Tries the connection of an existing connector."
@@ -12819,6 +12849,20 @@ func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_pauseConnector_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_recordEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12958,6 +13002,20 @@ func (ec *executionContext) field_Mutation_resetPassword_args(ctx context.Contex
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_resumeConnector_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -27892,6 +27950,164 @@ func (ec *executionContext) fieldContext_Mutation_updateConnector(ctx context.Co
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_updateConnector_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_pauseConnector(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pauseConnector(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PauseConnector(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pauseConnector(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Connector(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pauseConnector_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_resumeConnector(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_resumeConnector(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ResumeConnector(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_resumeConnector(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Connector(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_resumeConnector_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -49257,6 +49473,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "updateConnector":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_updateConnector(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pauseConnector":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pauseConnector(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resumeConnector":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_resumeConnector(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

@@ -13,10 +13,12 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	entconnector "magpie/ent/connector"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
+	"magpie/internal/pace"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 )
@@ -41,6 +43,8 @@ type slice struct {
 	began    time.Time
 	pages    int
 	progress atomic.Bool // something was decided in this slice
+	line     *pace.Line  // of the source's credentials; nil: none
+	turn     turn
 }
 
 // work does the slice. Nil means that the job has nothing more to do.
@@ -112,6 +116,9 @@ func (s *slice) openConnector(ctx context.Context) error {
 	if !row.Enabled {
 		return &stopError{message: "The connector was disabled.", canceled: true}
 	}
+	if row.Status == entconnector.StatusPaused {
+		return syncjob.ErrPaused
+	}
 	var known bool
 	if s.kind, known = e.kinds.Lookup(row.Type); !known {
 		return &stopError{message: fmt.Sprintf("This installation has no connectors of the type %q.", row.Type)}
@@ -156,6 +163,9 @@ func (s *slice) openSource(ctx context.Context) error {
 	settings := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
 	if row.GrantID != nil && s.engine.opt.Grants != nil {
 		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
+	}
+	if err := s.queueUp(ctx, &settings); err != nil {
+		return err
 	}
 	if s.engine.opt.Notes != nil {
 		if settings.Notes, err = s.engine.opt.Notes.Of(s.run.Scope(), row.ID); err != nil {
@@ -202,7 +212,7 @@ func (s *slice) credentials() (map[string]string, error) {
 }
 
 // over reports whether the slice has done its share.
-func (s *slice) over() bool {
+func (s *slice) over(ctx context.Context) bool {
 	s.pages++
-	return s.pages >= s.engine.opt.SlicePages || s.engine.opt.Now().Sub(s.began) >= s.engine.opt.SliceTime
+	return s.pages >= s.engine.opt.SlicePages || s.spent(ctx)
 }
