@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/ent/connector"
 	"magpie/graph/model"
@@ -43,11 +42,11 @@ func (r *mutationResolver) UpdateConnector(ctx context.Context, id uuid.UUID, in
 }
 
 func (r *mutationResolver) PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
-	panic(fmt.Errorf("not implemented: PauseConnector - pauseConnector"))
+	return r.Jobs.Pause(ctx, id)
 }
 
 func (r *mutationResolver) ResumeConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
-	panic(fmt.Errorf("not implemented: ResumeConnector - resumeConnector"))
+	return r.Jobs.Resume(ctx, id)
 }
 
 func (r *mutationResolver) DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {

@@ -21,6 +21,7 @@ import (
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/oauth"
+	"magpie/internal/pace"
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/replay"
@@ -60,6 +61,7 @@ type Resolver struct {
 	Analytics *analytics.Store
 	Grants    *oauth.Grants
 	SignOn    *signon.SignOn
+	Pacer     *pace.Pacer    // of connection tests; may be nil: they are made at will
 	Queries   QueryLog       // may be nil: nothing is noted
 	Audit     SignInLog      // of sign-ins that failed; may be nil
 	SignIns   authn.Attempts // to begin signing in at a provider

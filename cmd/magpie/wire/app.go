@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/oauth"
+	"magpie/internal/pace"
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
@@ -75,6 +77,7 @@ type App struct {
 	Bus      *syncjob.RedisBus
 	Jobs     *syncjob.Jobs
 	Grants   *oauth.Grants
+	Pacer    *pace.Pacer
 	SignOn   *signon.SignOn
 
 	analytics *analytics.Store
@@ -170,13 +173,14 @@ func (a *App) open(ctx context.Context) error {
 		Attempts: a.limiter, Log: a.Log,
 	})
 	a.connect()
+	a.Pacer = pace.New(pace.Options{Redis: a.Redis, Salt: a.paceSalt(), Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures, SignIns: a.limiter,
 		Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
-		Memories: memories,
+		Memories: memories, Pacer: a.Pacer,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
@@ -229,6 +233,16 @@ func (a *App) access() (err error) {
 		return fmt.Errorf("SECRET_KEYS: %w", err)
 	}
 	return nil
+}
+
+// paceSalt is the same in all processes that have the same keys.
+func (a *App) paceSalt() []byte {
+	keys, current, err := a.Config.SealingKeys()
+	if err != nil {
+		return nil // access has said so
+	}
+	salt := sha256.Sum256(append([]byte("magpie pace "), keys[current]...))
+	return salt[:]
 }
 
 func (a *App) blobs(ctx context.Context) (blob.Store, error) {
