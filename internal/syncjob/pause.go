@@ -74,6 +74,12 @@ func (j *Jobs) Wake(ctx context.Context, connectorID uuid.UUID) error {
 	}
 	// A worker that holds the job as yet queues it when it lets go.
 	if open.TurnAt != nil {
+		// The sweeper is not to take it for abandoned meanwhile.
+		err := transaction.Client(ctx, j.client).SyncJob.Update().Where(entjob.ID(open.ID), entjob.Attempt(open.Attempt)).
+			SetHeartbeatAt(j.now()).Exec(ctx)
+		if err != nil {
+			return apierr.Wrap("wake a sync job that rests", err)
+		}
 		transaction.AfterCommit(ctx, func(ctx context.Context) { j.enqueue(ctx, open) })
 	}
 	return nil
