@@ -52,17 +52,18 @@ func TestASmallSyncIsNotHeldUpByHugeOnes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	endless, small := connectortest.NewFake(), connectortest.NewFake()
-	endless.PageSize, endless.Latency = 5, 10*time.Millisecond
+	endless.PageSize, endless.Latency = 5, 100*time.Millisecond
 	endless.Fill(5, "v1")
 	endless.Reshape = func(page connectors.Page) connectors.Page {
 		page.Next, page.Done = uuid.NewString(), false // there is always more
 		return page
 	}
 	small.PageSize = 20
-	small.Fill(40, "v1")
+	small.Fill(30, "v1")
 	f.crowd(endless, small)
 	f.options.ShareTime, f.options.SliceTime = 200*time.Millisecond, time.Hour
 	f.worker.Stale = time.Minute
+	f.jobs = f.newJobs(syncjob.Times{Poll: 100 * time.Millisecond, Heartbeat: time.Second})
 	mine := f.row
 	others := func(n int) {
 		for range n {
@@ -91,7 +92,7 @@ func TestASmallSyncIsNotHeldUpByHugeOnes(t *testing.T) {
 		job := f.wait(f.start(auto()).ID)
 		turns := f.turnsOf(job.ID) - before
 		t.Logf("in %s: %d turns of its own, %d of others, %s", name, job.Turns, turns, time.Since(began).Round(time.Millisecond))
-		if job.Status != entjob.StatusCompleted || job.Added != 40 {
+		if job.Status != entjob.StatusCompleted || job.Added != 30 {
 			t.Errorf("in %s: the job is %+v", name, job)
 		}
 		if turns > places*(slices+job.Turns) {

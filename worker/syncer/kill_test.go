@@ -130,7 +130,7 @@ func (k *killing) through(fetched int, steps ...string) uuid.UUID {
 func (k *killing) death(job uuid.UUID, step string, both ...*offender) string {
 	k.Helper()
 	moment := time.Now().Add(time.Duration(k.dice.IntN(2500)) * time.Millisecond)
-	deadline := time.Now().Add(time.Minute)
+	patience := time.Now().Add(30 * time.Second)
 	for {
 		for _, w := range both {
 			if w.over() {
@@ -141,7 +141,7 @@ func (k *killing) death(job uuid.UUID, step string, both ...*offender) string {
 		if !syncjob.Open(row.Status) {
 			return ""
 		}
-		late := time.Now().After(deadline.Add(-45 * time.Second)) // it never came to its step
+		late := time.Now().After(patience) // it never came to its step
 		if step == "walked" && row.Walked || (step == "moment" || step == "walked" && late || late) && time.Now().After(moment) {
 			for _, w := range both {
 				w.kill()
