@@ -544,6 +544,9 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldHeartbeatAt:     {Type: field.TypeTime, Column: syncjob.FieldHeartbeatAt},
 			syncjob.FieldRetries:         {Type: field.TypeInt, Column: syncjob.FieldRetries},
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
+			syncjob.FieldTurnAt:          {Type: field.TypeTime, Column: syncjob.FieldTurnAt},
+			syncjob.FieldTakenAt:         {Type: field.TypeTime, Column: syncjob.FieldTakenAt},
+			syncjob.FieldTurns:           {Type: field.TypeInt, Column: syncjob.FieldTurns},
 		},
 	}
 	graph.Nodes[19] = &sqlgraph.Node{
@@ -3396,6 +3399,21 @@ func (f *SyncJobFilter) WhereRetries(p entql.IntP) {
 // WhereCancelRequested applies the entql bool predicate on the cancel_requested field.
 func (f *SyncJobFilter) WhereCancelRequested(p entql.BoolP) {
 	f.Where(p.Field(syncjob.FieldCancelRequested))
+}
+
+// WhereTurnAt applies the entql time.Time predicate on the turn_at field.
+func (f *SyncJobFilter) WhereTurnAt(p entql.TimeP) {
+	f.Where(p.Field(syncjob.FieldTurnAt))
+}
+
+// WhereTakenAt applies the entql time.Time predicate on the taken_at field.
+func (f *SyncJobFilter) WhereTakenAt(p entql.TimeP) {
+	f.Where(p.Field(syncjob.FieldTakenAt))
+}
+
+// WhereTurns applies the entql int predicate on the turns field.
+func (f *SyncJobFilter) WhereTurns(p entql.IntP) {
+	f.Where(p.Field(syncjob.FieldTurns))
 }
 
 // WhereHasConnector applies a predicate to check if query has an edge connector.

@@ -21803,6 +21803,10 @@ type SyncJobMutation struct {
 	retries           *int
 	addretries        *int
 	cancel_requested  *bool
+	turn_at           *time.Time
+	taken_at          *time.Time
+	turns             *int
+	addturns          *int
 	clearedFields     map[string]struct{}
 	connector         *uuid.UUID
 	clearedconnector  bool
@@ -23246,6 +23250,160 @@ func (m *SyncJobMutation) ResetCancelRequested() {
 	m.cancel_requested = nil
 }
 
+// SetTurnAt sets the "turn_at" field.
+func (m *SyncJobMutation) SetTurnAt(t time.Time) {
+	m.turn_at = &t
+}
+
+// TurnAt returns the value of the "turn_at" field in the mutation.
+func (m *SyncJobMutation) TurnAt() (r time.Time, exists bool) {
+	v := m.turn_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTurnAt returns the old "turn_at" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldTurnAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTurnAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTurnAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTurnAt: %w", err)
+	}
+	return oldValue.TurnAt, nil
+}
+
+// ClearTurnAt clears the value of the "turn_at" field.
+func (m *SyncJobMutation) ClearTurnAt() {
+	m.turn_at = nil
+	m.clearedFields[syncjob.FieldTurnAt] = struct{}{}
+}
+
+// TurnAtCleared returns if the "turn_at" field was cleared in this mutation.
+func (m *SyncJobMutation) TurnAtCleared() bool {
+	_, ok := m.clearedFields[syncjob.FieldTurnAt]
+	return ok
+}
+
+// ResetTurnAt resets all changes to the "turn_at" field.
+func (m *SyncJobMutation) ResetTurnAt() {
+	m.turn_at = nil
+	delete(m.clearedFields, syncjob.FieldTurnAt)
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (m *SyncJobMutation) SetTakenAt(t time.Time) {
+	m.taken_at = &t
+}
+
+// TakenAt returns the value of the "taken_at" field in the mutation.
+func (m *SyncJobMutation) TakenAt() (r time.Time, exists bool) {
+	v := m.taken_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTakenAt returns the old "taken_at" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldTakenAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTakenAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTakenAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTakenAt: %w", err)
+	}
+	return oldValue.TakenAt, nil
+}
+
+// ClearTakenAt clears the value of the "taken_at" field.
+func (m *SyncJobMutation) ClearTakenAt() {
+	m.taken_at = nil
+	m.clearedFields[syncjob.FieldTakenAt] = struct{}{}
+}
+
+// TakenAtCleared returns if the "taken_at" field was cleared in this mutation.
+func (m *SyncJobMutation) TakenAtCleared() bool {
+	_, ok := m.clearedFields[syncjob.FieldTakenAt]
+	return ok
+}
+
+// ResetTakenAt resets all changes to the "taken_at" field.
+func (m *SyncJobMutation) ResetTakenAt() {
+	m.taken_at = nil
+	delete(m.clearedFields, syncjob.FieldTakenAt)
+}
+
+// SetTurns sets the "turns" field.
+func (m *SyncJobMutation) SetTurns(i int) {
+	m.turns = &i
+	m.addturns = nil
+}
+
+// Turns returns the value of the "turns" field in the mutation.
+func (m *SyncJobMutation) Turns() (r int, exists bool) {
+	v := m.turns
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTurns returns the old "turns" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldTurns(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTurns is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTurns requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTurns: %w", err)
+	}
+	return oldValue.Turns, nil
+}
+
+// AddTurns adds i to the "turns" field.
+func (m *SyncJobMutation) AddTurns(i int) {
+	if m.addturns != nil {
+		*m.addturns += i
+	} else {
+		m.addturns = &i
+	}
+}
+
+// AddedTurns returns the value that was added to the "turns" field in this mutation.
+func (m *SyncJobMutation) AddedTurns() (r int, exists bool) {
+	v := m.addturns
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetTurns resets all changes to the "turns" field.
+func (m *SyncJobMutation) ResetTurns() {
+	m.turns = nil
+	m.addturns = nil
+}
+
 // ClearConnector clears the "connector" edge to the Connector entity.
 func (m *SyncJobMutation) ClearConnector() {
 	m.clearedconnector = true
@@ -23307,7 +23465,7 @@ func (m *SyncJobMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SyncJobMutation) Fields() []string {
-	fields := make([]string, 0, 28)
+	fields := make([]string, 0, 31)
 	if m.created_at != nil {
 		fields = append(fields, syncjob.FieldCreatedAt)
 	}
@@ -23392,6 +23550,15 @@ func (m *SyncJobMutation) Fields() []string {
 	if m.cancel_requested != nil {
 		fields = append(fields, syncjob.FieldCancelRequested)
 	}
+	if m.turn_at != nil {
+		fields = append(fields, syncjob.FieldTurnAt)
+	}
+	if m.taken_at != nil {
+		fields = append(fields, syncjob.FieldTakenAt)
+	}
+	if m.turns != nil {
+		fields = append(fields, syncjob.FieldTurns)
+	}
 	return fields
 }
 
@@ -23456,6 +23623,12 @@ func (m *SyncJobMutation) Field(name string) (ent.Value, bool) {
 		return m.Retries()
 	case syncjob.FieldCancelRequested:
 		return m.CancelRequested()
+	case syncjob.FieldTurnAt:
+		return m.TurnAt()
+	case syncjob.FieldTakenAt:
+		return m.TakenAt()
+	case syncjob.FieldTurns:
+		return m.Turns()
 	}
 	return nil, false
 }
@@ -23521,6 +23694,12 @@ func (m *SyncJobMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldRetries(ctx)
 	case syncjob.FieldCancelRequested:
 		return m.OldCancelRequested(ctx)
+	case syncjob.FieldTurnAt:
+		return m.OldTurnAt(ctx)
+	case syncjob.FieldTakenAt:
+		return m.OldTakenAt(ctx)
+	case syncjob.FieldTurns:
+		return m.OldTurns(ctx)
 	}
 	return nil, fmt.Errorf("unknown SyncJob field %s", name)
 }
@@ -23726,6 +23905,27 @@ func (m *SyncJobMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetCancelRequested(v)
 		return nil
+	case syncjob.FieldTurnAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTurnAt(v)
+		return nil
+	case syncjob.FieldTakenAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTakenAt(v)
+		return nil
+	case syncjob.FieldTurns:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTurns(v)
+		return nil
 	}
 	return fmt.Errorf("unknown SyncJob field %s", name)
 }
@@ -23770,6 +23970,9 @@ func (m *SyncJobMutation) AddedFields() []string {
 	if m.addretries != nil {
 		fields = append(fields, syncjob.FieldRetries)
 	}
+	if m.addturns != nil {
+		fields = append(fields, syncjob.FieldTurns)
+	}
 	return fields
 }
 
@@ -23802,6 +24005,8 @@ func (m *SyncJobMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedRevision()
 	case syncjob.FieldRetries:
 		return m.AddedRetries()
+	case syncjob.FieldTurns:
+		return m.AddedTurns()
 	}
 	return nil, false
 }
@@ -23895,6 +24100,13 @@ func (m *SyncJobMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddRetries(v)
 		return nil
+	case syncjob.FieldTurns:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTurns(v)
+		return nil
 	}
 	return fmt.Errorf("unknown SyncJob numeric field %s", name)
 }
@@ -23914,6 +24126,12 @@ func (m *SyncJobMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(syncjob.FieldFinishedAt) {
 		fields = append(fields, syncjob.FieldFinishedAt)
+	}
+	if m.FieldCleared(syncjob.FieldTurnAt) {
+		fields = append(fields, syncjob.FieldTurnAt)
+	}
+	if m.FieldCleared(syncjob.FieldTakenAt) {
+		fields = append(fields, syncjob.FieldTakenAt)
 	}
 	return fields
 }
@@ -23940,6 +24158,12 @@ func (m *SyncJobMutation) ClearField(name string) error {
 		return nil
 	case syncjob.FieldFinishedAt:
 		m.ClearFinishedAt()
+		return nil
+	case syncjob.FieldTurnAt:
+		m.ClearTurnAt()
+		return nil
+	case syncjob.FieldTakenAt:
+		m.ClearTakenAt()
 		return nil
 	}
 	return fmt.Errorf("unknown SyncJob nullable field %s", name)
@@ -24032,6 +24256,15 @@ func (m *SyncJobMutation) ResetField(name string) error {
 		return nil
 	case syncjob.FieldCancelRequested:
 		m.ResetCancelRequested()
+		return nil
+	case syncjob.FieldTurnAt:
+		m.ResetTurnAt()
+		return nil
+	case syncjob.FieldTakenAt:
+		m.ResetTakenAt()
+		return nil
+	case syncjob.FieldTurns:
+		m.ResetTurns()
 		return nil
 	}
 	return fmt.Errorf("unknown SyncJob field %s", name)

@@ -76,6 +76,12 @@ type SyncJob struct {
 	Retries int `json:"retries,omitempty"`
 	// CancelRequested holds the value of the "cancel_requested" field.
 	CancelRequested bool `json:"cancel_requested,omitempty"`
+	// from when on it waits for a worker; null while one holds it
+	TurnAt *time.Time `json:"turn_at,omitempty"`
+	// when a worker took it last
+	TakenAt *time.Time `json:"taken_at,omitempty"`
+	// how often a worker took it
+	Turns int `json:"turns,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the SyncJobQuery when eager-loading is set.
 	Edges        SyncJobEdges `json:"edges"`
@@ -113,11 +119,11 @@ func (*SyncJob) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case syncjob.FieldWalked, syncjob.FieldCancelRequested:
 			values[i] = new(sql.NullBool)
-		case syncjob.FieldCollected, syncjob.FieldParsed, syncjob.FieldIndexed, syncjob.FieldAdded, syncjob.FieldModified, syncjob.FieldDeleted, syncjob.FieldUnchanged, syncjob.FieldSkipped, syncjob.FieldFailed, syncjob.FieldAttempt, syncjob.FieldRevision, syncjob.FieldRetries:
+		case syncjob.FieldCollected, syncjob.FieldParsed, syncjob.FieldIndexed, syncjob.FieldAdded, syncjob.FieldModified, syncjob.FieldDeleted, syncjob.FieldUnchanged, syncjob.FieldSkipped, syncjob.FieldFailed, syncjob.FieldAttempt, syncjob.FieldRevision, syncjob.FieldRetries, syncjob.FieldTurns:
 			values[i] = new(sql.NullInt64)
 		case syncjob.FieldStatus, syncjob.FieldMode, syncjob.FieldCause, syncjob.FieldError, syncjob.FieldCursor:
 			values[i] = new(sql.NullString)
-		case syncjob.FieldCreatedAt, syncjob.FieldUpdatedAt, syncjob.FieldStartedAt, syncjob.FieldFinishedAt, syncjob.FieldHeartbeatAt:
+		case syncjob.FieldCreatedAt, syncjob.FieldUpdatedAt, syncjob.FieldStartedAt, syncjob.FieldFinishedAt, syncjob.FieldHeartbeatAt, syncjob.FieldTurnAt, syncjob.FieldTakenAt:
 			values[i] = new(sql.NullTime)
 		case syncjob.FieldID, syncjob.FieldWorkspaceID, syncjob.FieldConnectorID:
 			values[i] = new(uuid.UUID)
@@ -317,6 +323,26 @@ func (_m *SyncJob) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CancelRequested = value.Bool
 			}
+		case syncjob.FieldTurnAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field turn_at", values[i])
+			} else if value.Valid {
+				_m.TurnAt = new(time.Time)
+				*_m.TurnAt = value.Time
+			}
+		case syncjob.FieldTakenAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field taken_at", values[i])
+			} else if value.Valid {
+				_m.TakenAt = new(time.Time)
+				*_m.TakenAt = value.Time
+			}
+		case syncjob.FieldTurns:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field turns", values[i])
+			} else if value.Valid {
+				_m.Turns = int(value.Int64)
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -447,6 +473,19 @@ func (_m *SyncJob) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("cancel_requested=")
 	builder.WriteString(fmt.Sprintf("%v", _m.CancelRequested))
+	builder.WriteString(", ")
+	if v := _m.TurnAt; v != nil {
+		builder.WriteString("turn_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.TakenAt; v != nil {
+		builder.WriteString("taken_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("turns=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Turns))
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -385,6 +385,48 @@ func (_c *SyncJobCreate) SetNillableCancelRequested(v *bool) *SyncJobCreate {
 	return _c
 }
 
+// SetTurnAt sets the "turn_at" field.
+func (_c *SyncJobCreate) SetTurnAt(v time.Time) *SyncJobCreate {
+	_c.mutation.SetTurnAt(v)
+	return _c
+}
+
+// SetNillableTurnAt sets the "turn_at" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableTurnAt(v *time.Time) *SyncJobCreate {
+	if v != nil {
+		_c.SetTurnAt(*v)
+	}
+	return _c
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (_c *SyncJobCreate) SetTakenAt(v time.Time) *SyncJobCreate {
+	_c.mutation.SetTakenAt(v)
+	return _c
+}
+
+// SetNillableTakenAt sets the "taken_at" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableTakenAt(v *time.Time) *SyncJobCreate {
+	if v != nil {
+		_c.SetTakenAt(*v)
+	}
+	return _c
+}
+
+// SetTurns sets the "turns" field.
+func (_c *SyncJobCreate) SetTurns(v int) *SyncJobCreate {
+	_c.mutation.SetTurns(v)
+	return _c
+}
+
+// SetNillableTurns sets the "turns" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableTurns(v *int) *SyncJobCreate {
+	if v != nil {
+		_c.SetTurns(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *SyncJobCreate) SetID(v uuid.UUID) *SyncJobCreate {
 	_c.mutation.SetID(v)
@@ -538,6 +580,10 @@ func (_c *SyncJobCreate) defaults() error {
 		v := syncjob.DefaultCancelRequested
 		_c.mutation.SetCancelRequested(v)
 	}
+	if _, ok := _c.mutation.Turns(); !ok {
+		v := syncjob.DefaultTurns
+		_c.mutation.SetTurns(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if syncjob.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized syncjob.DefaultID (forgotten import ent/runtime?)")
@@ -687,6 +733,14 @@ func (_c *SyncJobCreate) check() error {
 	if _, ok := _c.mutation.CancelRequested(); !ok {
 		return &ValidationError{Name: "cancel_requested", err: errors.New(`ent: missing required field "SyncJob.cancel_requested"`)}
 	}
+	if _, ok := _c.mutation.Turns(); !ok {
+		return &ValidationError{Name: "turns", err: errors.New(`ent: missing required field "SyncJob.turns"`)}
+	}
+	if v, ok := _c.mutation.Turns(); ok {
+		if err := syncjob.TurnsValidator(v); err != nil {
+			return &ValidationError{Name: "turns", err: fmt.Errorf(`ent: validator failed for field "SyncJob.turns": %w`, err)}
+		}
+	}
 	if len(_c.mutation.ConnectorIDs()) == 0 {
 		return &ValidationError{Name: "connector", err: errors.New(`ent: missing required edge "SyncJob.connector"`)}
 	}
@@ -833,6 +887,18 @@ func (_c *SyncJobCreate) createSpec() (*SyncJob, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.CancelRequested(); ok {
 		_spec.SetField(syncjob.FieldCancelRequested, field.TypeBool, value)
 		_node.CancelRequested = value
+	}
+	if value, ok := _c.mutation.TurnAt(); ok {
+		_spec.SetField(syncjob.FieldTurnAt, field.TypeTime, value)
+		_node.TurnAt = &value
+	}
+	if value, ok := _c.mutation.TakenAt(); ok {
+		_spec.SetField(syncjob.FieldTakenAt, field.TypeTime, value)
+		_node.TakenAt = &value
+	}
+	if value, ok := _c.mutation.Turns(); ok {
+		_spec.SetField(syncjob.FieldTurns, field.TypeInt, value)
+		_node.Turns = value
 	}
 	if nodes := _c.mutation.ConnectorIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -1254,6 +1320,60 @@ func (u *SyncJobUpsert) SetCancelRequested(v bool) *SyncJobUpsert {
 // UpdateCancelRequested sets the "cancel_requested" field to the value that was provided on create.
 func (u *SyncJobUpsert) UpdateCancelRequested() *SyncJobUpsert {
 	u.SetExcluded(syncjob.FieldCancelRequested)
+	return u
+}
+
+// SetTurnAt sets the "turn_at" field.
+func (u *SyncJobUpsert) SetTurnAt(v time.Time) *SyncJobUpsert {
+	u.Set(syncjob.FieldTurnAt, v)
+	return u
+}
+
+// UpdateTurnAt sets the "turn_at" field to the value that was provided on create.
+func (u *SyncJobUpsert) UpdateTurnAt() *SyncJobUpsert {
+	u.SetExcluded(syncjob.FieldTurnAt)
+	return u
+}
+
+// ClearTurnAt clears the value of the "turn_at" field.
+func (u *SyncJobUpsert) ClearTurnAt() *SyncJobUpsert {
+	u.SetNull(syncjob.FieldTurnAt)
+	return u
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (u *SyncJobUpsert) SetTakenAt(v time.Time) *SyncJobUpsert {
+	u.Set(syncjob.FieldTakenAt, v)
+	return u
+}
+
+// UpdateTakenAt sets the "taken_at" field to the value that was provided on create.
+func (u *SyncJobUpsert) UpdateTakenAt() *SyncJobUpsert {
+	u.SetExcluded(syncjob.FieldTakenAt)
+	return u
+}
+
+// ClearTakenAt clears the value of the "taken_at" field.
+func (u *SyncJobUpsert) ClearTakenAt() *SyncJobUpsert {
+	u.SetNull(syncjob.FieldTakenAt)
+	return u
+}
+
+// SetTurns sets the "turns" field.
+func (u *SyncJobUpsert) SetTurns(v int) *SyncJobUpsert {
+	u.Set(syncjob.FieldTurns, v)
+	return u
+}
+
+// UpdateTurns sets the "turns" field to the value that was provided on create.
+func (u *SyncJobUpsert) UpdateTurns() *SyncJobUpsert {
+	u.SetExcluded(syncjob.FieldTurns)
+	return u
+}
+
+// AddTurns adds v to the "turns" field.
+func (u *SyncJobUpsert) AddTurns(v int) *SyncJobUpsert {
+	u.Add(syncjob.FieldTurns, v)
 	return u
 }
 
@@ -1733,6 +1853,69 @@ func (u *SyncJobUpsertOne) SetCancelRequested(v bool) *SyncJobUpsertOne {
 func (u *SyncJobUpsertOne) UpdateCancelRequested() *SyncJobUpsertOne {
 	return u.Update(func(s *SyncJobUpsert) {
 		s.UpdateCancelRequested()
+	})
+}
+
+// SetTurnAt sets the "turn_at" field.
+func (u *SyncJobUpsertOne) SetTurnAt(v time.Time) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetTurnAt(v)
+	})
+}
+
+// UpdateTurnAt sets the "turn_at" field to the value that was provided on create.
+func (u *SyncJobUpsertOne) UpdateTurnAt() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateTurnAt()
+	})
+}
+
+// ClearTurnAt clears the value of the "turn_at" field.
+func (u *SyncJobUpsertOne) ClearTurnAt() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.ClearTurnAt()
+	})
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (u *SyncJobUpsertOne) SetTakenAt(v time.Time) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetTakenAt(v)
+	})
+}
+
+// UpdateTakenAt sets the "taken_at" field to the value that was provided on create.
+func (u *SyncJobUpsertOne) UpdateTakenAt() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateTakenAt()
+	})
+}
+
+// ClearTakenAt clears the value of the "taken_at" field.
+func (u *SyncJobUpsertOne) ClearTakenAt() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.ClearTakenAt()
+	})
+}
+
+// SetTurns sets the "turns" field.
+func (u *SyncJobUpsertOne) SetTurns(v int) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetTurns(v)
+	})
+}
+
+// AddTurns adds v to the "turns" field.
+func (u *SyncJobUpsertOne) AddTurns(v int) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddTurns(v)
+	})
+}
+
+// UpdateTurns sets the "turns" field to the value that was provided on create.
+func (u *SyncJobUpsertOne) UpdateTurns() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateTurns()
 	})
 }
 
@@ -2379,6 +2562,69 @@ func (u *SyncJobUpsertBulk) SetCancelRequested(v bool) *SyncJobUpsertBulk {
 func (u *SyncJobUpsertBulk) UpdateCancelRequested() *SyncJobUpsertBulk {
 	return u.Update(func(s *SyncJobUpsert) {
 		s.UpdateCancelRequested()
+	})
+}
+
+// SetTurnAt sets the "turn_at" field.
+func (u *SyncJobUpsertBulk) SetTurnAt(v time.Time) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetTurnAt(v)
+	})
+}
+
+// UpdateTurnAt sets the "turn_at" field to the value that was provided on create.
+func (u *SyncJobUpsertBulk) UpdateTurnAt() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateTurnAt()
+	})
+}
+
+// ClearTurnAt clears the value of the "turn_at" field.
+func (u *SyncJobUpsertBulk) ClearTurnAt() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.ClearTurnAt()
+	})
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (u *SyncJobUpsertBulk) SetTakenAt(v time.Time) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetTakenAt(v)
+	})
+}
+
+// UpdateTakenAt sets the "taken_at" field to the value that was provided on create.
+func (u *SyncJobUpsertBulk) UpdateTakenAt() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateTakenAt()
+	})
+}
+
+// ClearTakenAt clears the value of the "taken_at" field.
+func (u *SyncJobUpsertBulk) ClearTakenAt() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.ClearTakenAt()
+	})
+}
+
+// SetTurns sets the "turns" field.
+func (u *SyncJobUpsertBulk) SetTurns(v int) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetTurns(v)
+	})
+}
+
+// AddTurns adds v to the "turns" field.
+func (u *SyncJobUpsertBulk) AddTurns(v int) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddTurns(v)
+	})
+}
+
+// UpdateTurns sets the "turns" field to the value that was provided on create.
+func (u *SyncJobUpsertBulk) UpdateTurns() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateTurns()
 	})
 }
 

@@ -430,6 +430,67 @@ func (_u *SyncJobUpdate) SetNillableCancelRequested(v *bool) *SyncJobUpdate {
 	return _u
 }
 
+// SetTurnAt sets the "turn_at" field.
+func (_u *SyncJobUpdate) SetTurnAt(v time.Time) *SyncJobUpdate {
+	_u.mutation.SetTurnAt(v)
+	return _u
+}
+
+// SetNillableTurnAt sets the "turn_at" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableTurnAt(v *time.Time) *SyncJobUpdate {
+	if v != nil {
+		_u.SetTurnAt(*v)
+	}
+	return _u
+}
+
+// ClearTurnAt clears the value of the "turn_at" field.
+func (_u *SyncJobUpdate) ClearTurnAt() *SyncJobUpdate {
+	_u.mutation.ClearTurnAt()
+	return _u
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (_u *SyncJobUpdate) SetTakenAt(v time.Time) *SyncJobUpdate {
+	_u.mutation.SetTakenAt(v)
+	return _u
+}
+
+// SetNillableTakenAt sets the "taken_at" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableTakenAt(v *time.Time) *SyncJobUpdate {
+	if v != nil {
+		_u.SetTakenAt(*v)
+	}
+	return _u
+}
+
+// ClearTakenAt clears the value of the "taken_at" field.
+func (_u *SyncJobUpdate) ClearTakenAt() *SyncJobUpdate {
+	_u.mutation.ClearTakenAt()
+	return _u
+}
+
+// SetTurns sets the "turns" field.
+func (_u *SyncJobUpdate) SetTurns(v int) *SyncJobUpdate {
+	_u.mutation.ResetTurns()
+	_u.mutation.SetTurns(v)
+	return _u
+}
+
+// SetNillableTurns sets the "turns" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableTurns(v *int) *SyncJobUpdate {
+	if v != nil {
+		_u.SetTurns(*v)
+	}
+	return _u
+}
+
+// AddTurns adds value to the "turns" field.
+func (_u *SyncJobUpdate) AddTurns(v int) *SyncJobUpdate {
+	_u.mutation.AddTurns(v)
+	return _u
+}
+
 // Mutation returns the SyncJobMutation object of the builder.
 func (_u *SyncJobUpdate) Mutation() *SyncJobMutation {
 	return _u.mutation
@@ -532,6 +593,11 @@ func (_u *SyncJobUpdate) check() error {
 	if v, ok := _u.mutation.Error(); ok {
 		if err := syncjob.ErrorValidator(v); err != nil {
 			return &ValidationError{Name: "error", err: fmt.Errorf(`ent: validator failed for field "SyncJob.error": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Turns(); ok {
+		if err := syncjob.TurnsValidator(v); err != nil {
+			return &ValidationError{Name: "turns", err: fmt.Errorf(`ent: validator failed for field "SyncJob.turns": %w`, err)}
 		}
 	}
 	if _u.mutation.ConnectorCleared() && len(_u.mutation.ConnectorIDs()) > 0 {
@@ -676,6 +742,24 @@ func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.CancelRequested(); ok {
 		_spec.SetField(syncjob.FieldCancelRequested, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.TurnAt(); ok {
+		_spec.SetField(syncjob.FieldTurnAt, field.TypeTime, value)
+	}
+	if _u.mutation.TurnAtCleared() {
+		_spec.ClearField(syncjob.FieldTurnAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.TakenAt(); ok {
+		_spec.SetField(syncjob.FieldTakenAt, field.TypeTime, value)
+	}
+	if _u.mutation.TakenAtCleared() {
+		_spec.ClearField(syncjob.FieldTakenAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Turns(); ok {
+		_spec.SetField(syncjob.FieldTurns, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedTurns(); ok {
+		_spec.AddField(syncjob.FieldTurns, field.TypeInt, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -1099,6 +1183,67 @@ func (_u *SyncJobUpdateOne) SetNillableCancelRequested(v *bool) *SyncJobUpdateOn
 	return _u
 }
 
+// SetTurnAt sets the "turn_at" field.
+func (_u *SyncJobUpdateOne) SetTurnAt(v time.Time) *SyncJobUpdateOne {
+	_u.mutation.SetTurnAt(v)
+	return _u
+}
+
+// SetNillableTurnAt sets the "turn_at" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableTurnAt(v *time.Time) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetTurnAt(*v)
+	}
+	return _u
+}
+
+// ClearTurnAt clears the value of the "turn_at" field.
+func (_u *SyncJobUpdateOne) ClearTurnAt() *SyncJobUpdateOne {
+	_u.mutation.ClearTurnAt()
+	return _u
+}
+
+// SetTakenAt sets the "taken_at" field.
+func (_u *SyncJobUpdateOne) SetTakenAt(v time.Time) *SyncJobUpdateOne {
+	_u.mutation.SetTakenAt(v)
+	return _u
+}
+
+// SetNillableTakenAt sets the "taken_at" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableTakenAt(v *time.Time) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetTakenAt(*v)
+	}
+	return _u
+}
+
+// ClearTakenAt clears the value of the "taken_at" field.
+func (_u *SyncJobUpdateOne) ClearTakenAt() *SyncJobUpdateOne {
+	_u.mutation.ClearTakenAt()
+	return _u
+}
+
+// SetTurns sets the "turns" field.
+func (_u *SyncJobUpdateOne) SetTurns(v int) *SyncJobUpdateOne {
+	_u.mutation.ResetTurns()
+	_u.mutation.SetTurns(v)
+	return _u
+}
+
+// SetNillableTurns sets the "turns" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableTurns(v *int) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetTurns(*v)
+	}
+	return _u
+}
+
+// AddTurns adds value to the "turns" field.
+func (_u *SyncJobUpdateOne) AddTurns(v int) *SyncJobUpdateOne {
+	_u.mutation.AddTurns(v)
+	return _u
+}
+
 // Mutation returns the SyncJobMutation object of the builder.
 func (_u *SyncJobUpdateOne) Mutation() *SyncJobMutation {
 	return _u.mutation
@@ -1214,6 +1359,11 @@ func (_u *SyncJobUpdateOne) check() error {
 	if v, ok := _u.mutation.Error(); ok {
 		if err := syncjob.ErrorValidator(v); err != nil {
 			return &ValidationError{Name: "error", err: fmt.Errorf(`ent: validator failed for field "SyncJob.error": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Turns(); ok {
+		if err := syncjob.TurnsValidator(v); err != nil {
+			return &ValidationError{Name: "turns", err: fmt.Errorf(`ent: validator failed for field "SyncJob.turns": %w`, err)}
 		}
 	}
 	if _u.mutation.ConnectorCleared() && len(_u.mutation.ConnectorIDs()) > 0 {
@@ -1375,6 +1525,24 @@ func (_u *SyncJobUpdateOne) sqlSave(ctx context.Context) (_node *SyncJob, err er
 	}
 	if value, ok := _u.mutation.CancelRequested(); ok {
 		_spec.SetField(syncjob.FieldCancelRequested, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.TurnAt(); ok {
+		_spec.SetField(syncjob.FieldTurnAt, field.TypeTime, value)
+	}
+	if _u.mutation.TurnAtCleared() {
+		_spec.ClearField(syncjob.FieldTurnAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.TakenAt(); ok {
+		_spec.SetField(syncjob.FieldTakenAt, field.TypeTime, value)
+	}
+	if _u.mutation.TakenAtCleared() {
+		_spec.ClearField(syncjob.FieldTakenAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Turns(); ok {
+		_spec.SetField(syncjob.FieldTurns, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedTurns(); ok {
+		_spec.AddField(syncjob.FieldTurns, field.TypeInt, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &SyncJob{config: _u.config}

@@ -98,8 +98,12 @@ func sourceCalls() map[string]maker {
 		"Mutation.createConnector":        on(`mutation($i: ID!) { createConnector(input: {name: "New", type: "file_upload", collection: $i}) { id } }`, aCollection),
 		"Mutation.updateConnector":        on(`mutation($i: ID!) { updateConnector(id: $i, input: {name: "Other"}) { id } }`, aConnector),
 		"Mutation.deleteConnector":        on("mutation($i: ID!) { deleteConnector(id: $i) }", aConnector),
-		"Mutation.testConnector":          on("mutation($i: ID!) { testConnector(id: $i) { ok } }", aConnector),
-		"Mutation.testConnection":         fixed(`mutation { testConnection(input: {type: "file_upload"}) { ok } }`, nil),
+		"Mutation.pauseConnector":         on("mutation($i: ID!) { pauseConnector(id: $i) { id status } }", aConnector),
+		"Mutation.resumeConnector": on("mutation($i: ID!) { resumeConnector(id: $i) { id status } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			return must[*ent.Connector](t)(h.db.Ent.Connector.UpdateOneID(aConnector(t, h, n)).SetStatus("PAUSED").Save(n.system(t))).ID
+		}),
+		"Mutation.testConnector":  on("mutation($i: ID!) { testConnector(id: $i) { ok } }", aConnector),
+		"Mutation.testConnection": fixed(`mutation { testConnection(input: {type: "file_upload"}) { ok } }`, nil),
 		"Mutation.uploadFiles": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
 			return call{query: "mutation($i: ID!, $f: Upload!) { uploadFiles(connectorId: $i, files: [$f]) { path } }", variables: map[string]any{"i": aConnector(t, h, n)}, file: "a.md"}
 		},

@@ -24,7 +24,7 @@ func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.Conn
 	if err != nil {
 		return nil, err
 	}
-	test := r.try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)})
+	test := r.try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)}, row.GrantID)
 	return r.tested(ctx, id, row.Name, test)
 }
 
@@ -48,7 +48,14 @@ func (r *Resolver) testConnection(ctx context.Context, kindName string, config, 
 	if err := checkSettings(kind, settings); err != nil {
 		return nil, err
 	}
-	return r.tested(ctx, uuid.Nil, kind.Name, r.try(ctx, kind, settings))
+	return r.tested(ctx, uuid.Nil, kind.Name, r.try(ctx, kind, settings, grant))
+}
+
+func grantName(grant *uuid.UUID) string {
+	if grant == nil {
+		return ""
+	}
+	return grant.String()
 }
 
 // testTime is how long a connection test may take.
@@ -56,9 +63,12 @@ const testTime = 20 * time.Second
 
 // try opens a source and asks it whether it can be reached. What it answers is
 // a result, not an error of the request.
-func (r *Resolver) try(ctx context.Context, kind connectors.Kind, settings connectors.Settings) *model.ConnectionTest {
+func (r *Resolver) try(ctx context.Context, kind connectors.Kind, settings connectors.Settings, grant *uuid.UUID) *model.ConnectionTest {
 	inside, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
+	if r.Pacer != nil {
+		settings.Turn = r.Pacer.Of(kind, settings, grantName(grant)).Turn
+	}
 	began := r.Now()
 	err := check(inside, kind, settings)
 	test := &model.ConnectionTest{Ok: err == nil, Message: "The connection works", Details: map[string]any{

@@ -237,7 +237,8 @@ func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.U
 			update.SetNextSyncAt(*schedule.next)
 		}
 	}
-	return update.Save(ctx)
+	after, err := update.Save(ctx)
+	return r.woken(ctx, row, after, err)
 }
 
 func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpdateOne, row *ent.Connector, kind connectors.Kind, in model.UpdateConnectorInput) error {
@@ -311,4 +312,12 @@ func (r *Resolver) connectorExists(ctx context.Context, id uuid.UUID) error {
 		err = apierr.NotFound("Connector")
 	}
 	return err
+}
+
+// woken queues the job of a connector whose pause an update ended.
+func (r *Resolver) woken(ctx context.Context, before, after *ent.Connector, err error) (*ent.Connector, error) {
+	if err != nil || before.Status != connector.StatusPaused || after.Status == connector.StatusPaused {
+		return after, err
+	}
+	return after, r.Jobs.Wake(ctx, after.ID)
 }

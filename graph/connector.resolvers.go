@@ -49,6 +49,14 @@ func (r *mutationResolver) UpdateConnector(ctx context.Context, id uuid.UUID, in
 	return r.updateConnector(ctx, id, input)
 }
 
+func (r *mutationResolver) PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
+	return r.Jobs.Pause(ctx, id)
+}
+
+func (r *mutationResolver) ResumeConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
+	return r.Jobs.Resume(ctx, id)
+}
+
 func (r *mutationResolver) DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	return id, r.deleteConnector(ctx, id)
 }

@@ -22,6 +22,7 @@ import (
 	"magpie/internal/inbound"
 	"magpie/internal/index"
 	"magpie/internal/oauth"
+	"magpie/internal/pace"
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/replay"
@@ -62,6 +63,7 @@ type Resolver struct {
 	Grants    *oauth.Grants
 	SignOn    *signon.SignOn
 	Inbox     *inbound.Inbox
+	Pacer     *pace.Pacer    // of connection tests; may be nil: they are made at will
 	Queries   QueryLog       // may be nil: nothing is noted
 	Audit     SignInLog      // of sign-ins that failed; may be nil
 	SignIns   authn.Attempts // to begin signing in at a provider

@@ -111,6 +111,8 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.refreshCollectionStats": {"mutation($i: ID!) { refreshCollectionStats(id: $i) { documentCount } }", id("i", ada.collection), "not_found"},
 		"Mutation.createConnector":        {"mutation($i: ID!) { createConnector(input: {name: \"x\", type: \"file_upload\", collection: $i}) { id } }", id("i", ada.collection), "not_found"},
 		"Mutation.updateConnector":        {"mutation($i: ID!) { updateConnector(id: $i, input: {name: \"x\"}) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.pauseConnector":         {"mutation($i: ID!) { pauseConnector(id: $i) { id } }", id("i", ada.connector), "not_found"},
+		"Mutation.resumeConnector":        {"mutation($i: ID!) { resumeConnector(id: $i) { id } }", id("i", ada.connector), "not_found"},
 		"Mutation.deleteConnector":        {"mutation($i: ID!) { deleteConnector(id: $i) }", id("i", ada.connector), "not_found"},
 		"Mutation.testConnector":          {"mutation($i: ID!) { testConnector(id: $i) { ok } }", id("i", ada.connector), "not_found"},
 		"Mutation.testConnection":         {"mutation { testConnection(input: {type: \"file_upload\"}) { ok } }", nil, ""},

@@ -403,6 +403,7 @@ func rows() map[string]any {
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,
 		"updateCollection": collection, "deleteCollection": collectionID, "refreshCollectionStats": stats,
 		"connectors": page("", connector), "createConnector": connector, "connector": connector, "updateConnector": connector,
+		"pauseConnector": connector, "resumeConnector": connector,
 		"deleteConnector": connectorID, "testConnector": test, "testConnection": test,
 		"uploadFiles": []any{file}, "deleteFiles": []any{"guides/queues.md"},
 		"documents": page("", document), "document": document, "deleteDocument": documentID,

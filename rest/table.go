@@ -153,6 +153,7 @@ func newTable() []*route {
 	table = append(table, talkRoutes()...)
 	table = append(table, signOnRoutes()...)
 	table = append(table, sourceRoutes()...)
+	table = append(table, flowRoutes()...)
 	table = append(table, auditRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)

@@ -183,6 +183,12 @@ func examples() map[string][]example {
 			{target: connector + "/files"}, {target: connector + "/files?q=queues&sort=bytes&order=desc&limit=1"}, {target: connector + "/files?sort=name"},
 		},
 		"GET /api/v1/connectors/kinds": {{target: "/api/v1/connectors/kinds"}, {target: "/api/v1/connectors/kinds", bare: true}},
+		"POST /api/v1/connectors/{id}/pause": {
+			{target: connector + "/pause"}, {target: "/api/v1/connectors/" + missingID + "/pause"}, {target: "/api/v1/connectors/x/pause"},
+		},
+		"POST /api/v1/connectors/{id}/resume": {
+			{target: connector + "/resume"}, {target: "/api/v1/connectors/" + missingID + "/resume"}, {target: "/api/v1/connectors/x/resume"},
+		},
 		"POST /api/v1/connectors/{id}/refresh-permissions": {
 			{target: connector + "/refresh-permissions"}, {target: "/api/v1/connectors/" + missingID + "/refresh-permissions"}, {target: "/api/v1/connectors/x/refresh-permissions"},
 		},

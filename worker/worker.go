@@ -157,7 +157,7 @@ func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 func (w *Worker) Run(ctx context.Context) error {
 	server := asynq.NewServerFromRedisClient(w.redis, asynq.Config{
 		Concurrency:              w.opt.Concurrency,
-		Queues:                   map[string]int{tasks.Queue: 1},
+		Queues:                   map[string]int{tasks.Queue: 3, tasks.Upkeep: 1},
 		TaskCheckInterval:        w.opt.PollEvery,
 		DelayedTaskCheckInterval: w.opt.PollEvery * 2,
 		ShutdownTimeout:          w.opt.Shutdown,

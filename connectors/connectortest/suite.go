@@ -51,6 +51,14 @@ type Setup struct {
 	// Items is how many items the walk is tested with: enough for three pages.
 	// 0 is 2 pages of the largest size and some.
 	Items int
+	// Break lets the platform refuse to work in a way until repair is called. It
+	// returns nil for a way that the platform does not have. Nil checks nothing.
+	Break func(t testing.TB, how Breakage) (repair func())
+	// Undated says that the fixture's items are of other times than now.
+	Undated bool
+	// Unshared says that nobody may see what the fixture puts, where the source
+	// knows who may.
+	Unshared bool
 }
 
 // Main runs a package's tests and fails when goroutines are left running.
@@ -73,6 +81,11 @@ func Run(t *testing.T, setup func(t *testing.T) Setup) {
 		"OpenStopsWhenCanceled":     openStopsWhenCanceled,
 		"ForeignCursorsDoNoHarm":    foreignCursorsDoNoHarm,
 		"ResolveFindsPaths":         resolveFindsPaths,
+		"ResolveFindsIDs":           resolveFindsIDs,
+		"OptionsAreChecked":         optionsAreChecked,
+		"FiltersChoose":             filtersChoose,
+		"BreakagesAreTold":          breakagesAreTold,
+		"ReadersAreTold":            readersAreTold,
 		"CheckSucceeds":             checkSucceeds,
 		"CloseTwiceIsNoError":       closeTwice,
 	} {

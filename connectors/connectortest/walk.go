@@ -237,3 +237,29 @@ func resolveFindsPaths(t *testing.T, setup Setup) {
 		t.Errorf("resolve when canceled: got %v, want canceled", err)
 	}
 }
+
+// resolveFindsIDs is for kinds that are told of changes: a delivery names ids.
+func resolveFindsIDs(t *testing.T, setup Setup) {
+	source := setup.open(t)
+	resolver, ok := source.(connectors.Resolver)
+	if !ok || setup.Kind.Webhook == nil {
+		return
+	}
+	for _, path := range []string{"a.md", "docs/b.md"} {
+		setup.Fixture.Put(t, path, []byte("content of "+path))
+	}
+	known := walked(t, source)
+	var ids []string
+	for _, item := range known {
+		ids = append(ids, item.ID)
+	}
+	found, missing, err := resolver.Resolve(t.Context(), append(ids, "no-such-id"))
+	if err != nil || len(found) != len(ids) || !reflect.DeepEqual(missing, []string{"no-such-id"}) {
+		t.Fatalf("resolve %q: %d items, missing %q, %v", ids, len(found), missing, err)
+	}
+	for _, item := range found {
+		if !reflect.DeepEqual(known[item.Path], item) {
+			t.Errorf("found %+v, the walk names %+v", item, known[item.Path])
+		}
+	}
+}

@@ -761,6 +761,9 @@ var (
 		{Name: "heartbeat_at", Type: field.TypeTime},
 		{Name: "retries", Type: field.TypeInt, Default: 0},
 		{Name: "cancel_requested", Type: field.TypeBool, Default: false},
+		{Name: "turn_at", Type: field.TypeTime, Nullable: true},
+		{Name: "taken_at", Type: field.TypeTime, Nullable: true},
+		{Name: "turns", Type: field.TypeInt, Default: 0},
 		{Name: "connector_id", Type: field.TypeUUID},
 	}
 	// SyncJobsTable holds the schema information for the "sync_jobs" table.
@@ -771,7 +774,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_jobs_connectors_jobs",
-				Columns:    []*schema.Column{SyncJobsColumns[28]},
+				Columns:    []*schema.Column{SyncJobsColumns[31]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -780,7 +783,7 @@ var (
 			{
 				Name:    "syncjob_connector_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{SyncJobsColumns[28], SyncJobsColumns[1]},
+				Columns: []*schema.Column{SyncJobsColumns[31], SyncJobsColumns[1]},
 			},
 		},
 	}

@@ -1291,6 +1291,12 @@ func init() {
 	syncjobDescCancelRequested := syncjobFields[24].Descriptor()
 	// syncjob.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	syncjob.DefaultCancelRequested = syncjobDescCancelRequested.Default.(bool)
+	// syncjobDescTurns is the schema descriptor for turns field.
+	syncjobDescTurns := syncjobFields[27].Descriptor()
+	// syncjob.DefaultTurns holds the default value on creation for the turns field.
+	syncjob.DefaultTurns = syncjobDescTurns.Default.(int)
+	// syncjob.TurnsValidator is a validator for the "turns" field. It is called by the builders before save.
+	syncjob.TurnsValidator = syncjobDescTurns.Validators[0].(func(int) error)
 	// syncjobDescID is the schema descriptor for id field.
 	syncjobDescID := syncjobMixinFields0[0].Descriptor()
 	// syncjob.DefaultID holds the default value on creation for the id field.

@@ -47,6 +47,9 @@ func (SyncJob) Fields() []ent.Field {
 		field.Time("heartbeat_at").Default(timeNow).Annotations(hidden()),
 		field.Int("retries").Default(0).Annotations(hidden()).Comment("failed attempts in a row without progress"),
 		field.Bool("cancel_requested").Default(false).Annotations(hidden()),
+		field.Time("turn_at").Optional().Nillable().Annotations(hidden()).Comment("from when on it waits for a worker; null while one holds it"),
+		field.Time("taken_at").Optional().Nillable().Annotations(hidden()).Comment("when a worker took it last"),
+		field.Int("turns").Default(0).NonNegative().Annotations(hidden()).Comment("how often a worker took it"),
 	}
 }
 
@@ -58,7 +61,7 @@ func (SyncJob) Edges() []ent.Edge {
 }
 
 // Indexes of SyncJob. The migrations add the one that keeps a connector to one
-// open job at a time.
+// open job at a time, and those that turns are given by.
 func (SyncJob) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("connector_id", "created_at"),

@@ -75,6 +75,12 @@ const (
 	FieldRetries = "retries"
 	// FieldCancelRequested holds the string denoting the cancel_requested field in the database.
 	FieldCancelRequested = "cancel_requested"
+	// FieldTurnAt holds the string denoting the turn_at field in the database.
+	FieldTurnAt = "turn_at"
+	// FieldTakenAt holds the string denoting the taken_at field in the database.
+	FieldTakenAt = "taken_at"
+	// FieldTurns holds the string denoting the turns field in the database.
+	FieldTurns = "turns"
 	// EdgeConnector holds the string denoting the connector edge name in mutations.
 	EdgeConnector = "connector"
 	// Table holds the table name of the syncjob in the database.
@@ -119,6 +125,9 @@ var Columns = []string{
 	FieldHeartbeatAt,
 	FieldRetries,
 	FieldCancelRequested,
+	FieldTurnAt,
+	FieldTakenAt,
+	FieldTurns,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -199,6 +208,10 @@ var (
 	DefaultRetries int
 	// DefaultCancelRequested holds the default value on creation for the "cancel_requested" field.
 	DefaultCancelRequested bool
+	// DefaultTurns holds the default value on creation for the "turns" field.
+	DefaultTurns int
+	// TurnsValidator is a validator for the "turns" field. It is called by the builders before save.
+	TurnsValidator func(int) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -425,6 +438,21 @@ func ByRetries(opts ...sql.OrderTermOption) OrderOption {
 // ByCancelRequested orders the results by the cancel_requested field.
 func ByCancelRequested(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCancelRequested, opts...).ToFunc()
+}
+
+// ByTurnAt orders the results by the turn_at field.
+func ByTurnAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTurnAt, opts...).ToFunc()
+}
+
+// ByTakenAt orders the results by the taken_at field.
+func ByTakenAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTakenAt, opts...).ToFunc()
+}
+
+// ByTurns orders the results by the turns field.
+func ByTurns(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTurns, opts...).ToFunc()
 }
 
 // ByConnectorField orders the results by connector field.

@@ -171,6 +171,21 @@ func CancelRequested(v bool) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldCancelRequested, v))
 }
 
+// TurnAt applies equality check predicate on the "turn_at" field. It's identical to TurnAtEQ.
+func TurnAt(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTurnAt, v))
+}
+
+// TakenAt applies equality check predicate on the "taken_at" field. It's identical to TakenAtEQ.
+func TakenAt(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTakenAt, v))
+}
+
+// Turns applies equality check predicate on the "turns" field. It's identical to TurnsEQ.
+func Turns(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTurns, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldCreatedAt, v))
@@ -1159,6 +1174,146 @@ func CancelRequestedEQ(v bool) predicate.SyncJob {
 // CancelRequestedNEQ applies the NEQ predicate on the "cancel_requested" field.
 func CancelRequestedNEQ(v bool) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldNEQ(FieldCancelRequested, v))
+}
+
+// TurnAtEQ applies the EQ predicate on the "turn_at" field.
+func TurnAtEQ(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTurnAt, v))
+}
+
+// TurnAtNEQ applies the NEQ predicate on the "turn_at" field.
+func TurnAtNEQ(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldTurnAt, v))
+}
+
+// TurnAtIn applies the In predicate on the "turn_at" field.
+func TurnAtIn(vs ...time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldTurnAt, vs...))
+}
+
+// TurnAtNotIn applies the NotIn predicate on the "turn_at" field.
+func TurnAtNotIn(vs ...time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldTurnAt, vs...))
+}
+
+// TurnAtGT applies the GT predicate on the "turn_at" field.
+func TurnAtGT(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldTurnAt, v))
+}
+
+// TurnAtGTE applies the GTE predicate on the "turn_at" field.
+func TurnAtGTE(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldTurnAt, v))
+}
+
+// TurnAtLT applies the LT predicate on the "turn_at" field.
+func TurnAtLT(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldTurnAt, v))
+}
+
+// TurnAtLTE applies the LTE predicate on the "turn_at" field.
+func TurnAtLTE(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldTurnAt, v))
+}
+
+// TurnAtIsNil applies the IsNil predicate on the "turn_at" field.
+func TurnAtIsNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIsNull(FieldTurnAt))
+}
+
+// TurnAtNotNil applies the NotNil predicate on the "turn_at" field.
+func TurnAtNotNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotNull(FieldTurnAt))
+}
+
+// TakenAtEQ applies the EQ predicate on the "taken_at" field.
+func TakenAtEQ(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTakenAt, v))
+}
+
+// TakenAtNEQ applies the NEQ predicate on the "taken_at" field.
+func TakenAtNEQ(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldTakenAt, v))
+}
+
+// TakenAtIn applies the In predicate on the "taken_at" field.
+func TakenAtIn(vs ...time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldTakenAt, vs...))
+}
+
+// TakenAtNotIn applies the NotIn predicate on the "taken_at" field.
+func TakenAtNotIn(vs ...time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldTakenAt, vs...))
+}
+
+// TakenAtGT applies the GT predicate on the "taken_at" field.
+func TakenAtGT(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldTakenAt, v))
+}
+
+// TakenAtGTE applies the GTE predicate on the "taken_at" field.
+func TakenAtGTE(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldTakenAt, v))
+}
+
+// TakenAtLT applies the LT predicate on the "taken_at" field.
+func TakenAtLT(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldTakenAt, v))
+}
+
+// TakenAtLTE applies the LTE predicate on the "taken_at" field.
+func TakenAtLTE(v time.Time) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldTakenAt, v))
+}
+
+// TakenAtIsNil applies the IsNil predicate on the "taken_at" field.
+func TakenAtIsNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIsNull(FieldTakenAt))
+}
+
+// TakenAtNotNil applies the NotNil predicate on the "taken_at" field.
+func TakenAtNotNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotNull(FieldTakenAt))
+}
+
+// TurnsEQ applies the EQ predicate on the "turns" field.
+func TurnsEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTurns, v))
+}
+
+// TurnsNEQ applies the NEQ predicate on the "turns" field.
+func TurnsNEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldTurns, v))
+}
+
+// TurnsIn applies the In predicate on the "turns" field.
+func TurnsIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldTurns, vs...))
+}
+
+// TurnsNotIn applies the NotIn predicate on the "turns" field.
+func TurnsNotIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldTurns, vs...))
+}
+
+// TurnsGT applies the GT predicate on the "turns" field.
+func TurnsGT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldTurns, v))
+}
+
+// TurnsGTE applies the GTE predicate on the "turns" field.
+func TurnsGTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldTurns, v))
+}
+
+// TurnsLT applies the LT predicate on the "turns" field.
+func TurnsLT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldTurns, v))
+}
+
+// TurnsLTE applies the LTE predicate on the "turns" field.
+func TurnsLTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldTurns, v))
 }
 
 // HasConnector applies the HasEdge predicate on the "connector" edge.

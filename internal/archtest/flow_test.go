@@ -28,6 +28,7 @@ func flow() map[string][]string {
 		"ent/rule":                    {"internal/viewer"},
 		"ent/schema":                  {"ent/rule", "internal/gid", "internal/viewer"},
 		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/inbound", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
+		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit", "internal/pace"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},
@@ -50,6 +51,7 @@ func flow() map[string][]string {
 		"internal/llm":                {"internal/llm"},
 		"internal/member":             {},
 		"internal/note":               with(),
+		"internal/pace":               {"connectors"},
 		"internal/people":             with("internal/authn", "internal/transaction", "ent"),
 		"internal/oauth":              with("ent", "internal/secret"),
 		"internal/quota":              with("internal/fresh", "internal/audit"),
@@ -81,6 +83,7 @@ func flow() map[string][]string {
 		"internal/widget":             {},
 		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker":                      with("worker", "internal/attached", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/pace", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":                {},
 	}
 }

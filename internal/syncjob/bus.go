@@ -125,10 +125,11 @@ func (s *subscription) put(news Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	canceling := s.latest.Canceling || news.Canceling
+	pausing := s.latest.Pausing || news.Pausing
 	if !s.seen || news.newer(s.latest) {
 		s.latest, s.seen = news, true
 	}
-	s.latest.Canceling = canceling && Open(s.latest.Status)
+	s.latest.Canceling, s.latest.Pausing = canceling && Open(s.latest.Status), pausing && Open(s.latest.Status)
 	select {
 	case s.news <- struct{}{}:
 	default:

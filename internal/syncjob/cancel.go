@@ -11,17 +11,19 @@ import (
 	"magpie/internal/transaction"
 )
 
-// Cancel stops a job that the viewer may change. A queued one is canceled at
-// once; a running one is asked to stop, which its worker does at the next item;
+// Cancel stops a job that the viewer may change. A queued one, and one
+// between two turns, is canceled at once; one that a worker holds is asked to
+// stop, which it does at the next item;
 // one that is over is answered as it is. What was stored stays.
 func (j *Jobs) Cancel(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
 	client := transaction.Client(ctx, j.client)
 	now := j.now()
 	canceled, err := client.SyncJob.Update().
-		Where(entjob.ID(jobID), entjob.StatusEQ(entjob.StatusQueued)).
+		Where(entjob.ID(jobID), entjob.StatusIn(openStatuses()...), entjob.Or(entjob.StatusEQ(entjob.StatusQueued), entjob.TurnAtNotNil())).
 		SetStatus(entjob.StatusCanceled).
 		SetFinishedAt(now).
 		SetUpdatedAt(now).
+		AddAttempt(1). // whoever believes to hold it is shut out
 		AddRevision(1).
 		Save(ctx)
 	if err != nil {

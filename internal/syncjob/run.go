@@ -1,6 +1,7 @@
 package syncjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,7 @@ func (j *Jobs) Claim(ctx context.Context, t tasks.Sync) (*Run, error) {
 		SetHeartbeatAt(now).
 		SetUpdatedAt(now).
 		AddRevision(1)
+	taken(update, now)
 	if row.StartedAt == nil {
 		update.SetStartedAt(now)
 	}
@@ -213,7 +215,8 @@ func (r *Run) SavePage(ctx context.Context, cursor string, walked bool) error {
 func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) error {
 	err := r.save(ctx, "let go of a sync job", func(u *ent.SyncJobUpdate) {
 		// The sweeper is not to take a waiting job for a dead one.
-		u.SetRetries(retries).SetHeartbeatAt(r.jobs.now().Add(delay))
+		next := r.jobs.now().Add(delay)
+		u.SetRetries(retries).SetHeartbeatAt(next).SetTurnAt(next)
 	})
 	if errors.Is(err, ErrLost) {
 		return err
@@ -228,8 +231,8 @@ func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) err
 
 // Hold keeps the job alive until release is called: it saves counters and
 // heartbeat, tells the bus, and ends the context that it returns when the job
-// is to stop. context.Cause of it is then ErrCanceled, ErrLost, or the cause of
-// ctx. release waits for what Hold started.
+// is to stop. context.Cause of it is then ErrCanceled, ErrPaused, ErrLost, or the
+// cause of ctx. release waits for what Hold started.
 func (r *Run) Hold(ctx context.Context) (held context.Context, release func()) {
 	held, stop := context.WithCancelCause(ctx)
 	news := r.jobs.bus.Subscribe(r.job)
@@ -254,15 +257,18 @@ func (r *Run) keep(ctx context.Context, stop context.CancelCauseFunc, news Subsc
 		case <-ctx.Done():
 			return
 		case <-news.News():
-			if s, ok := news.Latest(); ok && s.Canceling {
+			switch s, _ := news.Latest(); {
+			case s.Canceling:
 				stop(ErrCanceled)
+			case s.Pausing:
+				stop(ErrPaused)
 			}
 		case <-progress.C:
 			r.tell(ctx)
 		case <-heartbeat.C:
 			switch err := r.beat(ctx); {
 			case err == nil, ctx.Err() != nil:
-			case errors.Is(err, ErrLost), errors.Is(err, ErrCanceled):
+			case errors.Is(err, ErrLost), errors.Is(err, ErrCanceled), errors.Is(err, ErrPaused):
 				stop(err)
 			default:
 				// Whether somebody takes the job over is decided by the row.
@@ -294,6 +300,9 @@ func (r *Run) beat(ctx context.Context) error {
 		return fmt.Errorf("read whether a sync job is to stop: %w", err)
 	case asked:
 		return ErrCanceled
+	}
+	if resting, err := r.paused(ctx); err != nil || resting {
+		return cmp.Or(err, ErrPaused)
 	}
 	return nil
 }

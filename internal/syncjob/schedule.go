@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
@@ -11,6 +12,7 @@ import (
 
 	"magpie/ent"
 	"magpie/ent/connector"
+	"magpie/ent/predicate"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/apierr"
 	"magpie/internal/viewer"
@@ -20,11 +22,25 @@ import (
 // away for long comes back to its other duties.
 const dueLimit = 1000
 
+const (
+	// late is when a schedule was missed, and not just looked at late: after an
+	// outage all connectors are due, and they are spread over a while.
+	late = 2 * time.Minute
+	// longestSpread bounds that while, a quarter of the interval otherwise.
+	longestSpread = 10 * time.Minute
+)
+
 // StartDue starts the syncs whose schedule has come, each once however many
 // processes call it at the same time, and moves their next time on. A connector
-// whose last sync is still open misses this beat. It returns how many schedules
-// were due.
+// whose last sync is still open misses this beat. One that missed its beat by
+// more than two minutes, since no worker was there, gets a time of its own within
+// the next minutes, once for all that it missed. A time further away than the
+// interval, which a clock that went back leaves behind, is drawn near. It returns
+// how many schedules were due.
 func (j *Jobs) StartDue(ctx context.Context) (int, error) {
+	if err := j.drawNear(ctx); err != nil {
+		return 0, err
+	}
 	for due := range dueLimit {
 		more, err := j.startNextDue(ctx)
 		if err != nil || !more {
@@ -74,6 +90,12 @@ func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx) (bool, error) {
 	}
 	row, every := rows[0], intervalOf(rows[0])
 	intended := firstBeat(row, every, now)
+	if row.NextSyncAt != nil && now.Sub(intended) > late {
+		if err := row.Update().SetNextSyncAt(now.Add(spread(row.ID, every))).Exec(ctx); err != nil {
+			return false, fmt.Errorf("spread a schedule that was missed: %w", err)
+		}
+		return true, nil
+	}
 	if err := row.Update().SetNextSyncAt(NextBeat(intended, every, now)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("move a schedule on: %w", err)
 	}
@@ -104,4 +126,35 @@ func firstBeat(row *ent.Connector, every time.Duration, now time.Time) time.Time
 	default:
 		return now
 	}
+}
+
+// spread is how long a connector that missed its beat waits: as good as random,
+// and the same for each worker.
+func spread(id uuid.UUID, every time.Duration) time.Duration {
+	hash := fnv.New64a()
+	_, _ = hash.Write(id[:])
+	return time.Duration(hash.Sum64() % uint64(min(every/4, longestSpread))) //nolint:gosec // both are positive
+}
+
+// drawNear looks for schedules whose next time is further away than it can be.
+func (j *Jobs) drawNear(ctx context.Context) error {
+	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
+	now := j.now()
+	for _, interval := range Intervals() {
+		every, err := ParseInterval(interval)
+		if err != nil {
+			return err
+		}
+		far := []predicate.Connector{
+			connector.SyncStrategyEQ(connector.SyncStrategyScheduled), connector.ScheduleInterval(interval), connector.NextSyncAtGT(now.Add(every + late)),
+		}
+		found, err := j.client.Connector.Query().Where(far...).Exist(ctx)
+		if err == nil && found {
+			err = j.client.Connector.Update().Where(far...).SetNextSyncAt(now.Add(every)).Exec(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("draw schedules near that a clock left far away: %w", err)
+		}
+	}
+	return nil
 }

@@ -136,17 +136,21 @@ func TestMissedBeatsDoNotPileUpAndOpenJobsSkipOne(t *testing.T) {
 	begin := f.clock.now()
 	row := f.scheduled("1h", begin)
 	f.clock.advance(10*time.Hour + minute) // no worker was there
-	for range 3 {
+	back := f.clock.now()
+	for range 10 { // within the longest spread
 		_, err := f.jobs.StartDue(f.Context())
 		f.must(err)
+		f.clock.advance(minute)
 	}
+	_, err := f.jobs.StartDue(f.Context())
+	f.must(err)
 	if n := f.jobsOf(row.ID); n != 1 {
 		t.Fatalf("%d syncs after a long pause", n)
 	}
 	now, err := f.db.Ent.Connector.Get(f.ctx, row.ID)
 	f.must(err)
-	if want := begin.Add(11 * time.Hour); !now.NextSyncAt.Equal(want) {
-		t.Errorf("the next one is at %v, not %v", now.NextSyncAt, want)
+	if next := now.NextSyncAt; next.Before(back.Add(time.Hour)) || next.After(back.Add(time.Hour+10*minute)) {
+		t.Errorf("the next one is at %v, an hour after the one that was late", next)
 	}
 	f.clock.advance(time.Hour) // the job is still open
 	_, err = f.jobs.StartDue(f.Context())
@@ -160,6 +164,66 @@ func TestMissedBeatsDoNotPileUpAndOpenJobsSkipOne(t *testing.T) {
 	f.must(err)
 	if n := f.jobsOf(row.ID); n != 2 {
 		t.Errorf("%d syncs after it ended", n)
+	}
+}
+
+// After an outage of a day each connector is synced once, not all of them at one
+// moment, whatever the number of workers that come back.
+func TestAfterAnOutageSyncsAreSpread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	begin := f.clock.now()
+	rows := make([]*ent.Connector, 24)
+	for i := range rows {
+		rows[i] = f.scheduled("1h", begin)
+	}
+	f.clock.advance(24 * time.Hour)
+	steps, most := 0, 0
+	for range 21 { // ten minutes, and the first one
+		var workers sync.WaitGroup
+		for range 3 {
+			workers.Go(func() {
+				if _, err := f.jobs.StartDue(f.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		workers.Wait()
+		if n := len(f.queue.tasks); n > 0 {
+			steps, most = steps+1, max(most, n)
+		}
+		f.finishAll()
+		f.clock.advance(30 * second)
+	}
+	for _, row := range rows {
+		if n := f.jobsOf(row.ID); n != 1 {
+			t.Errorf("connector %s was synced %d times", row.ID, n)
+		}
+	}
+	if steps < 6 || most > 12 {
+		t.Errorf("%d syncs came in %d steps, at most %d at once", len(rows), steps, most)
+	}
+}
+
+func TestAClockThatWentBackHoldsNoScheduleUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	now := f.clock.now()
+	far, right := f.scheduled("1h", now.Add(48*time.Hour)), f.scheduled("24h", now.Add(23*time.Hour))
+	_, err := f.jobs.StartDue(f.Context())
+	f.must(err)
+	for row, want := range map[*ent.Connector]time.Time{far: now.Add(time.Hour), right: now.Add(23 * time.Hour)} {
+		got, err := f.db.Ent.Connector.Get(f.ctx, row.ID)
+		f.must(err)
+		if !got.NextSyncAt.Equal(want) {
+			t.Errorf("the next time is %v, not %v", got.NextSyncAt, want)
+		}
+	}
+	f.clock.advance(time.Hour)
+	_, err = f.jobs.StartDue(f.Context())
+	f.must(err)
+	if f.jobsOf(far.ID) != 1 || f.jobsOf(right.ID) != 0 {
+		t.Errorf("%d and %d syncs", f.jobsOf(far.ID), f.jobsOf(right.ID))
 	}
 }
 

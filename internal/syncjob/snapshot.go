@@ -40,6 +40,9 @@ type Snapshot struct {
 	Attempt    int       `json:"attempt"`          // with Revision the order of a job's snapshots
 	Revision   int       `json:"revision"`         // grows within an attempt
 	Canceling  bool      `json:"cancel_requested"` // it was asked to stop and has not stopped yet
+	// Pausing tells the worker that holds the job to let it rest; it is no part of
+	// what is known of a job.
+	Pausing bool `json:"pausing,omitempty"`
 }
 
 // SnapshotOf reads a row.

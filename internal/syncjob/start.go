@@ -115,7 +115,7 @@ func cleanFilter(paths []string) ([]string, error) {
 // transaction the row is part of it and the task follows the commit; a task
 // that cannot be queued is no error, since the sweeper finds the row. The
 // errors are apierr: not_found, invalid_request, and conflict for a connector
-// that is disabled.
+// that is disabled or paused.
 func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions) (*ent.SyncJob, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -130,6 +130,8 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 		return nil, apierr.Wrap("read the connector to sync", err)
 	case !connector.Enabled:
 		return nil, apierr.New(apierr.Conflict, "The connector is disabled; enable it before you sync it.")
+	case rests(connector):
+		return nil, apierr.New(apierr.Conflict, "The connector is paused; resume it before you sync it.")
 	}
 	for range startTries {
 		open, err := openJob(ctx, client, connectorID)
@@ -191,6 +193,7 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 		SetCause(o.Cause).
 		SetWarnings(append([]string{}, o.Warnings...)).
 		SetHeartbeatAt(now).
+		SetTurnAt(now).
 		SetCreatedAt(now).
 		SetUpdatedAt(now)
 	if len(o.FileFilter) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/ent"
+	"magpie/ent/connector"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/viewer"
 	"magpie/worker/tasks"
@@ -25,12 +26,13 @@ type Waiter interface {
 // Sweep looks after open jobs whose heartbeat is older than stale: those whose
 // worker died and those whose task was lost with Redis. Their attempt is
 // raised, which shuts out a worker that is only slow, and a new task is queued.
-// A job whose task still waits its turn is left in peace. It returns how many
+// A job whose task still waits its turn is left in peace, as is one whose
+// connector is paused. It returns how many
 // were queued anew. It may run in any number of processes at once.
 func (j *Jobs) Sweep(ctx context.Context, queue Waiter, stale time.Duration) (int, error) {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	rows, err := j.client.SyncJob.Query().
-		Where(entjob.StatusIn(openStatuses()...), entjob.HeartbeatAtLT(j.now().Add(-stale))).
+		Where(entjob.StatusIn(openStatuses()...), entjob.HeartbeatAtLT(j.now().Add(-stale)), entjob.HasConnectorWith(connector.Not(resting()))).
 		Order(ent.Asc(entjob.FieldHeartbeatAt)).
 		Limit(sweepBatch).All(ctx)
 	if err != nil {
@@ -63,7 +65,7 @@ func (j *Jobs) sweepOne(ctx context.Context, queue Waiter, row *ent.SyncJob) (bo
 	}
 	// The heartbeat stays old: should the task not reach the queue, the next
 	// sweep comes back to the job.
-	n, err := same.AddAttempt(1).Save(ctx)
+	n, err := same.AddAttempt(1).SetTurnAt(j.now()).Save(ctx)
 	if err != nil {
 		return false, fmt.Errorf("take an abandoned sync job over: %w", err)
 	}

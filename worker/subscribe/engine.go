@@ -127,7 +127,9 @@ func (e *Engine) list(ctx context.Context) error {
 }
 
 // root is what the addresses of all deliveries begin with.
-func (e *Engine) root() string { return strings.TrimRight(e.opt.BaseURL, "/") + "/webhooks/connectors/" }
+func (e *Engine) root() string {
+	return strings.TrimRight(e.opt.BaseURL, "/") + "/webhooks/connectors/"
+}
 
 // subscription is a row.
 type subscription struct {

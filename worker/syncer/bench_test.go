@@ -16,7 +16,7 @@ import (
 // among 10,000 items; the budget is 3 s.
 func BenchmarkResyncUnchanged(b *testing.B) {
 	f := newFixture(b)
-	f.script.pageSize = connectors.MaxPageItems
+	f.script.PageSize = connectors.MaxPageItems
 	f.times.Progress, f.times.Heartbeat = 250*time.Millisecond, 5*time.Second
 	f.worker = worker.Options{Log: f.log}
 	const items = 10_000
@@ -39,7 +39,7 @@ func BenchmarkResyncUnchanged(b *testing.B) {
 // with the builtin embedding model.
 func BenchmarkFirstSync(b *testing.B) {
 	f := newFixture(b)
-	f.script.pageSize = connectors.MaxPageItems
+	f.script.PageSize = connectors.MaxPageItems
 	f.times.Progress, f.times.Heartbeat = 250*time.Millisecond, 5*time.Second
 	f.worker = worker.Options{Log: f.log}
 	f.embedder = embed.NewBuiltin()

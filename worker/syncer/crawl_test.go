@@ -24,18 +24,18 @@ func TestContentAtHandPausesWarningsAndNotes(t *testing.T) {
 	f := newFixture(t)
 	f.options.Notes = note.New(f.db.Pool)
 	f.script.fill(3, "1")
-	f.script.pageSize = 1
+	f.script.PageSize = 1
 	var steps []time.Time
 	f.script.hooks(func(ctx context.Context, cursor string) error {
 		steps = append(steps, time.Now())
-		notes := f.script.settings.Notes
+		notes := f.script.Settings.Notes
 		if err := notes.Save(ctx, "seen/"+cursor, []byte(cursor)); err != nil {
 			return err
 		}
 		_, err := notes.Load(ctx, "seen/")
 		return err
 	}, func(context.Context, string) error { return fmt.Errorf("what is at hand need not be opened") })
-	f.script.reshape = func(page connectors.Page) connectors.Page {
+	f.script.Reshape = func(page connectors.Page) connectors.Page {
 		for i := range page.Items {
 			page.Items[i].Content = []byte("# At hand\n\n" + page.Items[i].Path)
 		}

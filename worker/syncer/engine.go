@@ -16,6 +16,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/note"
+	"magpie/internal/pace"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -45,9 +46,15 @@ type Notes interface {
 // Options are settings with useful zero values.
 type Options struct {
 	SlicePages int           // pages of the source after which a slice ends: 200
-	SliceTime  time.Duration // after which a slice ends with its page: 30 s
-	Parallel   int           // items worked on at once: twice GOMAXPROCS
-	MaxBytes   int64         // of an item's content: 32 MiB
+	SliceTime  time.Duration // after which a slice ends with the items it is at: 30 s
+	// ShareTime is after how long a slice ends when other jobs wait for a worker:
+	// 5 s.
+	ShareTime time.Duration
+	Parallel  int   // items worked on at once: twice GOMAXPROCS
+	MaxBytes  int64 // of an item's content: 32 MiB
+	// FlightBytes bounds the content, in bytes, that all slices of the process
+	// have fetched and not yet stored: 128 MiB, but room for one item at least.
+	FlightBytes int64
 	// Window is how long an auto sync leaves a document alone after it was
 	// processed: 30 minutes. Negative means not at all.
 	Window time.Duration
@@ -62,14 +69,18 @@ type Options struct {
 	Told       Told   // what platforms tell while a job runs; may be nil: it waits
 	// Schemas keeps what is read of attached databases; nil: they cannot be synced.
 	Schemas Schemas
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Pacer gives the turns of platforms; may be nil: they are asked at will.
+	Pacer *pace.Pacer
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 const (
 	defaultSlicePages = 200
 	defaultSliceTime  = 30 * time.Second
+	defaultShareTime  = 5 * time.Second
 	defaultMaxBytes   = 32 << 20
+	defaultFlight     = 128 << 20
 	defaultWindow     = 30 * time.Minute
 	defaultRetries    = 6
 	maxRetryDelay     = time.Minute
@@ -83,6 +94,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SliceTime <= 0 {
 		o.SliceTime = defaultSliceTime
+	}
+	if o.ShareTime <= 0 {
+		o.ShareTime = defaultShareTime
+	}
+	if o.FlightBytes <= 0 {
+		o.FlightBytes = defaultFlight
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 2 * runtime.GOMAXPROCS(0)
@@ -117,34 +134,39 @@ type Engine struct {
 	models  *embed.Registry
 	index   Index
 	parser  *parse.Parser
+	flight  *flight
 	opt     Options
 }
 
 // New makes an engine. Credentials of connectors are opened with secrets.
 func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, secrets *secret.Box, models *embed.Registry, idx Index, parser *parse.Parser, o Options) *Engine {
-	return &Engine{client: client, jobs: jobs, kinds: kinds, secrets: secrets, models: models, index: idx, parser: parser, opt: o.withDefaults()}
+	o = o.withDefaults()
+	return &Engine{
+		client: client, jobs: jobs, kinds: kinds, secrets: secrets, models: models, index: idx, parser: parser,
+		flight: newFlight(max(o.FlightBytes, o.MaxBytes)), opt: o,
+	}
 }
 
-// Sync does the next slice of the job that t names, and ends the job or queues
-// the slice after it. A stale task is no error. When ctx ends, the slice stops
-// at the next item and queues the rest. An error means that the job could not be
+// Sync does the next slice of the job whose turn it is, for which t holds the
+// place, and ends the job or queues the slice after it. That no job waits is no error. When ctx ends, the slice stops
+// at the next item and queues the rest. An error means that no job could be
 // taken and the task is to be delivered again.
 func (e *Engine) Sync(ctx context.Context, t tasks.Sync) error {
-	run, err := e.jobs.Claim(ctx, t)
+	run, err := e.jobs.Next(ctx, t)
 	switch {
 	case errors.Is(err, syncjob.ErrStale):
 		return nil
 	case err != nil:
 		return err
 	}
-	s := &slice{engine: e, run: run, job: run.Job(), log: e.opt.Log.With("job", t.JobID, "connector", run.Job().ConnectorID)}
+	s := &slice{engine: e, run: run, job: run.Job(), log: e.opt.Log.With("job", run.Job().ID, "connector", run.Job().ConnectorID)}
 	held, release := run.Hold(run.Context(ctx))
 	err = s.work(held)
 	why := context.Cause(held)
 	release()
 	switch {
 	case lost(err):
-	case errors.Is(why, syncjob.ErrLost), errors.Is(why, syncjob.ErrCanceled):
+	case errors.Is(why, syncjob.ErrLost), errors.Is(why, syncjob.ErrCanceled), errors.Is(why, syncjob.ErrPaused):
 		err = why
 	case why != nil && (err == nil || interrupted(err)):
 		err = errInterrupted
@@ -177,6 +199,8 @@ func (s *slice) conclude(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, syncjob.ErrCanceled):
 		return ignoreLost(s.run.Stop(ctx, ""))
+	case errors.Is(err, syncjob.ErrPaused):
+		return ignoreLost(s.run.Rest(ctx, s.retries()))
 	case errors.As(err, &stop):
 		if stop.canceled {
 			return ignoreLost(s.run.Stop(ctx, stop.message))
@@ -189,6 +213,7 @@ func (s *slice) conclude(ctx context.Context, err error) error {
 		return ignoreLost(s.run.Release(ctx, 0, s.retries()))
 	case errors.As(err, &wait) && wait.hinted:
 		s.log.InfoContext(ctx, "the source asks to wait", "delay", wait.delay)
+		s.holdLine(ctx, wait)
 		return ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
 	}
 	retries := s.retries() + 1

@@ -84,7 +84,7 @@ func TestAKilledWorkerCostsNothingAndCannotWriteLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Parallel, f.options.SlicePages = 2, 3
-	f.script.pageSize = 10
+	f.script.PageSize = 10
 	f.worker.Stale = 300 * time.Millisecond
 	f.script.fill(100, "v1")
 	g := newGate(35)
@@ -126,7 +126,7 @@ func TestAWorkerThatStopsHandsItsJobOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Parallel = 2
-	f.script.pageSize = 20
+	f.script.PageSize = 20
 	f.script.fill(60, "v1")
 	g := newGate(30)
 	f.script.hooks(nil, g.hook(false))
@@ -154,7 +154,7 @@ func TestAFlushedRedisLosesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.SlicePages = 1
-	f.script.pageSize = 20
+	f.script.PageSize = 20
 	f.worker.Stale = 300 * time.Millisecond
 	f.script.fill(100, "v1")
 	var opened atomic.Int64
@@ -182,7 +182,7 @@ func TestRestartsOfTheServersAreSurvived(t *testing.T) {
 	f := newFixtureOn(t, stack.DatabaseURL, stack.RedisURL)
 	f.options.RetryDelay = 100 * time.Millisecond
 	f.options.Parallel, f.options.SlicePages = 2, 2
-	f.script.pageSize = 10
+	f.script.PageSize = 10
 	f.worker.Stale = 2 * time.Second
 	f.script.fill(120, "v1")
 	var opened atomic.Int64

@@ -54,14 +54,20 @@ func (d *deferral) get() *waitError {
 	return d.wait
 }
 
-// workThrough does the tasks, some at once. When the source asks to wait, no
-// further ones are begun.
+// workThrough does the tasks, some at once. When the source asks to wait, or the
+// slice has had its share, no further ones are begun.
 func (s *slice) workThrough(ctx context.Context, todo []task) error {
 	var later deferral
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(s.engine.opt.Parallel)
-	for _, t := range todo {
+	over := false
+	for at, t := range todo {
 		if w := later.get(); inner.Err() != nil || w != nil && w.hinted {
+			break
+		}
+		// Members of archives are done with their archive: half of them would have
+		// to be read again.
+		if over = at > 0 && t.member == nil && s.spent(ctx); over {
 			break
 		}
 		group.Go(func() error {
@@ -79,7 +85,10 @@ func (s *slice) workThrough(ctx context.Context, todo []task) error {
 	if w := later.get(); w != nil {
 		return w
 	}
-	return context.Cause(ctx) // nil, or why the slice ends
+	if err := context.Cause(ctx); err != nil || !over {
+		return err // why the slice ends
+	}
+	return errSliceOver
 }
 
 // do brings one item to its outcome: its document, or its line in the ledger.
@@ -100,7 +109,8 @@ func (s *slice) do(ctx context.Context, t task) (err error) {
 	if kept, err := s.keepArchive(ctx, t); kept || err != nil {
 		return err
 	}
-	content, err := s.fetch(ctx, t.item)
+	content, landed, err := s.fetchInFlight(ctx, t.item)
+	defer landed()
 	if err != nil {
 		return s.fetchFailed(ctx, t, err)
 	}
@@ -128,8 +138,9 @@ func (s *slice) process(ctx context.Context, t task, content []byte) error {
 	return s.store(ctx, t, int64(len(content)), result)
 }
 
-// fetch reads an item's content; nil when it is larger than the limit.
-func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte, err error) {
+// fetch reads an item's content; nil when it is larger than the limit. What is
+// read beyond what was reserved for the item is reserved on the way.
+func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservation) (content []byte, err error) {
 	switch {
 	case int64(len(item.Content)) > s.engine.opt.MaxBytes:
 		return nil, nil
@@ -149,7 +160,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item) (content []byte
 	if item.Size > 0 {
 		b.Grow(int(min(item.Size, s.engine.opt.MaxBytes)) + bytes.MinRead)
 	}
-	n, err := b.ReadFrom(io.LimitReader(reader, s.engine.opt.MaxBytes+1))
+	n, err := b.ReadFrom(io.LimitReader(room.reader(ctx, reader), s.engine.opt.MaxBytes+1))
 	if err != nil {
 		return nil, err // the connector's, to be classified
 	}

@@ -52,7 +52,7 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 		if err := s.saved(s.run.SavePage(ctx, cursor, false)); err != nil {
 			return err
 		}
-		if s.over() {
+		if s.over(ctx) {
 			return errSliceOver
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"magpie/connectors"
+	"magpie/connectors/connectortest"
 	"magpie/ent"
 	"magpie/ent/connector"
 	"magpie/ent/document"
@@ -58,7 +59,7 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	f.options.Window = -1
 	f.row = f.connector("sharing", map[string]any{"include_permissions": true})
 	f.work()
-	f.script.pageSize = 2
+	f.script.PageSize = 2
 	f.script.fill(4, "v1")
 	f.script.share("doc-0000.md", "user:ada@example.com", "group:7", "user:ada@example.com")
 	f.script.share("doc-0001.md")
@@ -98,16 +99,16 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Modified: 1, Unchanged: 3})
 	f.expectReaders(map[string]string{"doc-0000.md": "group:7 user:ada@example.com"})
 	// Nor does a source that cannot say show it to anybody.
-	f.script.mu.Lock()
-	f.script.refusing = errors.New("no idea")
-	f.script.mu.Unlock()
+	f.script.Lock()
+	f.script.Refusing = errors.New("no idea")
+	f.script.Unlock()
 	f.script.set("doc-0000.md", "v3", "# Newer\n\nText.\n")
 	job = f.sync(auto())
 	f.warned(job, "did not say who may see")
 	f.expectReaders(map[string]string{"doc-0000.md": "", "doc-0001.md": "group:8"})
-	f.script.mu.Lock()
-	f.script.refusing = connectors.NeedsAuth(errors.New("sign in again"))
-	f.script.mu.Unlock()
+	f.script.Lock()
+	f.script.Refusing = connectors.NeedsAuth(errors.New("sign in again"))
+	f.script.Unlock()
 	job = f.sync(permissions())
 	if job.Status != entjob.StatusFailed || job.Error == nil || *job.Error != "sign in again" {
 		t.Errorf("the job without rights is %+v", job)
@@ -116,9 +117,9 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 		t.Errorf("the connector is %v, %v", row, err)
 	}
 	f.expectReaders(map[string]string{"doc-0001.md": "group:8"})
-	f.script.mu.Lock()
-	f.script.refusing = nil
-	f.script.mu.Unlock()
+	f.script.Lock()
+	f.script.Refusing = nil
+	f.script.Unlock()
 
 	// Permissive shows everything again, without asking.
 	f.must(f.db.Ent.Connector.UpdateOne(f.row).SetConfig(map[string]any{"include_permissions": true, "permission_mode": "permissive"}).Exec(f.ctx))
@@ -136,16 +137,12 @@ func TestARefreshWithoutPermissionsChangesNothingAndSaysSo(t *testing.T) {
 	f.work()
 	f.script.fill(3, "v1")
 	f.sync(auto())
-	f.script.mu.Lock()
-	walks := f.script.walks
-	f.script.mu.Unlock()
+	walks := f.script.Calls(connectortest.OnWalk)
 	job := f.sync(permissions())
 	f.expect(job, entjob.StatusCompleted, syncjob.Counters{})
 	f.warned(job, "import no permissions")
 	f.expectReaders(map[string]string{"doc-0000.md": "everyone"})
-	f.script.mu.Lock()
-	defer f.script.mu.Unlock()
-	if f.script.walks != walks {
+	if f.script.Calls(connectortest.OnWalk) != walks {
 		t.Error("the source was walked for nothing")
 	}
 }

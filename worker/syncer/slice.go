@@ -12,10 +12,12 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	entconnector "magpie/ent/connector"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
+	"magpie/internal/pace"
 	"magpie/internal/syncjob"
 )
 
@@ -39,6 +41,8 @@ type slice struct {
 	began    time.Time
 	pages    int
 	progress atomic.Bool // something was decided in this slice
+	line     *pace.Line  // of the source's credentials; nil: none
+	turn     turn
 }
 
 // work does the slice. Nil means that the job has nothing more to do.
@@ -116,6 +120,9 @@ func (s *slice) openConnector(ctx context.Context) error {
 	if !row.Enabled {
 		return &stopError{message: "The connector was disabled.", canceled: true}
 	}
+	if row.Status == entconnector.StatusPaused {
+		return syncjob.ErrPaused
+	}
 	var known bool
 	if s.kind, known = e.kinds.Lookup(row.Type); !known {
 		return &stopError{message: fmt.Sprintf("This installation has no connectors of the type %q.", row.Type)}
@@ -155,6 +162,9 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.queueUp(ctx, &settings); err != nil {
+		return err
+	}
 	settings.Whole = s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
@@ -181,7 +191,7 @@ func (s *slice) closeSource(ctx context.Context) {
 func (s *slice) shown(text string) string { return s.kind.Redact(text, s.secrets) }
 
 // over reports whether the slice has done its share.
-func (s *slice) over() bool {
+func (s *slice) over(ctx context.Context) bool {
 	s.pages++
-	return s.pages >= s.engine.opt.SlicePages || s.engine.opt.Now().Sub(s.began) >= s.engine.opt.SliceTime
+	return s.pages >= s.engine.opt.SlicePages || s.spent(ctx)
 }

@@ -101,7 +101,7 @@ func TestContentDecidesWhereVersionsDoNot(t *testing.T) {
 	f.model.embedded()
 	f.script.opened()
 	// The source names a new version of the same content, and none at all.
-	f.script.change("some.md", func(f *file) { f.version = "v2" })
+	f.script.change("some.md", func(f *file) { f.Version = "v2" })
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 2, Unchanged: 2})
 	if f.script.opened() != 2 || f.model.embedded() != 0 {
 		t.Error("the same content was embedded again, or not looked at")
@@ -306,12 +306,12 @@ func TestManySlicesAndPagesCountEverythingOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.SlicePages = 1
-	f.script.pageSize = 7
+	f.script.PageSize = 7
 	f.work()
 	f.script.fill(60, "v1")
 	// The source repeats an item on the next page, as one does whose listing
 	// shifts, and names impossible ones.
-	f.script.reshape = func(p connectors.Page) connectors.Page {
+	f.script.Reshape = func(p connectors.Page) connectors.Page {
 		p.Items = append(p.Items, f.script.item("doc-0000.md"), f.script.item("doc-0000.md"),
 			connectors.Item{ID: "", Path: "x.md"}, connectors.Item{ID: "a\x00", Path: "x.md"}, connectors.Item{ID: strings.Repeat("x", 2000), Path: "x.md"})
 		return p
@@ -332,8 +332,8 @@ func TestOddItemsAreStorable(t *testing.T) {
 	f.work()
 	f.script.set("odd.md", strings.Repeat("v", 3000), "# Odd\n\nText with \x00 in it.\n")
 	f.script.set("nul.md", "v\x00", "# Nul\n\nText.\n")
-	f.script.change("odd.md", func(f *file) { f.metadata = map[string]string{"a\x00": "b\xff"} })
-	f.script.reshape = func(p connectors.Page) connectors.Page {
+	f.script.change("odd.md", func(f *file) { f.Metadata = map[string]string{"a\x00": "b\xff"} })
+	f.script.Reshape = func(p connectors.Page) connectors.Page {
 		for i := range p.Items {
 			p.Items[i].Path = p.Items[i].ID + "\xff\x00" + strings.Repeat("ü", 2000) + ".md"
 			p.Items[i].Title, p.Items[i].Author = "T\x00", "A\xff"
@@ -364,9 +364,9 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	}
 	f.must(f.row.Update().SetCredentials(seal(`{"token":"t0k3n"}`, f.row.ID)).Exec(f.ctx))
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Added: 1})
-	f.script.mu.Lock()
-	got := f.script.settings
-	f.script.mu.Unlock()
+	f.script.Lock()
+	got := f.script.Settings
+	f.script.Unlock()
 	if got.Credentials["token"] != "t0k3n" || got.ConnectorID != f.row.ID.String() {
 		t.Errorf("the source got %+v", got)
 	}
@@ -406,9 +406,9 @@ func TestASourceGetsTheTokensOfItsGrant(t *testing.T) {
 	f.work()
 	f.script.fill(1, "v1")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Added: 1})
-	f.script.mu.Lock()
-	got := f.script.settings
-	f.script.mu.Unlock()
+	f.script.Lock()
+	got := f.script.Settings
+	f.script.Unlock()
 	if got.Token == nil {
 		t.Fatal("the source got no tokens")
 	}

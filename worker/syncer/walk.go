@@ -50,7 +50,7 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		if err := s.saved(s.run.SavePage(ctx, cursor, false)); err != nil {
 			return err
 		}
-		if s.over() {
+		if s.over(ctx) {
 			return errSliceOver
 		}
 		if err := pause(ctx, min(page.Pause, maxSourceDelay)); err != nil {
@@ -95,7 +95,7 @@ func (s *slice) resolve(ctx context.Context, resolver connectors.Resolver) error
 		if err := s.saved(s.run.SavePage(ctx, strconv.Itoa(at), at == len(paths))); err != nil {
 			return err
 		}
-		if at < len(paths) && s.over() {
+		if at < len(paths) && s.over(ctx) {
 			return errSliceOver
 		}
 	}

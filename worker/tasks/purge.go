@@ -27,7 +27,9 @@ func (p Purge) ID() string { return fmt.Sprintf("%s:%s", PurgeName, p.Connector)
 
 // Options of a deletion. A task ends by itself long before the timeout; what is
 // left is found again in PostgreSQL.
-func (p Purge) Options() Options { return Options{MaxRetry: 3, Timeout: 15 * time.Minute} }
+func (p Purge) Options() Options {
+	return Options{MaxRetry: 3, Timeout: 15 * time.Minute, Queue: Upkeep}
+}
 
 // DecodePurge reads the payload of a task of the type [PurgeName].
 func DecodePurge(payload []byte) (Purge, error) {

@@ -32,14 +32,14 @@ func (a *Asynq) Enqueue(ctx context.Context, t Task) error {
 	if !errors.Is(err, asynq.ErrTaskIDConflict) {
 		return err
 	}
-	switch info, infoErr := a.inspector.GetTaskInfo(Queue, t.ID()); {
+	switch info, infoErr := a.inspector.GetTaskInfo(in(t), t.ID()); {
 	case gone(infoErr):
 	case infoErr != nil:
 		return fmt.Errorf("look up the task %s: %w", t.ID(), infoErr)
 	case info.State != asynq.TaskStateArchived && info.State != asynq.TaskStateCompleted:
 		return nil
 	default:
-		if err := a.inspector.DeleteTask(Queue, t.ID()); err != nil && !gone(err) {
+		if err := a.inspector.DeleteTask(in(t), t.ID()); err != nil && !gone(err) {
 			return fmt.Errorf("clear the task %s that was given up: %w", t.ID(), err)
 		}
 	}
@@ -55,7 +55,7 @@ func (a *Asynq) put(ctx context.Context, t Task) error {
 		return fmt.Errorf("encode the task %s: %w", t.ID(), err)
 	}
 	o := t.Options()
-	options := []asynq.Option{asynq.Queue(Queue), asynq.TaskID(t.ID()), asynq.MaxRetry(o.MaxRetry), asynq.Timeout(o.Timeout)}
+	options := []asynq.Option{asynq.Queue(in(t)), asynq.TaskID(t.ID()), asynq.MaxRetry(o.MaxRetry), asynq.Timeout(o.Timeout)}
 	delay := o.Delay
 	if delay >= time.Second {
 		// The queue cuts times to seconds, which would deliver too early.
@@ -77,7 +77,7 @@ func (a *Asynq) put(ctx context.Context, t Task) error {
 // further help: at once, at its time, or as a repetition. A task that is being
 // worked on is not waiting.
 func (a *Asynq) Waiting(_ context.Context, t Task) (bool, error) {
-	info, err := a.inspector.GetTaskInfo(Queue, t.ID())
+	info, err := a.inspector.GetTaskInfo(in(t), t.ID())
 	switch {
 	case gone(err):
 		return false, nil

@@ -29,7 +29,9 @@ func (r Reembed) ID() string { return fmt.Sprintf("%s:%s", ReembedName, r.Collec
 // Options of a change of models. A slice ends by itself long before the
 // timeout; what is left is found again in PostgreSQL, so that the few
 // repetitions are for a model that is away for a moment.
-func (r Reembed) Options() Options { return Options{MaxRetry: 3, Timeout: 15 * time.Minute} }
+func (r Reembed) Options() Options {
+	return Options{MaxRetry: 3, Timeout: 15 * time.Minute, Queue: Upkeep}
+}
 
 // DecodeReembed reads the payload of a task of the type [ReembedName].
 func DecodeReembed(payload []byte) (Reembed, error) {

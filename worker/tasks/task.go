@@ -9,8 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Queue is the name of the queue that all workers take from.
-const Queue = "magpie"
+// The names of the queues that all workers take from: Queue holds places of
+// syncs, Upkeep what must not wait behind them, nor they behind it.
+const (
+	Queue  = "magpie"
+	Upkeep = "magpie-upkeep"
+)
 
 // SyncName is the type of [Sync] tasks.
 const SyncName = "sync"
@@ -34,6 +38,15 @@ type Options struct {
 	MaxRetry int           // times the queue delivers it again after an error
 	Timeout  time.Duration // after which its context ends
 	Delay    time.Duration // before it is delivered first
+	Queue    string        // [Queue] when empty
+}
+
+// in is the queue of a task.
+func in(t Task) string {
+	if queue := t.Options().Queue; queue != "" {
+		return queue
+	}
+	return Queue
 }
 
 // Enqueuer puts tasks into the queue. A task whose id is in the queue already

@@ -18,6 +18,8 @@ type connectorsCommand struct {
 	Create connectorsCreate `cmd:"" help:"Make a connector."`
 	Show   connectorsShow   `cmd:"" help:"Show a connector."`
 	Update connectorsUpdate `cmd:"" help:"Change a connector."`
+	Pause  connectorsPause  `cmd:"" help:"Let no sync of a connector run; one that runs keeps its place."`
+	Resume connectorsResume `cmd:"" help:"End a pause; a sync that it stopped goes on where it was."`
 	Test   connectorsTest   `cmd:"" help:"Try a connector's connection."`
 	Delete connectorsDelete `cmd:"" help:"Delete a connector with its documents and files."`
 }

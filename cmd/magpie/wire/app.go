@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ import (
 	"magpie/internal/index"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/oauth"
+	"magpie/internal/pace"
 	"magpie/internal/people"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
@@ -77,6 +79,7 @@ type App struct {
 	Bus      *syncjob.RedisBus
 	Jobs     *syncjob.Jobs
 	Grants   *oauth.Grants
+	Pacer    *pace.Pacer
 	SignOn   *signon.SignOn
 	Inbox    *inbound.Inbox
 
@@ -174,12 +177,13 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.connect()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log})
+	a.Pacer = pace.New(pace.Options{Redis: a.Redis, Salt: a.paceSalt(), Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures, SignIns: a.limiter,
-		Inbox: a.Inbox, Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
+		Inbox: a.Inbox, Pacer: a.Pacer, Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
 		Memories: memories,
 	}
 	a.schema = graph.NewSchema(a.resolver)
@@ -248,6 +252,16 @@ func (a *App) access() (err error) {
 		return fmt.Errorf("SECRET_KEYS: %w", err)
 	}
 	return nil
+}
+
+// paceSalt is the same in all processes that have the same keys.
+func (a *App) paceSalt() []byte {
+	keys, current, err := a.Config.SealingKeys()
+	if err != nil {
+		return nil // access has said so
+	}
+	salt := sha256.Sum256(append([]byte("magpie pace "), keys[current]...))
+	return salt[:]
 }
 
 func (a *App) blobs(ctx context.Context) (blob.Store, error) {

@@ -41,8 +41,8 @@ func (a *App) Worker() *worker.Worker {
 	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool), Told: told,
-		Schemas: attached.NewCatalog(a.DB.Pool, now),
-		Ingest:  ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
+		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, now),
+		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{

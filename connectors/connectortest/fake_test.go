@@ -1,0 +1,86 @@
+package connectortest_test
+
+import (
+	"errors"
+	"testing"
+
+	"magpie/connectors"
+	"magpie/connectors/connectortest"
+)
+
+func TestMain(m *testing.M) { connectortest.Main(m) }
+
+// The fake is a connector like any other, in all that it can be.
+func TestTheFakeIsAConnector(t *testing.T) {
+	t.Parallel()
+	for name, abilities := range map[string]connectortest.Abilities{
+		"plain": {}, "all": {Resolves: true, Lists: true}, "sharing": {Lists: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			connectortest.Run(t, func(*testing.T) connectortest.Setup {
+				fake := connectortest.NewFake()
+				fake.PageSize = connectors.MaxPageItems
+				return connectortest.Setup{
+					Kind: fake.Kind("fake", abilities), Fixture: fake, Unshared: true,
+					OddPaths: []string{"a b.md", "日本.md", "100%.md", "dots/..hidden.md", "quote'\".md"},
+					Break:    func(_ testing.TB, how connectortest.Breakage) func() { return breaking(fake, how) },
+				}
+			})
+		})
+	}
+}
+
+func breaking(fake *connectortest.Fake, how connectortest.Breakage) func() {
+	refused := errors.New("the platform refuses")
+	all := func(err error) {
+		for _, call := range []connectortest.Call{connectortest.OnWalk, connectortest.OnOpen, connectortest.OnCheck} {
+			fake.Script(connectortest.Fault{On: call, Times: -1, Err: err})
+		}
+	}
+	switch how {
+	case connectortest.Unauthorized:
+		all(connectors.NeedsAuth(refused))
+	case connectortest.Limited:
+		all(connectors.Retryable(refused, connectortest.LimitedFor))
+	case connectortest.Unavailable:
+		all(connectors.Retryable(refused, 0))
+	case connectortest.CutOff:
+		fake.Script(connectortest.Fault{On: connectortest.OnOpen, Times: -1, CutAt: 3}, connectortest.Fault{On: connectortest.OnWalk, Times: -1, Err: connectors.Retryable(refused, 0)})
+	}
+	return fake.Repair
+}
+
+func TestFaultsComeWhenTheyAreDue(t *testing.T) {
+	t.Parallel()
+	fake := connectortest.NewFake()
+	fake.Fill(3, "1")
+	registry, err := connectors.NewRegistry(fake.Kind("fake", connectortest.Abilities{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := registry.Lookup("fake")
+	source, err := kind.New(t.Context(), connectors.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	fake.Script(connectortest.Fault{On: connectortest.OnWalk, After: 1, Times: 2, Err: broken}, connectortest.Fault{On: connectortest.OnWalk, After: 2, Loop: true, Twice: true})
+	var got []bool
+	for range 5 {
+		_, err := source.Walk(t.Context(), "")
+		got = append(got, errors.Is(err, broken))
+	}
+	if want := []bool{false, true, true, false, false}; !equal(got, want) || fake.Calls(connectortest.OnWalk) != 5 || fake.Left() != 0 {
+		t.Errorf("broken at %v, want %v; %d faults are left", got, want, fake.Left())
+	}
+}
+
+func equal(a, b []bool) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

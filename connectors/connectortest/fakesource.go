@@ -1,0 +1,181 @@
+package connectortest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"magpie/connectors"
+)
+
+// fakeSource is an opened [Fake].
+type fakeSource struct {
+	fake     *Fake
+	settings connectors.Settings
+}
+
+// Walk implements [connectors.Source]. A cursor is the path of the last item.
+func (s fakeSource) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
+	if err := s.settings.Wait(ctx); err != nil {
+		return connectors.Page{}, err //nolint:wrapcheck // as it is
+	}
+	f := s.fake
+	due, err := f.meet(ctx, OnWalk, cursor)
+	if err != nil {
+		return connectors.Page{}, err
+	}
+	f.Lock()
+	walking := f.Walking
+	f.Unlock()
+	if walking != nil {
+		if err := walking(ctx, cursor); err != nil {
+			return connectors.Page{}, err
+		}
+	}
+	f.Lock()
+	defer f.Unlock()
+	page := connectors.Page{Next: cursor, Done: true}
+	for _, path := range f.sorted() {
+		if path <= cursor {
+			continue
+		}
+		if len(page.Items) == f.PageSize {
+			page.Done = false
+			break
+		}
+		page.Items = append(page.Items, f.Item(path))
+		page.Next = path
+	}
+	if f.Reshape != nil {
+		page = f.Reshape(page)
+	}
+	return due.spoil(page, cursor), ctx.Err()
+}
+
+// Open implements [connectors.Source].
+func (s fakeSource) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	if err := s.settings.Wait(ctx); err != nil {
+		return nil, err //nolint:wrapcheck // as it is
+	}
+	f := s.fake
+	f.Lock()
+	f.opens[item.ID]++
+	opening := f.Opening
+	f.Unlock()
+	due, err := f.meet(ctx, OnOpen, item.ID)
+	if err != nil {
+		return nil, err
+	}
+	if opening != nil {
+		if err := opening(ctx, item.ID); err != nil {
+			return nil, err
+		}
+	}
+	f.Lock()
+	defer f.Unlock()
+	file, ok := f.files[item.ID]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%.100q: %w", item.ID, connectors.ErrNotFound)
+	case item.Version != "" && item.Version != file.Version && f.Reshape == nil: // it may have changed versions
+		return nil, connectors.Retryable(fmt.Errorf("%q has changed since it was listed", item.ID), 0)
+	}
+	return &body{ctx: ctx, Reader: strings.NewReader(file.Content), due: due}, nil
+}
+
+// body is a content on its way.
+type body struct {
+	io.Reader
+
+	ctx  context.Context //nolint:containedctx // a reader has no other way to know
+	due  Fault
+	read int64
+}
+
+var errCut = errors.New("the connection broke off")
+
+// Read implements [io.Reader].
+func (b *body) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err //nolint:wrapcheck // what was asked for
+	}
+	for _, end := range []struct {
+		at  int64
+		err error
+	}{{b.due.CutAt, connectors.Retryable(errCut, 0)}, {b.due.Short, io.EOF}} {
+		switch {
+		case end.at == 0:
+		case b.read >= end.at:
+			return 0, end.err
+		default:
+			p = p[:min(int64(len(p)), end.at-b.read)]
+		}
+	}
+	n, err := b.Reader.Read(p)
+	b.read += int64(n)
+	return n, err //nolint:wrapcheck // a reader passes its end on
+}
+
+// Close implements [io.Closer].
+func (*body) Close() error { return nil }
+
+// Check implements [connectors.Source].
+func (s fakeSource) Check(ctx context.Context) error {
+	_, err := s.fake.meet(ctx, OnCheck, "")
+	return err
+}
+
+// Close implements [connectors.Source].
+func (s fakeSource) Close() error { return nil }
+
+// fakeResolver can look paths up as well.
+type fakeResolver struct{ of fakeSource }
+
+// Resolve implements [connectors.Resolver].
+func (r fakeResolver) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
+	f := r.of.fake
+	if _, err := f.meet(ctx, OnResolve, ""); err != nil {
+		return nil, nil, err
+	}
+	f.Lock()
+	defer f.Unlock()
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if _, ok := f.files[name]; ok {
+			found = append(found, f.Item(name))
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	return found, missing, ctx.Err()
+}
+
+// fakeLister can say who may see what as well.
+type fakeLister struct{ of fakeSource }
+
+// Readers implements [connectors.PermissionLister].
+func (l fakeLister) Readers(ctx context.Context, items []connectors.Item) (map[string]connectors.Readers, error) {
+	f := l.of.fake
+	if _, err := f.meet(ctx, OnReaders, ""); err != nil {
+		return nil, err
+	}
+	f.Lock()
+	defer f.Unlock()
+	f.asked += len(items)
+	if f.Refusing != nil {
+		return nil, f.Refusing
+	}
+	readers := make(map[string]connectors.Readers)
+	for _, item := range items {
+		if r, ok := f.readers[item.ID]; ok {
+			readers[item.ID] = r
+		}
+	}
+	return readers, ctx.Err()
+}

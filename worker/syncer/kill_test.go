@@ -1,0 +1,277 @@
+package syncer_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"magpie/ent/document"
+	"magpie/ent/syncitem"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/embed"
+	"magpie/internal/syncjob"
+	"magpie/internal/testkit"
+)
+
+// go test ./worker/syncer -run TestKills -kill.items 10000 -kill.times 20 -kill.seed 7
+var (
+	killItems = flag.Int("kill.items", 1500, "items of the sync whose workers are killed")
+	killTimes = flag.Int("kill.times", 5, "how many times a worker is killed in each of two syncs")
+	killSeed  = flag.Uint64("kill.seed", 1, "where and when")
+)
+
+// Two processes work on a sync; one after the other is killed, by itself at some
+// step or from outside at some moment, while connections to PostgreSQL are cut
+// and Redis is flushed. At the end the ledger is exact: of a first sync, and of
+// one that adds nothing, changes a tenth and deletes a tenth.
+func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
+	t.Parallel()
+	database := testkit.Database(t)
+	redisURL := testkit.Redis(t)
+	f := newFixtureOn(t, database.AppURL, redisURL)
+	f.embedder = embed.NewBuiltin()
+	f.row = f.connector("scripted", nil)
+	items, tenth := *killItems, *killItems/10
+	k := &killing{
+		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 1)), //nolint:gosec // to be repeated
+		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items},
+	}
+	job := k.through(items, stepWalk, stepFetch, stepStore, stepStored, "moment", "walked")
+	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
+	k.exact(items, map[syncitem.Status]int{syncitem.StatusIndexed: items})
+
+	k.plan.Second = true
+	job = k.through(tenth, stepWalk, stepStore, stepStored, stepDelete, stepDeleted, "moment", "walked")
+	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items - tenth, Modified: tenth, Deleted: tenth, Unchanged: items - 2*tenth})
+	k.exact(items-tenth, map[syncitem.Status]int{
+		syncitem.StatusIndexed: tenth, syncitem.StatusUnchanged: items - 2*tenth, syncitem.StatusDeleted: tenth,
+	})
+}
+
+// killing is the one who kills.
+type killing struct {
+	*fixture
+
+	admin string
+	dice  *rand.Rand
+	plan  plan
+}
+
+// through starts a sync and kills workers until it has ended; fetched is about
+// how many items it fetches.
+func (k *killing) through(fetched int, steps ...string) uuid.UUID {
+	k.Helper()
+	began, job := time.Now(), k.start(auto()).ID
+	killed := map[string]int{}
+	var standby *offender
+	for n := range *killTimes {
+		step := steps[n%len(steps)]
+		p := k.plan
+		switch step {
+		case "moment", "walked":
+		case stepWalk:
+			p.Step, p.At = step, 1+k.dice.Int64N(3)
+		case stepDelete, stepDeleted:
+			p.Step, p.At = step, 1
+		default:
+			p.Step, p.At = step, 1+k.dice.Int64N(int64(max(fetched / *killTimes, 2)))
+		}
+		w := k.begin(p)
+		if standby == nil {
+			standby = k.begin(p) // both are mortal
+		}
+		switch n % 4 {
+		case 1:
+			k.must(k.redis.FlushAll(k.Context()).Err())
+		case 3:
+			k.cut()
+		}
+		died := k.death(job, step, w, standby)
+		killed[died]++
+		if died == "" {
+			break
+		}
+		if w.over() {
+			w = nil
+		}
+		if standby.over() {
+			standby = w
+		} else if w != nil {
+			w.kill() // one that stands by too long would be a third
+			w = nil
+		}
+	}
+	if standby != nil {
+		standby.kill()
+	}
+	last := k.begin(k.plan)
+	k.wait(job)
+	last.end()
+	k.Logf("%d items, killed %v, done in %s with %d turns", k.plan.Items, killed, time.Since(began).Round(time.Millisecond), k.job(job).Turns)
+	if done := k.job(job); *killTimes > 1 && done.Turns < 2 {
+		k.Errorf("nobody was killed at work: %+v", done)
+	}
+	return job
+}
+
+// death waits until one of the two has died at its step, or kills one itself, and
+// says where; "" when the sync has ended before.
+func (k *killing) death(job uuid.UUID, step string, both ...*offender) string {
+	k.Helper()
+	moment := time.Now().Add(time.Duration(k.dice.IntN(2500)) * time.Millisecond)
+	patience := time.Now().Add(30 * time.Second)
+	for {
+		for _, w := range both {
+			if w.over() {
+				return step
+			}
+		}
+		row := k.job(job)
+		if !syncjob.Open(row.Status) {
+			return ""
+		}
+		late := time.Now().After(patience) // it never came to its step
+		if step == "walked" && row.Walked || (step == "moment" || step == "walked" && late || late) && time.Now().After(moment) {
+			for _, w := range both {
+				w.kill()
+			}
+			if late && step != "moment" {
+				step = "moment"
+			}
+			return step
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+}
+
+// cut ends every connection to the database but that which says so.
+func (k *killing) cut() {
+	k.Helper()
+	ctx, cancel := context.WithTimeout(k.Context(), 20*time.Second)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, k.admin)
+	k.must(err)
+	defer func() { _ = connection.Close(ctx) }()
+	_, err = connection.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
+	k.must(err)
+}
+
+// exact checks what is stored against what the source has.
+func (k *killing) exact(live int, ledger map[syncitem.Status]int) {
+	k.Helper()
+	if n := k.live(); n != live {
+		k.Errorf("%d documents, want %d", n, live)
+	}
+	source := world(k.plan.Items, k.plan.Second)
+	for path, d := range k.documents() {
+		source.Lock()
+		want := source.item(path).Version
+		source.Unlock()
+		if d.Status == document.StatusIndexed && (d.SourceVersion != want || d.PassageCount == 0) {
+			k.Errorf("%s has version %q and %d passages, want %q", path, d.SourceVersion, d.PassageCount, want)
+		}
+	}
+	got := map[syncitem.Status]int{}
+	for _, line := range k.ledger() {
+		got[line.Status]++
+	}
+	if fmt.Sprint(got) != fmt.Sprint(ledger) {
+		k.Errorf("the ledger has %v, want %v", got, ledger)
+	}
+	ctx, cancel := context.WithTimeout(k.Context(), time.Minute)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, k.admin)
+	k.must(err)
+	defer func() { _ = connection.Close(ctx) }()
+	for what, statement := range map[string]string{
+		"documents of a path twice": `select count(*) - count(distinct (connector_id, source_id)) from documents`,
+		"documents without the passages they say": `select count(*) from documents d where d.status = 'INDEXED'
+			and passage_count <> (select count(*) from passages p where p.document_id = d.id)`,
+		"passages twice":                `select count(*) - count(distinct (document_id, body)) from passages`,
+		"passages that are not indexed": `select (select count(*) from passages) - (select count(*) from passage_index)`,
+		"jobs that are open":            `select count(*) from sync_jobs where status in ('QUEUED', 'RUNNING')`,
+	} {
+		var n int
+		k.must(connection.QueryRow(ctx, statement).Scan(&n))
+		if n != 0 {
+			k.Errorf("%s: %d", what, n)
+		}
+	}
+}
+
+// offender is a worker process.
+type offender struct {
+	command *exec.Cmd
+	input   interface{ Close() error }
+	ended   chan struct{}
+}
+
+func (k *killing) begin(p plan) *offender {
+	k.Helper()
+	text, err := json.Marshal(p)
+	k.must(err)
+	path, err := os.Executable()
+	k.must(err)
+	w := &offender{command: exec.Command(path, "-victim", string(text)), ended: make(chan struct{})} //nolint:gosec,noctx // this very program; it is killed below
+	w.command.Stderr = k.output()
+	input, err := w.command.StdinPipe()
+	k.must(err)
+	w.input = input
+	k.must(w.command.Start())
+	go func() {
+		defer close(w.ended)
+		_ = w.command.Wait()
+	}()
+	k.Cleanup(w.kill)
+	return w
+}
+
+// output is where the processes write what nobody reads unless the test fails.
+func (k *killing) output() *os.File {
+	k.Helper()
+	file, err := os.CreateTemp(k.TempDir(), "worker")
+	k.must(err)
+	k.Cleanup(func() {
+		_ = file.Close()
+		if !k.Failed() {
+			return
+		}
+		content, _ := os.ReadFile(file.Name())
+		lines := strings.Split(string(content), "\n")
+		k.Logf("a worker wrote:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
+	})
+	return file
+}
+
+func (w *offender) over() bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *offender) kill() {
+	_ = w.command.Process.Signal(syscall.SIGKILL)
+	_ = w.input.Close()
+	<-w.ended
+}
+
+// end lets it finish.
+func (w *offender) end() {
+	_ = w.command.Process.Signal(syscall.SIGTERM)
+	_ = w.input.Close()
+	<-w.ended
+}

@@ -1,0 +1,161 @@
+package syncer_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/ingest/parse"
+	"magpie/internal/search/analysis"
+	"magpie/internal/secret"
+	"magpie/internal/store"
+	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
+	"magpie/worker"
+	"magpie/worker/reembed"
+	"magpie/worker/syncer"
+	"magpie/worker/tasks"
+)
+
+// The steps of a sync at which a victim kills itself.
+const (
+	stepNever   = ""
+	stepWalk    = "walk"    // a page was read
+	stepFetch   = "fetch"   // an item is to be opened
+	stepStore   = "store"   // a document is to be stored
+	stepStored  = "stored"  // it is stored, and nobody was told
+	stepDelete  = "delete"  // documents are to be deleted
+	stepDeleted = "deleted" // they are
+)
+
+// plan is what a victim works on, and where it ends.
+type plan struct {
+	Database, Redis string
+	Items           int
+	Second          bool   // the source after its changes
+	Step            string // at which it kills itself
+	At              int64  // the how manieth time it comes there
+}
+
+// world is the source as all processes know it: changed after the first sync.
+func world(items int, second bool) *script {
+	s := newScript()
+	s.PageSize = 200
+	s.fill(items, "v1")
+	if !second {
+		return s
+	}
+	for i := range items / 10 {
+		s.remove(fmt.Sprintf("doc-%04d.md", i))
+		changed := items/2 + i
+		s.set(fmt.Sprintf("doc-%04d.md", changed), "v2", fmt.Sprintf("# Document %d\n\nAnother version of document %d.\n", changed, changed))
+	}
+	return s
+}
+
+// mortal counts the times that a process comes to its step, and kills it there.
+type mortal struct {
+	plan  plan
+	count atomic.Int64
+}
+
+func (m *mortal) at(step string) {
+	if step == m.plan.Step && m.count.Add(1) == m.plan.At {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // until it has arrived
+	}
+}
+
+// mortalIndex comes to the steps of storing and deleting.
+type mortalIndex struct {
+	syncer.Index
+
+	of *mortal
+}
+
+func (m mortalIndex) Put(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) (index.Outcome, error) {
+	m.of.at(stepStore)
+	outcome, err := m.Index.Put(ctx, scope, f, r)
+	m.of.at(stepStored)
+	return outcome, err
+}
+
+func (m mortalIndex) SoftDelete(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error) {
+	m.of.at(stepDelete)
+	n, err := m.Index.SoftDelete(ctx, scope, f, documents)
+	m.of.at(stepDeleted)
+	return n, err
+}
+
+// runVictim works as `magpie worker` does, with short patience, until it is
+// killed or asked to end.
+func runVictim(text string) int {
+	if err := work(text); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func work(text string) error {
+	m := &mortal{}
+	if err := json.Unmarshal([]byte(text), &m.plan); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	// Whoever kills this process for good holds the other end of its input.
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	db, err := store.Open(ctx, m.plan.Database, 8)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	client, err := redisOf(m.plan.Redis)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	bus := syncjob.NewRedisBus(ctx, client, log)
+	defer func() { _ = bus.Close() }()
+	jobs := syncjob.New(db.Ent, tasks.NewAsynq(client), bus, time.Now, syncjob.WithLog(log),
+		syncjob.WithTimes(syncjob.Times{Heartbeat: 200 * time.Millisecond}))
+	defer jobs.Close()
+	source := world(m.plan.Items, m.plan.Second)
+	source.hooks(func(context.Context, string) error { m.at(stepWalk); return nil }, func(context.Context, string) error { m.at(stepFetch); return nil })
+	kinds, err := source.kinds()
+	if err != nil {
+		return err
+	}
+	models, err := embed.NewRegistry(embed.NewBuiltin())
+	if err != nil {
+		return err
+	}
+	box, err := secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
+	if err != nil {
+		return err
+	}
+	documents := index.New(db.Pool, analysis.New())
+	engine := syncer.New(db.Ent, jobs, kinds, box, models, mortalIndex{documents, m}, parse.New(parse.Options{}), syncer.Options{
+		SlicePages: 3, RetryDelay: 50 * time.Millisecond, Retries: 1000, Window: -1, Log: log,
+	})
+	w := worker.New(client, jobs, engine, reembed.New(documents, models, reembed.Options{Log: log}), worker.Options{
+		Concurrency: 2, SweepEvery: 200 * time.Millisecond, Stale: 2 * time.Second, PollEvery: 20 * time.Millisecond, Shutdown: 5 * time.Second, Log: log,
+	})
+	return w.Run(ctx)
+}
