@@ -4,7 +4,12 @@ const (
 	filtersField        = "filters"
 	permissionsField    = "include_permissions"
 	permissionModeField = "permission_mode"
+	thresholdField      = "deletion_threshold"
 )
+
+// MaxDeletionThreshold is the largest share of a connector's documents, in
+// percent, that one sync deletes by itself: at most half.
+const MaxDeletionThreshold = 50
 
 // The values of permission_mode.
 const (
@@ -58,6 +63,12 @@ func CommonOptions() []Option {
 			Help:    "strict (the default) shows people what they may see at the source, permissive shows everything.",
 			Example: ModeStrict, DependsOn: []Dependency{{Option: permissionsField, Values: []any{true}}},
 		},
+		{
+			Name: thresholdField, Title: "Deletion threshold", Type: TypeInteger, Min: 1, Max: MaxDeletionThreshold, Group: "Deletions", Advanced: true,
+			Help: "The largest share of the documents, in percent, that one sync deletes by itself (50 by default). A deletion of more " +
+				"waits to be approved or dismissed.",
+			Example: "20",
+		},
 	}
 }
 
@@ -68,7 +79,8 @@ func (k Kind) AllOptions() []Option {
 	for _, option := range CommonOptions() {
 		switch {
 		case option.Name == filtersField && k.AttachesDatabase():
-		case option.Name != filtersField && !k.Permissions:
+		case option.Name == thresholdField && !k.Bounded:
+		case (option.Name == permissionsField || option.Name == permissionModeField) && !k.Permissions:
 		default:
 			all = append(all, option)
 		}
@@ -81,4 +93,13 @@ func (k Kind) AllOptions() []Option {
 func (s Settings) IncludesPermissions() (imports, enforced bool) {
 	imports = s.Boolean(permissionsField)
 	return imports, imports && s.String(permissionModeField) != ModePermissive
+}
+
+// DeletionThreshold is the largest share of a connector's documents, in percent,
+// that one sync deletes by itself.
+func (s Settings) DeletionThreshold() int {
+	if share := s.Integer(thresholdField); share >= 1 && share <= MaxDeletionThreshold {
+		return int(share)
+	}
+	return MaxDeletionThreshold
 }

@@ -18,6 +18,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/predicate"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -34,7 +35,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 21)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 22)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -433,6 +434,31 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   planitem.Table,
+			Columns: planitem.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: planitem.FieldID,
+			},
+		},
+		Type: "PlanItem",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			planitem.FieldCreatedAt:   {Type: field.TypeTime, Column: planitem.FieldCreatedAt},
+			planitem.FieldUpdatedAt:   {Type: field.TypeTime, Column: planitem.FieldUpdatedAt},
+			planitem.FieldWorkspaceID: {Type: field.TypeUUID, Column: planitem.FieldWorkspaceID},
+			planitem.FieldConnectorID: {Type: field.TypeUUID, Column: planitem.FieldConnectorID},
+			planitem.FieldJobID:       {Type: field.TypeUUID, Column: planitem.FieldJobID},
+			planitem.FieldDocumentID:  {Type: field.TypeUUID, Column: planitem.FieldDocumentID},
+			planitem.FieldSourceID:    {Type: field.TypeString, Column: planitem.FieldSourceID},
+			planitem.FieldPath:        {Type: field.TypeString, Column: planitem.FieldPath},
+			planitem.FieldAction:      {Type: field.TypeEnum, Column: planitem.FieldAction},
+			planitem.FieldReason:      {Type: field.TypeString, Column: planitem.FieldReason},
+			planitem.FieldSize:        {Type: field.TypeInt64, Column: planitem.FieldSize},
+			planitem.FieldVersion:     {Type: field.TypeString, Column: planitem.FieldVersion},
+		},
+	}
+	graph.Nodes[16] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -455,7 +481,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			session.FieldLastUsedAt:  {Type: field.TypeTime, Column: session.FieldLastUsedAt},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -477,7 +503,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[17] = &sqlgraph.Node{
+	graph.Nodes[18] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -501,11 +527,13 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldReason:          {Type: field.TypeString, Column: syncitem.FieldReason},
 			syncitem.FieldRetryable:       {Type: field.TypeBool, Column: syncitem.FieldRetryable},
 			syncitem.FieldSuppressed:      {Type: field.TypeBool, Column: syncitem.FieldSuppressed},
+			syncitem.FieldHold:            {Type: field.TypeEnum, Column: syncitem.FieldHold},
+			syncitem.FieldWaitingSince:    {Type: field.TypeTime, Column: syncitem.FieldWaitingSince},
 			syncitem.FieldSourceVersion:   {Type: field.TypeString, Column: syncitem.FieldSourceVersion},
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[18] = &sqlgraph.Node{
+	graph.Nodes[19] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -522,6 +550,8 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldConnectorID:     {Type: field.TypeUUID, Column: syncjob.FieldConnectorID},
 			syncjob.FieldStatus:          {Type: field.TypeEnum, Column: syncjob.FieldStatus},
 			syncjob.FieldMode:            {Type: field.TypeEnum, Column: syncjob.FieldMode},
+			syncjob.FieldPlannedMode:     {Type: field.TypeEnum, Column: syncjob.FieldPlannedMode},
+			syncjob.FieldTargetJobID:     {Type: field.TypeUUID, Column: syncjob.FieldTargetJobID},
 			syncjob.FieldCause:           {Type: field.TypeEnum, Column: syncjob.FieldCause},
 			syncjob.FieldFileFilter:      {Type: field.TypeJSON, Column: syncjob.FieldFileFilter},
 			syncjob.FieldCollected:       {Type: field.TypeInt, Column: syncjob.FieldCollected},
@@ -533,6 +563,9 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldUnchanged:       {Type: field.TypeInt, Column: syncjob.FieldUnchanged},
 			syncjob.FieldSkipped:         {Type: field.TypeInt, Column: syncjob.FieldSkipped},
 			syncjob.FieldFailed:          {Type: field.TypeInt, Column: syncjob.FieldFailed},
+			syncjob.FieldPages:           {Type: field.TypeInt, Column: syncjob.FieldPages},
+			syncjob.FieldBytesFetched:    {Type: field.TypeInt64, Column: syncjob.FieldBytesFetched},
+			syncjob.FieldRetried:         {Type: field.TypeInt, Column: syncjob.FieldRetried},
 			syncjob.FieldWarnings:        {Type: field.TypeJSON, Column: syncjob.FieldWarnings},
 			syncjob.FieldError:           {Type: field.TypeString, Column: syncjob.FieldError},
 			syncjob.FieldStartedAt:       {Type: field.TypeTime, Column: syncjob.FieldStartedAt},
@@ -546,7 +579,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldCancelRequested: {Type: field.TypeBool, Column: syncjob.FieldCancelRequested},
 		},
 	}
-	graph.Nodes[19] = &sqlgraph.Node{
+	graph.Nodes[20] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -568,7 +601,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			user.FieldResetWorkspaceID: {Type: field.TypeUUID, Column: user.FieldResetWorkspaceID},
 		},
 	}
-	graph.Nodes[20] = &sqlgraph.Node{
+	graph.Nodes[21] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -742,6 +775,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		"SyncItem",
 	)
 	graph.MustAddE(
+		"planned",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+		},
+		"Connector",
+		"PlanItem",
+	)
+	graph.MustAddE(
 		"agent",
 		&sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -859,6 +904,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 			Bidi:    false,
 		},
 		"OAuthGrant",
+		"Connector",
+	)
+	graph.MustAddE(
+		"connector",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   planitem.ConnectorTable,
+			Columns: []string{planitem.ConnectorColumn},
+			Bidi:    false,
+		},
+		"PlanItem",
 		"Connector",
 	)
 	graph.MustAddE(
@@ -2021,6 +2078,20 @@ func (f *ConnectorFilter) WhereHasItemsWith(preds ...predicate.SyncItem) {
 	})))
 }
 
+// WhereHasPlanned applies a predicate to check if query has an edge planned.
+func (f *ConnectorFilter) WhereHasPlanned() {
+	f.Where(entql.HasEdge("planned"))
+}
+
+// WhereHasPlannedWith applies a predicate to check if query has an edge planned with a given conditions (other predicates).
+func (f *ConnectorFilter) WhereHasPlannedWith(preds ...predicate.PlanItem) {
+	f.Where(entql.HasEdgeWith("planned", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
 // addPredicate implements the predicateAdder interface.
 func (_q *ConversationQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
@@ -2882,6 +2953,120 @@ func (f *OAuthGrantFilter) WhereHasConnectorsWith(preds ...predicate.Connector) 
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *PlanItemQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the PlanItemQuery builder.
+func (_q *PlanItemQuery) Filter() *PlanItemFilter {
+	return &PlanItemFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *PlanItemMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the PlanItemMutation builder.
+func (m *PlanItemMutation) Filter() *PlanItemFilter {
+	return &PlanItemFilter{config: m.config, predicateAdder: m}
+}
+
+// PlanItemFilter provides a generic filtering capability at runtime for PlanItemQuery.
+type PlanItemFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *PlanItemFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *PlanItemFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *PlanItemFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(planitem.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *PlanItemFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(planitem.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *PlanItemFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldWorkspaceID))
+}
+
+// WhereConnectorID applies the entql [16]byte predicate on the connector_id field.
+func (f *PlanItemFilter) WhereConnectorID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldConnectorID))
+}
+
+// WhereJobID applies the entql [16]byte predicate on the job_id field.
+func (f *PlanItemFilter) WhereJobID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldJobID))
+}
+
+// WhereDocumentID applies the entql [16]byte predicate on the document_id field.
+func (f *PlanItemFilter) WhereDocumentID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldDocumentID))
+}
+
+// WhereSourceID applies the entql string predicate on the source_id field.
+func (f *PlanItemFilter) WhereSourceID(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldSourceID))
+}
+
+// WherePath applies the entql string predicate on the path field.
+func (f *PlanItemFilter) WherePath(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldPath))
+}
+
+// WhereAction applies the entql string predicate on the action field.
+func (f *PlanItemFilter) WhereAction(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldAction))
+}
+
+// WhereReason applies the entql string predicate on the reason field.
+func (f *PlanItemFilter) WhereReason(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldReason))
+}
+
+// WhereSize applies the entql int64 predicate on the size field.
+func (f *PlanItemFilter) WhereSize(p entql.Int64P) {
+	f.Where(p.Field(planitem.FieldSize))
+}
+
+// WhereVersion applies the entql string predicate on the version field.
+func (f *PlanItemFilter) WhereVersion(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldVersion))
+}
+
+// WhereHasConnector applies a predicate to check if query has an edge connector.
+func (f *PlanItemFilter) WhereHasConnector() {
+	f.Where(entql.HasEdge("connector"))
+}
+
+// WhereHasConnectorWith applies a predicate to check if query has an edge connector with a given conditions (other predicates).
+func (f *PlanItemFilter) WhereHasConnectorWith(preds ...predicate.Connector) {
+	f.Where(entql.HasEdgeWith("connector", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *SessionQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -2910,7 +3095,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3019,7 +3204,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3118,7 +3303,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[18].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3194,6 +3379,16 @@ func (f *SyncItemFilter) WhereSuppressed(p entql.BoolP) {
 	f.Where(p.Field(syncitem.FieldSuppressed))
 }
 
+// WhereHold applies the entql string predicate on the hold field.
+func (f *SyncItemFilter) WhereHold(p entql.StringP) {
+	f.Where(p.Field(syncitem.FieldHold))
+}
+
+// WhereWaitingSince applies the entql time.Time predicate on the waiting_since field.
+func (f *SyncItemFilter) WhereWaitingSince(p entql.TimeP) {
+	f.Where(p.Field(syncitem.FieldWaitingSince))
+}
+
 // WhereSourceVersion applies the entql string predicate on the source_version field.
 func (f *SyncItemFilter) WhereSourceVersion(p entql.StringP) {
 	f.Where(p.Field(syncitem.FieldSourceVersion))
@@ -3247,7 +3442,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[18].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[19].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3286,6 +3481,16 @@ func (f *SyncJobFilter) WhereStatus(p entql.StringP) {
 // WhereMode applies the entql string predicate on the mode field.
 func (f *SyncJobFilter) WhereMode(p entql.StringP) {
 	f.Where(p.Field(syncjob.FieldMode))
+}
+
+// WherePlannedMode applies the entql string predicate on the planned_mode field.
+func (f *SyncJobFilter) WherePlannedMode(p entql.StringP) {
+	f.Where(p.Field(syncjob.FieldPlannedMode))
+}
+
+// WhereTargetJobID applies the entql [16]byte predicate on the target_job_id field.
+func (f *SyncJobFilter) WhereTargetJobID(p entql.ValueP) {
+	f.Where(p.Field(syncjob.FieldTargetJobID))
 }
 
 // WhereCause applies the entql string predicate on the cause field.
@@ -3341,6 +3546,21 @@ func (f *SyncJobFilter) WhereSkipped(p entql.IntP) {
 // WhereFailed applies the entql int predicate on the failed field.
 func (f *SyncJobFilter) WhereFailed(p entql.IntP) {
 	f.Where(p.Field(syncjob.FieldFailed))
+}
+
+// WherePages applies the entql int predicate on the pages field.
+func (f *SyncJobFilter) WherePages(p entql.IntP) {
+	f.Where(p.Field(syncjob.FieldPages))
+}
+
+// WhereBytesFetched applies the entql int64 predicate on the bytes_fetched field.
+func (f *SyncJobFilter) WhereBytesFetched(p entql.Int64P) {
+	f.Where(p.Field(syncjob.FieldBytesFetched))
+}
+
+// WhereRetried applies the entql int predicate on the retried field.
+func (f *SyncJobFilter) WhereRetried(p entql.IntP) {
+	f.Where(p.Field(syncjob.FieldRetried))
 }
 
 // WhereWarnings applies the entql json.RawMessage predicate on the warnings field.
@@ -3441,7 +3661,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[19].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[20].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3554,7 +3774,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[20].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[21].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"magpie/ent/message"
 	"magpie/graph/model"
 	"magpie/internal/index"
+	"magpie/internal/syncjob"
 )
 
 // loaders read what resolvers of single rows ask for in one statement a kind,
@@ -31,6 +32,9 @@ type loaders struct {
 	lastJob        *cohort[*ent.SyncJob]
 	documentCounts *cohort[model.DocumentCounts]
 	runEvents      *eventLoaders
+	pending        *cohort[*syncjob.PendingDeletion]
+	freshness      *cohort[syncjob.Freshness]
+	history        *cohort[syncjob.History]
 }
 
 type loadersKey struct{}
@@ -48,6 +52,9 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		contents:       loader(r.loadContents),
 		runEvents:      &eventLoaders{r: r, pages: map[[2]int]*cohort[[]run.Event]{}},
 		summaries:      loader(r.loadSummaries),
+		pending:        loader(r.Jobs.PendingDeletions),
+		freshness:      loader(r.Jobs.Freshness),
+		history:        loader(r.Jobs.History),
 	})
 }
 

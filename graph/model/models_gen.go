@@ -421,6 +421,23 @@ type CreatedPasswordReset struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+type DeletionGuard struct {
+	// The deletion would wait in quarantine.
+	Blocked bool `json:"blocked"`
+	// Documents that the source does not have any more.
+	Missing int `json:"missing"`
+	// Documents that there are.
+	Existing int `json:"existing"`
+	// The largest share that a sync deletes by itself, in percent.
+	Threshold int `json:"threshold"`
+}
+
+type DismissedDeletion struct {
+	ConnectorID uuid.UUID `json:"connectorId"`
+	// Documents that are kept.
+	Documents int `json:"documents"`
+}
+
 type DocSync struct {
 	// manual or scheduled
 	SyncStrategy string `json:"syncStrategy"`
@@ -524,6 +541,25 @@ type FoundAgentMemory struct {
 	Memory *ent.AgentMemory `json:"memory"`
 	// How near it is to what was asked, 0 to 1.
 	Score float64 `json:"score"`
+}
+
+// How long changes took from the source into search.
+type Freshness struct {
+	LastDay  *FreshnessWindow `json:"lastDay"`
+	LastWeek *FreshnessWindow `json:"lastWeek"`
+	// Since when the oldest change that is known, and cannot be searched yet, waits; null for none.
+	OldestWaiting *time.Time `json:"oldestWaiting,omitempty"`
+	// Changes that are known and cannot be searched yet.
+	Waiting int `json:"waiting"`
+}
+
+// Seconds from the modification at the source, or from when it was seen where that is not known, until a search finds it.
+type FreshnessWindow struct {
+	// Changes that were stored.
+	Changes int      `json:"changes"`
+	P50     *float64 `json:"p50,omitempty"`
+	P95     *float64 `json:"p95,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
 }
 
 type InvitationOffer struct {
@@ -632,6 +668,18 @@ type OptionDependency struct {
 	Option string `json:"option"`
 	// Empty: any value at all.
 	Values []any `json:"values"`
+}
+
+// Documents whose deletion waits for a decision.
+type PendingDeletion struct {
+	Documents int       `json:"documents"`
+	Since     time.Time `json:"since"`
+	// The last sync that missed them.
+	JobID uuid.UUID `json:"jobId"`
+	// Documents that there were then.
+	Existing int `json:"existing"`
+	// The largest share that a sync deletes by itself, in percent.
+	Threshold int `json:"threshold"`
 }
 
 // One of the two.
@@ -849,6 +897,58 @@ type StreamError struct {
 func (StreamError) IsChatEvent() {}
 
 type Subscription struct {
+}
+
+// The syncs of the last 30 days; plans and other jobs do not count.
+type SyncHistory struct {
+	Total int `json:"total"`
+	// Completed, partly failed, failed and canceled ones.
+	Completed int `json:"completed"`
+	Partial   int `json:"partial"`
+	Failed    int `json:"failed"`
+	Canceled  int `json:"canceled"`
+	// The share of those that ended and were not canceled which went through, 0 to 1; null before the first.
+	SuccessRate *float64 `json:"successRate,omitempty"`
+	// Of those that went through, in seconds.
+	MeanDuration *float64 `json:"meanDuration,omitempty"`
+	BytesFetched int64    `json:"bytesFetched"`
+	Pages        int      `json:"pages"`
+	Retried      int      `json:"retried"`
+	Added        int      `json:"added"`
+	Modified     int      `json:"modified"`
+	Deleted      int      `json:"deleted"`
+	// When a sync went through last, and when one failed, whenever that was.
+	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
+	LastFailure *time.Time `json:"lastFailure,omitempty"`
+}
+
+// What a sync would do.
+type SyncPlan struct {
+	Job    *ent.SyncJob    `json:"job"`
+	Counts *SyncPlanCounts `json:"counts"`
+	// What the deletion guard says; null for a plan that looks for no deletions, or has not come to that.
+	Guard *DeletionGuard `json:"guard,omitempty"`
+	// The items, by path, of some actions or of all.
+	Items *ent.PlanItemConnection `json:"items"`
+}
+
+type SyncPlanCounts struct {
+	// Items that would become documents.
+	Added int `json:"added"`
+	// Documents that would be replaced.
+	Modified int `json:"modified"`
+	// Documents that would be fetched and replaced only where their content differs, which the source does not tell.
+	Compared  int `json:"compared"`
+	Unchanged int `json:"unchanged"`
+	// Items that are not meant to be documents.
+	Skipped int `json:"skipped"`
+	// Items that would fail, as far as can be told without their content.
+	Failed  int `json:"failed"`
+	Deleted int `json:"deleted"`
+	// Documents whose deletion the guard would hold back.
+	Quarantined int `json:"quarantined"`
+	// Documents that would stay although the source does not have them: restored ones, and those of a dismissed deletion.
+	Kept int `json:"kept"`
 }
 
 type SyncProgress struct {

@@ -41,6 +41,7 @@ type slice struct {
 	began    time.Time
 	pages    int
 	progress atomic.Bool // something was decided in this slice
+	planning bool        // nothing is done, it is only written down what would be
 }
 
 // work does the slice. Nil means that the job has nothing more to do.
@@ -60,8 +61,13 @@ func (s *slice) work(ctx context.Context) (err error) {
 	if err := s.openConnector(ctx); err != nil {
 		return err
 	}
-	if s.job.Mode == entjob.ModePermissions {
+	switch s.job.Mode {
+	case entjob.ModePermissions:
 		return s.refreshPermissions(ctx)
+	case entjob.ModeDelete:
+		return s.deleteQuarantined(ctx)
+	case entjob.ModeRestore:
+		return s.restoreDeleted(ctx)
 	}
 	if err := s.openPipeline(ctx); err != nil {
 		return err
@@ -109,7 +115,7 @@ func (s *slice) openConnector(ctx context.Context) error {
 		return fmt.Errorf("read the connector: %w", err)
 	}
 	s.connector = row
-	if !row.Enabled {
+	if !row.Enabled && s.job.Mode != entjob.ModeDelete && s.job.Mode != entjob.ModeRestore {
 		return &stopError{message: "The connector was disabled.", canceled: true}
 	}
 	var known bool
