@@ -24,11 +24,11 @@ type History struct {
 	Completed, Partial, Failed, Canceled int
 	Open                                 int
 	// Went is the time that those which went through took together.
-	Went                             time.Duration
-	Pages, Retried                   int
-	Bytes                            int64
-	Added, Modified, Deleted         int
-	LastSuccess, LastFailure         time.Time // whenever that was; zero for never
+	Went                     time.Duration
+	Pages, Retried           int
+	Bytes                    int64
+	Added, Modified, Deleted int
+	LastSuccess, LastFailure time.Time // whenever that was; zero for never
 }
 
 // Total is the number of syncs.
