@@ -81,7 +81,7 @@ func Audited() map[string]Entity {
 				{Op: "update", Field: "rotated_at", Action: "api_key.rotate"}}},
 		"SyncJob": {Table: "sync_jobs", Kind: "sync", Name: "(select c.name from connectors c where c.id = t.connector_id)",
 			Only: []string{"connector_id", "mode", "planned_mode", "target_job_id", "cause", "file_filter", "cancel_requested", "status"}, NoDelete: true,
-			Why: "jobs go with their connector, or when they are old",
+			Why:   "jobs go with their connector, or when they are old",
 			Verbs: []Verb{{Op: "create", Action: "sync.start"}, {Op: "update", Action: "sync.cancel"}}},
 		"SyncItem": {Table: "sync_items", Kind: "document", Name: "t.path", ID: "coalesce(t.document_id, t.id)", Only: []string{"suppressed"},
 			NoCreate: true, NoDelete: true, Why: "the ledger of syncs; only what a person decides of a document counts",
