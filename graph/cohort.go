@@ -116,6 +116,9 @@ func (l *loaders) saw(rows ent.Value) {
 		for _, row := range rows {
 			l.lastJob.saw(row.ID)
 			l.documentCounts.saw(row.ID)
+			l.pending.saw(row.ID)
+			l.freshness.saw(row.ID)
+			l.history.saw(row.ID)
 		}
 	case []*ent.Conversation:
 		for _, row := range rows {

@@ -30,10 +30,17 @@ func (h *house) ledgered(t *testing.T, n *tenant, connector uuid.UUID, path stri
 func (h *house) quarantine(t *testing.T, n *tenant, connector uuid.UUID, path string) uuid.UUID {
 	t.Helper()
 	document, job, line := h.ledgered(t, n, connector, path, "INDEXED")
+	reach, err := viewer.System(n.viewer.Workspace).Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.resolver.Index.SetSummary(t.Context(), reach, document, "Kept."); err != nil {
+		t.Fatal(err)
+	}
 	if err := line.Update().SetHold(syncitem.HoldQuarantined).Exec(n.system(t)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.db.Ent.ExecContext(t.Context(), `insert into quarantines (workspace_id, connector_id, job_id, since, existing, threshold)
+	_, err = h.db.Ent.ExecContext(t.Context(), `insert into quarantines (workspace_id, connector_id, job_id, since, existing, threshold)
 		values ($1, $2, $3, now(), 1, 50) on conflict do nothing`, n.viewer.Workspace, connector, job)
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.allowItem":              {"mutation($i: ID!) { allowItem(id: $i) { id path } }", id("i", ada.item), "not_found"},
 		"Mutation.refreshPermissions":     {"mutation($i: ID!) { refreshPermissions(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
 		"Mutation.cancelSync":             {"mutation($i: ID!) { cancelSync(jobId: $i) { id } }", id("i", ada.job), "not_found"},
-		"Query.syncPlan":                  {"query($i: ID!) { syncPlan(jobId: $i) { counts { added } items { edges { node { path } } } } }", id("i", ada.plan), "not_found"},
+		"Query.syncPlan":                  {"query($i: ID!) { syncPlan(jobId: $i) { counts { added } items(first: 5) { edges { node { path } } } } }", id("i", ada.plan), "not_found"},
 		"Query.quarantinedDocuments":      {"query($i: ID!) { quarantinedDocuments(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
 		"Mutation.planSync":               {"mutation($i: ID!) { planSync(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
 		"Mutation.approveDeletion":        {"mutation($i: ID!) { approveDeletion(connectorId: $i) { id } }", id("i", ada.connector), "not_found"},
