@@ -8,7 +8,12 @@ const (
 	permissionModeField = "permission_mode"
 	// SubscriptionField is the field of config that asks the platform for webhooks.
 	SubscriptionField = "webhook_subscription"
+	thresholdField      = "deletion_threshold"
 )
+
+// MaxDeletionThreshold is the largest share of a connector's documents, in
+// percent, that one sync deletes by itself: at most half.
+const MaxDeletionThreshold = 50
 
 // The values of permission_mode.
 const (
@@ -66,6 +71,12 @@ func CommonOptions() []Option {
 			Name: SubscriptionField, Title: "Ask for webhooks", Type: TypeBoolean, Default: false, Group: "Webhooks", Advanced: true,
 			Help: "Have the platform tell of changes at once: the webhook is made and kept up with the connector's credentials, which need the right to.",
 		},
+		{
+			Name: thresholdField, Title: "Deletion threshold", Type: TypeInteger, Min: 1, Max: MaxDeletionThreshold, Group: "Deletions", Advanced: true,
+			Help: "The largest share of the documents, in percent, that one sync deletes by itself (50 by default). A deletion of more " +
+				"waits to be approved or dismissed.",
+			Example: "20",
+		},
 	}
 }
 
@@ -76,6 +87,7 @@ func (k Kind) AllOptions() []Option {
 	for _, option := range CommonOptions() {
 		switch {
 		case option.Name == filtersField && k.AttachesDatabase():
+		case option.Name == thresholdField && !k.Bounded:
 		case option.Group == permissions && !k.Permissions:
 		case option.Name == SubscriptionField && !k.Subscribes():
 		default:
@@ -94,3 +106,12 @@ func (s Settings) IncludesPermissions() (imports, enforced bool) {
 
 // WantsSubscription reports whether the platform is to be asked for webhooks.
 func (s Settings) WantsSubscription() bool { return s.Boolean(SubscriptionField) }
+
+// DeletionThreshold is the largest share of a connector's documents, in percent,
+// that one sync deletes by itself.
+func (s Settings) DeletionThreshold() int {
+	if share := s.Integer(thresholdField); share >= 1 && share <= MaxDeletionThreshold {
+		return int(share)
+	}
+	return MaxDeletionThreshold
+}

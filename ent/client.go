@@ -26,6 +26,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -77,6 +78,8 @@ type Client struct {
 	Message *MessageClient
 	// OAuthGrant is the client for interacting with the OAuthGrant builders.
 	OAuthGrant *OAuthGrantClient
+	// PlanItem is the client for interacting with the PlanItem builders.
+	PlanItem *PlanItemClient
 	// Session is the client for interacting with the Session builders.
 	Session *SessionClient
 	// SourceFile is the client for interacting with the SourceFile builders.
@@ -115,6 +118,7 @@ func (c *Client) init() {
 	c.Membership = NewMembershipClient(c.config)
 	c.Message = NewMessageClient(c.config)
 	c.OAuthGrant = NewOAuthGrantClient(c.config)
+	c.PlanItem = NewPlanItemClient(c.config)
 	c.Session = NewSessionClient(c.config)
 	c.SourceFile = NewSourceFileClient(c.config)
 	c.SyncItem = NewSyncItemClient(c.config)
@@ -228,6 +232,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Membership:    NewMembershipClient(cfg),
 		Message:       NewMessageClient(cfg),
 		OAuthGrant:    NewOAuthGrantClient(cfg),
+		PlanItem:      NewPlanItemClient(cfg),
 		Session:       NewSessionClient(cfg),
 		SourceFile:    NewSourceFileClient(cfg),
 		SyncItem:      NewSyncItemClient(cfg),
@@ -268,6 +273,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Membership:    NewMembershipClient(cfg),
 		Message:       NewMessageClient(cfg),
 		OAuthGrant:    NewOAuthGrantClient(cfg),
+		PlanItem:      NewPlanItemClient(cfg),
 		Session:       NewSessionClient(cfg),
 		SourceFile:    NewSourceFileClient(cfg),
 		SyncItem:      NewSyncItemClient(cfg),
@@ -305,8 +311,8 @@ func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
 		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.Session, c.SourceFile,
-		c.SyncItem, c.SyncJob, c.User, c.Workspace,
+		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
+		c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -318,8 +324,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
 		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.Session, c.SourceFile,
-		c.SyncItem, c.SyncJob, c.User, c.Workspace,
+		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
+		c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -358,6 +364,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Message.mutate(ctx, m)
 	case *OAuthGrantMutation:
 		return c.OAuthGrant.mutate(ctx, m)
+	case *PlanItemMutation:
+		return c.PlanItem.mutate(ctx, m)
 	case *SessionMutation:
 		return c.Session.mutate(ctx, m)
 	case *SourceFileMutation:
@@ -1629,6 +1637,22 @@ func (c *ConnectorClient) QueryItems(_m *Connector) *SyncItemQuery {
 	return query
 }
 
+// QueryPlanned queries the planned edge of a Connector.
+func (c *ConnectorClient) QueryPlanned(_m *Connector) *PlanItemQuery {
+	query := (&PlanItemClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(connector.Table, connector.FieldID, id),
+			sqlgraph.To(planitem.Table, planitem.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, connector.PlannedTable, connector.PlannedColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *ConnectorClient) Hooks() []Hook {
 	hooks := c.hooks.Connector
@@ -2753,6 +2777,156 @@ func (c *OAuthGrantClient) mutate(ctx context.Context, m *OAuthGrantMutation) (V
 	}
 }
 
+// PlanItemClient is a client for the PlanItem schema.
+type PlanItemClient struct {
+	config
+}
+
+// NewPlanItemClient returns a client for the PlanItem from the given config.
+func NewPlanItemClient(c config) *PlanItemClient {
+	return &PlanItemClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `planitem.Hooks(f(g(h())))`.
+func (c *PlanItemClient) Use(hooks ...Hook) {
+	c.hooks.PlanItem = append(c.hooks.PlanItem, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `planitem.Intercept(f(g(h())))`.
+func (c *PlanItemClient) Intercept(interceptors ...Interceptor) {
+	c.inters.PlanItem = append(c.inters.PlanItem, interceptors...)
+}
+
+// Create returns a builder for creating a PlanItem entity.
+func (c *PlanItemClient) Create() *PlanItemCreate {
+	mutation := newPlanItemMutation(c.config, OpCreate)
+	return &PlanItemCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of PlanItem entities.
+func (c *PlanItemClient) CreateBulk(builders ...*PlanItemCreate) *PlanItemCreateBulk {
+	return &PlanItemCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PlanItemClient) MapCreateBulk(slice any, setFunc func(*PlanItemCreate, int)) *PlanItemCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PlanItemCreateBulk{err: fmt.Errorf("calling to PlanItemClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PlanItemCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PlanItemCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for PlanItem.
+func (c *PlanItemClient) Update() *PlanItemUpdate {
+	mutation := newPlanItemMutation(c.config, OpUpdate)
+	return &PlanItemUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PlanItemClient) UpdateOne(_m *PlanItem) *PlanItemUpdateOne {
+	mutation := newPlanItemMutation(c.config, OpUpdateOne, withPlanItem(_m))
+	return &PlanItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PlanItemClient) UpdateOneID(id uuid.UUID) *PlanItemUpdateOne {
+	mutation := newPlanItemMutation(c.config, OpUpdateOne, withPlanItemID(id))
+	return &PlanItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for PlanItem.
+func (c *PlanItemClient) Delete() *PlanItemDelete {
+	mutation := newPlanItemMutation(c.config, OpDelete)
+	return &PlanItemDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PlanItemClient) DeleteOne(_m *PlanItem) *PlanItemDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PlanItemClient) DeleteOneID(id uuid.UUID) *PlanItemDeleteOne {
+	builder := c.Delete().Where(planitem.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PlanItemDeleteOne{builder}
+}
+
+// Query returns a query builder for PlanItem.
+func (c *PlanItemClient) Query() *PlanItemQuery {
+	return &PlanItemQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePlanItem},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a PlanItem entity by its id.
+func (c *PlanItemClient) Get(ctx context.Context, id uuid.UUID) (*PlanItem, error) {
+	return c.Query().Where(planitem.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PlanItemClient) GetX(ctx context.Context, id uuid.UUID) *PlanItem {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryConnector queries the connector edge of a PlanItem.
+func (c *PlanItemClient) QueryConnector(_m *PlanItem) *ConnectorQuery {
+	query := (&ConnectorClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(planitem.Table, planitem.FieldID, id),
+			sqlgraph.To(connector.Table, connector.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, planitem.ConnectorTable, planitem.ConnectorColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *PlanItemClient) Hooks() []Hook {
+	hooks := c.hooks.PlanItem
+	return append(hooks[:len(hooks):len(hooks)], planitem.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *PlanItemClient) Interceptors() []Interceptor {
+	return c.inters.PlanItem
+}
+
+func (c *PlanItemClient) mutate(ctx context.Context, m *PlanItemMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PlanItemCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PlanItemUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PlanItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PlanItemDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown PlanItem mutation op: %q", m.Op())
+	}
+}
+
 // SessionClient is a client for the Session schema.
 type SessionClient struct {
 	config
@@ -3674,12 +3848,13 @@ type (
 	hooks struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
 		Connector, Conversation, Document, Feedback, Invitation, Membership, Message,
-		OAuthGrant, Session, SourceFile, SyncItem, SyncJob, User, Workspace []ent.Hook
+		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, User,
+		Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
 		Connector, Conversation, Document, Feedback, Invitation, Membership, Message,
-		OAuthGrant, Session, SourceFile, SyncItem, SyncJob, User,
+		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, User,
 		Workspace []ent.Interceptor
 	}
 )

@@ -75,9 +75,11 @@ type ConnectorEdges struct {
 	Files []*SourceFile `json:"files,omitempty"`
 	// Items holds the value of the items edge.
 	Items []*SyncItem `json:"items,omitempty"`
+	// Planned holds the value of the planned edge.
+	Planned []*PlanItem `json:"planned,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [6]bool
+	loadedTypes [7]bool
 	// totalCount holds the count of the edges above.
 	totalCount [5]map[string]int
 
@@ -85,6 +87,7 @@ type ConnectorEdges struct {
 	namedJobs      map[string][]*SyncJob
 	namedFiles     map[string][]*SourceFile
 	namedItems     map[string][]*SyncItem
+	namedPlanned   map[string][]*PlanItem
 }
 
 // CollectionOrErr returns the Collection value or an error if the edge
@@ -143,6 +146,15 @@ func (e ConnectorEdges) ItemsOrErr() ([]*SyncItem, error) {
 		return e.Items, nil
 	}
 	return nil, &NotLoadedError{edge: "items"}
+}
+
+// PlannedOrErr returns the Planned value or an error if the edge
+// was not loaded in eager-loading.
+func (e ConnectorEdges) PlannedOrErr() ([]*PlanItem, error) {
+	if e.loadedTypes[6] {
+		return e.Planned, nil
+	}
+	return nil, &NotLoadedError{edge: "planned"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -335,6 +347,11 @@ func (_m *Connector) QueryItems() *SyncItemQuery {
 	return NewConnectorClient(_m.config).QueryItems(_m)
 }
 
+// QueryPlanned queries the "planned" edge of the Connector entity.
+func (_m *Connector) QueryPlanned() *PlanItemQuery {
+	return NewConnectorClient(_m.config).QueryPlanned(_m)
+}
+
 // Update returns a builder for updating this Connector.
 // Note that you need to call Connector.Unwrap() before calling this method if this Connector
 // was returned from a transaction, and the transaction was committed or rolled back.
@@ -514,6 +531,30 @@ func (_m *Connector) appendNamedItems(name string, edges ...*SyncItem) {
 		_m.Edges.namedItems[name] = []*SyncItem{}
 	} else {
 		_m.Edges.namedItems[name] = append(_m.Edges.namedItems[name], edges...)
+	}
+}
+
+// NamedPlanned returns the Planned named value or an error if the edge was not
+// loaded in eager-loading with this name.
+func (_m *Connector) NamedPlanned(name string) ([]*PlanItem, error) {
+	if _m.Edges.namedPlanned == nil {
+		return nil, &NotLoadedError{edge: name}
+	}
+	nodes, ok := _m.Edges.namedPlanned[name]
+	if !ok {
+		return nil, &NotLoadedError{edge: name}
+	}
+	return nodes, nil
+}
+
+func (_m *Connector) appendNamedPlanned(name string, edges ...*PlanItem) {
+	if _m.Edges.namedPlanned == nil {
+		_m.Edges.namedPlanned = make(map[string][]*PlanItem)
+	}
+	if len(edges) == 0 {
+		_m.Edges.namedPlanned[name] = []*PlanItem{}
+	} else {
+		_m.Edges.namedPlanned[name] = append(_m.Edges.namedPlanned[name], edges...)
 	}
 }
 

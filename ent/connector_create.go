@@ -10,6 +10,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -302,6 +303,21 @@ func (_c *ConnectorCreate) AddItems(v ...*SyncItem) *ConnectorCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddItemIDs(ids...)
+}
+
+// AddPlannedIDs adds the "planned" edge to the PlanItem entity by IDs.
+func (_c *ConnectorCreate) AddPlannedIDs(ids ...uuid.UUID) *ConnectorCreate {
+	_c.mutation.AddPlannedIDs(ids...)
+	return _c
+}
+
+// AddPlanned adds the "planned" edges to the PlanItem entity.
+func (_c *ConnectorCreate) AddPlanned(v ...*PlanItem) *ConnectorCreate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddPlannedIDs(ids...)
 }
 
 // Mutation returns the ConnectorMutation object of the builder.
@@ -640,6 +656,22 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(syncitem.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.PlannedIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
 			},
 		}
 		for _, k := range nodes {

@@ -11,6 +11,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/predicate"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -38,12 +39,14 @@ type ConnectorQuery struct {
 	withJobs           *SyncJobQuery
 	withFiles          *SourceFileQuery
 	withItems          *SyncItemQuery
+	withPlanned        *PlanItemQuery
 	loadTotal          []func(context.Context, []*Connector) error
 	modifiers          []func(*sql.Selector)
 	withNamedDocuments map[string]*DocumentQuery
 	withNamedJobs      map[string]*SyncJobQuery
 	withNamedFiles     map[string]*SourceFileQuery
 	withNamedItems     map[string]*SyncItemQuery
+	withNamedPlanned   map[string]*PlanItemQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -205,6 +208,28 @@ func (_q *ConnectorQuery) QueryItems() *SyncItemQuery {
 			sqlgraph.From(connector.Table, connector.FieldID, selector),
 			sqlgraph.To(syncitem.Table, syncitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, connector.ItemsTable, connector.ItemsColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryPlanned chains the current query on the "planned" edge.
+func (_q *ConnectorQuery) QueryPlanned() *PlanItemQuery {
+	query := (&PlanItemClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(connector.Table, connector.FieldID, selector),
+			sqlgraph.To(planitem.Table, planitem.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, connector.PlannedTable, connector.PlannedColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -410,6 +435,7 @@ func (_q *ConnectorQuery) Clone() *ConnectorQuery {
 		withJobs:       _q.withJobs.Clone(),
 		withFiles:      _q.withFiles.Clone(),
 		withItems:      _q.withItems.Clone(),
+		withPlanned:    _q.withPlanned.Clone(),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
@@ -480,6 +506,17 @@ func (_q *ConnectorQuery) WithItems(opts ...func(*SyncItemQuery)) *ConnectorQuer
 		opt(query)
 	}
 	_q.withItems = query
+	return _q
+}
+
+// WithPlanned tells the query-builder to eager-load the nodes that are connected to
+// the "planned" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ConnectorQuery) WithPlanned(opts ...func(*PlanItemQuery)) *ConnectorQuery {
+	query := (&PlanItemClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withPlanned = query
 	return _q
 }
 
@@ -567,13 +604,14 @@ func (_q *ConnectorQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Co
 	var (
 		nodes       = []*Connector{}
 		_spec       = _q.querySpec()
-		loadedTypes = [6]bool{
+		loadedTypes = [7]bool{
 			_q.withCollection != nil,
 			_q.withGrant != nil,
 			_q.withDocuments != nil,
 			_q.withJobs != nil,
 			_q.withFiles != nil,
 			_q.withItems != nil,
+			_q.withPlanned != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -637,6 +675,13 @@ func (_q *ConnectorQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Co
 			return nil, err
 		}
 	}
+	if query := _q.withPlanned; query != nil {
+		if err := _q.loadPlanned(ctx, query, nodes,
+			func(n *Connector) { n.Edges.Planned = []*PlanItem{} },
+			func(n *Connector, e *PlanItem) { n.Edges.Planned = append(n.Edges.Planned, e) }); err != nil {
+			return nil, err
+		}
+	}
 	for name, query := range _q.withNamedDocuments {
 		if err := _q.loadDocuments(ctx, query, nodes,
 			func(n *Connector) { n.appendNamedDocuments(name) },
@@ -662,6 +707,13 @@ func (_q *ConnectorQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Co
 		if err := _q.loadItems(ctx, query, nodes,
 			func(n *Connector) { n.appendNamedItems(name) },
 			func(n *Connector, e *SyncItem) { n.appendNamedItems(name, e) }); err != nil {
+			return nil, err
+		}
+	}
+	for name, query := range _q.withNamedPlanned {
+		if err := _q.loadPlanned(ctx, query, nodes,
+			func(n *Connector) { n.appendNamedPlanned(name) },
+			func(n *Connector, e *PlanItem) { n.appendNamedPlanned(name, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -839,6 +891,36 @@ func (_q *ConnectorQuery) loadItems(ctx context.Context, query *SyncItemQuery, n
 	}
 	query.Where(predicate.SyncItem(func(s *sql.Selector) {
 		s.Where(sql.InValues(s.C(connector.ItemsColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.ConnectorID
+		node, ok := nodeids[fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "connector_id" returned %v for node %v`, fk, n.ID)
+		}
+		assign(node, n)
+	}
+	return nil
+}
+func (_q *ConnectorQuery) loadPlanned(ctx context.Context, query *PlanItemQuery, nodes []*Connector, init func(*Connector), assign func(*Connector, *PlanItem)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[uuid.UUID]*Connector)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(planitem.FieldConnectorID)
+	}
+	query.Where(predicate.PlanItem(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(connector.PlannedColumn), fks...))
 	}))
 	neighbors, err := query.All(ctx)
 	if err != nil {
@@ -1033,6 +1115,20 @@ func (_q *ConnectorQuery) WithNamedItems(name string, opts ...func(*SyncItemQuer
 		_q.withNamedItems = make(map[string]*SyncItemQuery)
 	}
 	_q.withNamedItems[name] = query
+	return _q
+}
+
+// WithNamedPlanned tells the query-builder to eager-load the nodes that are connected to the "planned"
+// edge with the given name. The optional arguments are used to configure the query builder of the edge.
+func (_q *ConnectorQuery) WithNamedPlanned(name string, opts ...func(*PlanItemQuery)) *ConnectorQuery {
+	query := (&PlanItemClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	if _q.withNamedPlanned == nil {
+		_q.withNamedPlanned = make(map[string]*PlanItemQuery)
+	}
+	_q.withNamedPlanned[name] = query
 	return _q
 }
 

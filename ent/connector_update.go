@@ -9,6 +9,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/document"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/predicate"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -294,6 +295,21 @@ func (_u *ConnectorUpdate) AddItems(v ...*SyncItem) *ConnectorUpdate {
 	return _u.AddItemIDs(ids...)
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlanItem entity by IDs.
+func (_u *ConnectorUpdate) AddPlannedIDs(ids ...uuid.UUID) *ConnectorUpdate {
+	_u.mutation.AddPlannedIDs(ids...)
+	return _u
+}
+
+// AddPlanned adds the "planned" edges to the PlanItem entity.
+func (_u *ConnectorUpdate) AddPlanned(v ...*PlanItem) *ConnectorUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddPlannedIDs(ids...)
+}
+
 // Mutation returns the ConnectorMutation object of the builder.
 func (_u *ConnectorUpdate) Mutation() *ConnectorMutation {
 	return _u.mutation
@@ -387,6 +403,27 @@ func (_u *ConnectorUpdate) RemoveItems(v ...*SyncItem) *ConnectorUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveItemIDs(ids...)
+}
+
+// ClearPlanned clears all "planned" edges to the PlanItem entity.
+func (_u *ConnectorUpdate) ClearPlanned() *ConnectorUpdate {
+	_u.mutation.ClearPlanned()
+	return _u
+}
+
+// RemovePlannedIDs removes the "planned" edge to PlanItem entities by IDs.
+func (_u *ConnectorUpdate) RemovePlannedIDs(ids ...uuid.UUID) *ConnectorUpdate {
+	_u.mutation.RemovePlannedIDs(ids...)
+	return _u
+}
+
+// RemovePlanned removes "planned" edges to PlanItem entities.
+func (_u *ConnectorUpdate) RemovePlanned(v ...*PlanItem) *ConnectorUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemovePlannedIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -742,6 +779,51 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedPlannedIDs(); len(nodes) > 0 && !_u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlannedIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -1023,6 +1105,21 @@ func (_u *ConnectorUpdateOne) AddItems(v ...*SyncItem) *ConnectorUpdateOne {
 	return _u.AddItemIDs(ids...)
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlanItem entity by IDs.
+func (_u *ConnectorUpdateOne) AddPlannedIDs(ids ...uuid.UUID) *ConnectorUpdateOne {
+	_u.mutation.AddPlannedIDs(ids...)
+	return _u
+}
+
+// AddPlanned adds the "planned" edges to the PlanItem entity.
+func (_u *ConnectorUpdateOne) AddPlanned(v ...*PlanItem) *ConnectorUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddPlannedIDs(ids...)
+}
+
 // Mutation returns the ConnectorMutation object of the builder.
 func (_u *ConnectorUpdateOne) Mutation() *ConnectorMutation {
 	return _u.mutation
@@ -1116,6 +1213,27 @@ func (_u *ConnectorUpdateOne) RemoveItems(v ...*SyncItem) *ConnectorUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveItemIDs(ids...)
+}
+
+// ClearPlanned clears all "planned" edges to the PlanItem entity.
+func (_u *ConnectorUpdateOne) ClearPlanned() *ConnectorUpdateOne {
+	_u.mutation.ClearPlanned()
+	return _u
+}
+
+// RemovePlannedIDs removes the "planned" edge to PlanItem entities by IDs.
+func (_u *ConnectorUpdateOne) RemovePlannedIDs(ids ...uuid.UUID) *ConnectorUpdateOne {
+	_u.mutation.RemovePlannedIDs(ids...)
+	return _u
+}
+
+// RemovePlanned removes "planned" edges to PlanItem entities.
+func (_u *ConnectorUpdateOne) RemovePlanned(v ...*PlanItem) *ConnectorUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemovePlannedIDs(ids...)
 }
 
 // Where appends a list predicates to the ConnectorUpdate builder.
@@ -1494,6 +1612,51 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(syncitem.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedPlannedIDs(); len(nodes) > 0 && !_u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlannedIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(planitem.FieldID, field.TypeUUID),
 			},
 		}
 		for _, k := range nodes {

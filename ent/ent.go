@@ -21,6 +21,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
@@ -108,6 +109,7 @@ func checkColumn(t, c string) error {
 			membership.Table:    membership.ValidColumn,
 			message.Table:       message.ValidColumn,
 			oauthgrant.Table:    oauthgrant.ValidColumn,
+			planitem.Table:      planitem.ValidColumn,
 			session.Table:       session.ValidColumn,
 			sourcefile.Table:    sourcefile.ValidColumn,
 			syncitem.Table:      syncitem.ValidColumn,

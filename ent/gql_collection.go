@@ -19,6 +19,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -2606,6 +2607,163 @@ func newOAuthGrantPaginateArgs(rv map[string]any) *oauthgrantPaginateArgs {
 }
 
 // CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *PlanItemQuery) CollectFields(ctx context.Context, satisfies ...string) (*PlanItemQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *PlanItemQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(planitem.Columns))
+		selectedFields = []string{planitem.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "connector":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&ConnectorClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, oneNode, opCtx, field, path, mayAddCondition(satisfies, connectorImplementors)...); err != nil {
+				return err
+			}
+			_q.withConnector = query
+			if _, ok := fieldSeen[planitem.FieldConnectorID]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldConnectorID)
+				fieldSeen[planitem.FieldConnectorID] = struct{}{}
+			}
+		case "createdAt":
+			if _, ok := fieldSeen[planitem.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldCreatedAt)
+				fieldSeen[planitem.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[planitem.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldUpdatedAt)
+				fieldSeen[planitem.FieldUpdatedAt] = struct{}{}
+			}
+		case "connectorID":
+			if _, ok := fieldSeen[planitem.FieldConnectorID]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldConnectorID)
+				fieldSeen[planitem.FieldConnectorID] = struct{}{}
+			}
+		case "jobID":
+			if _, ok := fieldSeen[planitem.FieldJobID]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldJobID)
+				fieldSeen[planitem.FieldJobID] = struct{}{}
+			}
+		case "documentID":
+			if _, ok := fieldSeen[planitem.FieldDocumentID]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldDocumentID)
+				fieldSeen[planitem.FieldDocumentID] = struct{}{}
+			}
+		case "sourceID":
+			if _, ok := fieldSeen[planitem.FieldSourceID]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldSourceID)
+				fieldSeen[planitem.FieldSourceID] = struct{}{}
+			}
+		case "path":
+			if _, ok := fieldSeen[planitem.FieldPath]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldPath)
+				fieldSeen[planitem.FieldPath] = struct{}{}
+			}
+		case "action":
+			if _, ok := fieldSeen[planitem.FieldAction]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldAction)
+				fieldSeen[planitem.FieldAction] = struct{}{}
+			}
+		case "reason":
+			if _, ok := fieldSeen[planitem.FieldReason]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldReason)
+				fieldSeen[planitem.FieldReason] = struct{}{}
+			}
+		case "size":
+			if _, ok := fieldSeen[planitem.FieldSize]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldSize)
+				fieldSeen[planitem.FieldSize] = struct{}{}
+			}
+		case "version":
+			if _, ok := fieldSeen[planitem.FieldVersion]; !ok {
+				selectedFields = append(selectedFields, planitem.FieldVersion)
+				fieldSeen[planitem.FieldVersion] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type planitemPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []PlanItemPaginateOption
+}
+
+func newPlanItemPaginateArgs(rv map[string]any) *planitemPaginateArgs {
+	args := &planitemPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*PlanItemOrder:
+			args.opts = append(args.opts, WithPlanItemOrder(v))
+		case []any:
+			var orders []*PlanItemOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &PlanItemOrder{Field: &PlanItemOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithPlanItemOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
 func (_q *SourceFileQuery) CollectFields(ctx context.Context, satisfies ...string) (*SourceFileQuery, error) {
 	fc := graphql.GetFieldContext(ctx)
 	if fc == nil {
@@ -2833,6 +2991,16 @@ func (_q *SyncItemQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, syncitem.FieldSuppressed)
 				fieldSeen[syncitem.FieldSuppressed] = struct{}{}
 			}
+		case "hold":
+			if _, ok := fieldSeen[syncitem.FieldHold]; !ok {
+				selectedFields = append(selectedFields, syncitem.FieldHold)
+				fieldSeen[syncitem.FieldHold] = struct{}{}
+			}
+		case "waitingSince":
+			if _, ok := fieldSeen[syncitem.FieldWaitingSince]; !ok {
+				selectedFields = append(selectedFields, syncitem.FieldWaitingSince)
+				fieldSeen[syncitem.FieldWaitingSince] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:
@@ -2960,6 +3128,16 @@ func (_q *SyncJobQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 				selectedFields = append(selectedFields, syncjob.FieldMode)
 				fieldSeen[syncjob.FieldMode] = struct{}{}
 			}
+		case "plannedMode":
+			if _, ok := fieldSeen[syncjob.FieldPlannedMode]; !ok {
+				selectedFields = append(selectedFields, syncjob.FieldPlannedMode)
+				fieldSeen[syncjob.FieldPlannedMode] = struct{}{}
+			}
+		case "targetJobID":
+			if _, ok := fieldSeen[syncjob.FieldTargetJobID]; !ok {
+				selectedFields = append(selectedFields, syncjob.FieldTargetJobID)
+				fieldSeen[syncjob.FieldTargetJobID] = struct{}{}
+			}
 		case "cause":
 			if _, ok := fieldSeen[syncjob.FieldCause]; !ok {
 				selectedFields = append(selectedFields, syncjob.FieldCause)
@@ -2969,6 +3147,21 @@ func (_q *SyncJobQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 			if _, ok := fieldSeen[syncjob.FieldFileFilter]; !ok {
 				selectedFields = append(selectedFields, syncjob.FieldFileFilter)
 				fieldSeen[syncjob.FieldFileFilter] = struct{}{}
+			}
+		case "pages":
+			if _, ok := fieldSeen[syncjob.FieldPages]; !ok {
+				selectedFields = append(selectedFields, syncjob.FieldPages)
+				fieldSeen[syncjob.FieldPages] = struct{}{}
+			}
+		case "bytesFetched":
+			if _, ok := fieldSeen[syncjob.FieldBytesFetched]; !ok {
+				selectedFields = append(selectedFields, syncjob.FieldBytesFetched)
+				fieldSeen[syncjob.FieldBytesFetched] = struct{}{}
+			}
+		case "retried":
+			if _, ok := fieldSeen[syncjob.FieldRetried]; !ok {
+				selectedFields = append(selectedFields, syncjob.FieldRetried)
+				fieldSeen[syncjob.FieldRetried] = struct{}{}
 			}
 		case "warnings":
 			if _, ok := fieldSeen[syncjob.FieldWarnings]; !ok {

@@ -204,6 +204,14 @@ func (_m *Message) Conversation(ctx context.Context) (*Conversation, error) {
 	return result, err
 }
 
+func (_m *PlanItem) Connector(ctx context.Context) (*Connector, error) {
+	result, err := _m.Edges.ConnectorOrErr()
+	if IsNotLoaded(err) {
+		result, err = _m.QueryConnector().Only(ctx)
+	}
+	return result, err
+}
+
 func (_m *SourceFile) Connector(ctx context.Context) (*Connector, error) {
 	result, err := _m.Edges.ConnectorOrErr()
 	if IsNotLoaded(err) {

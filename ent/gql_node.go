@@ -18,6 +18,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -99,6 +100,11 @@ var oauthgrantImplementors = []string{"OAuthGrant", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*OAuthGrant) IsNode() {}
+
+var planitemImplementors = []string{"PlanItem", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*PlanItem) IsNode() {}
 
 var sourcefileImplementors = []string{"SourceFile", "Node"}
 
@@ -296,6 +302,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(oauthgrant.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, oauthgrantImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case planitem.Table:
+		query := c.PlanItem.Query().
+			Where(planitem.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, planitemImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -614,6 +629,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.OAuthGrant.Query().
 			Where(oauthgrant.IDIn(ids...))
 		query, err := query.CollectFields(ctx, oauthgrantImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case planitem.Table:
+		query := c.PlanItem.Query().
+			Where(planitem.IDIn(ids...))
+		query, err := query.CollectFields(ctx, planitemImplementors...)
 		if err != nil {
 			return nil, err
 		}

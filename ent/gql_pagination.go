@@ -20,6 +20,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/sourcefile"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
@@ -4772,6 +4773,392 @@ func (_m *OAuthGrant) ToEdge(order *OAuthGrantOrder) *OAuthGrantEdge {
 		order = DefaultOAuthGrantOrder
 	}
 	return &OAuthGrantEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// PlanItemEdge is the edge representation of PlanItem.
+type PlanItemEdge struct {
+	Node   *PlanItem `json:"node"`
+	Cursor Cursor    `json:"cursor"`
+}
+
+// PlanItemConnection is the connection containing edges to PlanItem.
+type PlanItemConnection struct {
+	Edges      []*PlanItemEdge `json:"edges"`
+	PageInfo   PageInfo        `json:"pageInfo"`
+	TotalCount int             `json:"totalCount"`
+}
+
+func (c *PlanItemConnection) build(nodes []*PlanItem, pager *planitemPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *PlanItem
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *PlanItem {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *PlanItem {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*PlanItemEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &PlanItemEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// PlanItemPaginateOption enables pagination customization.
+type PlanItemPaginateOption func(*planitemPager) error
+
+// WithPlanItemOrder configures pagination ordering.
+func WithPlanItemOrder(order []*PlanItemOrder) PlanItemPaginateOption {
+	return func(pager *planitemPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithPlanItemFilter configures pagination filter.
+func WithPlanItemFilter(filter func(*PlanItemQuery) (*PlanItemQuery, error)) PlanItemPaginateOption {
+	return func(pager *planitemPager) error {
+		if filter == nil {
+			return errors.New("PlanItemQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type planitemPager struct {
+	reverse bool
+	order   []*PlanItemOrder
+	filter  func(*PlanItemQuery) (*PlanItemQuery, error)
+}
+
+func newPlanItemPager(opts []PlanItemPaginateOption, reverse bool) (*planitemPager, error) {
+	pager := &planitemPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *planitemPager) applyFilter(query *PlanItemQuery) (*PlanItemQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *planitemPager) toCursor(_m *PlanItem) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *planitemPager) applyCursors(query *PlanItemQuery, after, before *Cursor) (*PlanItemQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultPlanItemOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *planitemPager) applyOrder(query *PlanItemQuery) *PlanItemQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultPlanItemOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultPlanItemOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *planitemPager) orderExpr(query *PlanItemQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultPlanItemOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to PlanItem.
+func (_m *PlanItemQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...PlanItemPaginateOption,
+) (*PlanItemConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newPlanItemPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &PlanItemConnection{Edges: []*PlanItemEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// PlanItemOrderFieldCreatedAt orders PlanItem by created_at.
+	PlanItemOrderFieldCreatedAt = &PlanItemOrderField{
+		Value: func(_m *PlanItem) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: planitem.FieldCreatedAt,
+		toTerm: planitem.ByCreatedAt,
+		toCursor: func(_m *PlanItem) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// PlanItemOrderFieldUpdatedAt orders PlanItem by updated_at.
+	PlanItemOrderFieldUpdatedAt = &PlanItemOrderField{
+		Value: func(_m *PlanItem) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: planitem.FieldUpdatedAt,
+		toTerm: planitem.ByUpdatedAt,
+		toCursor: func(_m *PlanItem) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+	// PlanItemOrderFieldPath orders PlanItem by path.
+	PlanItemOrderFieldPath = &PlanItemOrderField{
+		Value: func(_m *PlanItem) (ent.Value, error) {
+			return _m.Path, nil
+		},
+		column: planitem.FieldPath,
+		toTerm: planitem.ByPath,
+		toCursor: func(_m *PlanItem) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Path,
+			}
+		},
+	}
+	// PlanItemOrderFieldAction orders PlanItem by action.
+	PlanItemOrderFieldAction = &PlanItemOrderField{
+		Value: func(_m *PlanItem) (ent.Value, error) {
+			return _m.Action, nil
+		},
+		column: planitem.FieldAction,
+		toTerm: planitem.ByAction,
+		toCursor: func(_m *PlanItem) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Action,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f PlanItemOrderField) String() string {
+	var str string
+	switch f.column {
+	case PlanItemOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case PlanItemOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	case PlanItemOrderFieldPath.column:
+		str = "PATH"
+	case PlanItemOrderFieldAction.column:
+		str = "ACTION"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f PlanItemOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *PlanItemOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("PlanItemOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *PlanItemOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *PlanItemOrderFieldUpdatedAt
+	case "PATH":
+		*f = *PlanItemOrderFieldPath
+	case "ACTION":
+		*f = *PlanItemOrderFieldAction
+	default:
+		return fmt.Errorf("%s is not a valid PlanItemOrderField", str)
+	}
+	return nil
+}
+
+// PlanItemOrderField defines the ordering field of PlanItem.
+type PlanItemOrderField struct {
+	// Value extracts the ordering value from the given PlanItem.
+	Value    func(*PlanItem) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) planitem.OrderOption
+	toCursor func(*PlanItem) Cursor
+}
+
+// PlanItemOrder defines the ordering of PlanItem.
+type PlanItemOrder struct {
+	Direction OrderDirection      `json:"direction"`
+	Field     *PlanItemOrderField `json:"field"`
+}
+
+// DefaultPlanItemOrder is the default ordering of PlanItem.
+var DefaultPlanItemOrder = &PlanItemOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &PlanItemOrderField{
+		Value: func(_m *PlanItem) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: planitem.FieldID,
+		toTerm: planitem.ByID,
+		toCursor: func(_m *PlanItem) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts PlanItem into PlanItemEdge.
+func (_m *PlanItem) ToEdge(order *PlanItemOrder) *PlanItemEdge {
+	if order == nil {
+		order = DefaultPlanItemOrder
+	}
+	return &PlanItemEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

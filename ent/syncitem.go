@@ -45,6 +45,10 @@ type SyncItem struct {
 	Retryable bool `json:"retryable,omitempty"`
 	// deleted by hand: later syncs leave it out
 	Suppressed bool `json:"suppressed,omitempty"`
+	// why its document is kept although the source does not have the item; null while it does
+	Hold *syncitem.Hold `json:"hold,omitempty"`
+	// since when a change of the item is known and cannot be searched yet
+	WaitingSince *time.Time `json:"waiting_since,omitempty"`
 	// the version that the outcome is about
 	SourceVersion string `json:"source_version,omitempty"`
 	// of the code that decided the outcome
@@ -88,9 +92,9 @@ func (*SyncItem) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case syncitem.FieldPipelineVersion:
 			values[i] = new(sql.NullInt64)
-		case syncitem.FieldSourceID, syncitem.FieldPath, syncitem.FieldStatus, syncitem.FieldReason, syncitem.FieldSourceVersion:
+		case syncitem.FieldSourceID, syncitem.FieldPath, syncitem.FieldStatus, syncitem.FieldReason, syncitem.FieldHold, syncitem.FieldSourceVersion:
 			values[i] = new(sql.NullString)
-		case syncitem.FieldCreatedAt, syncitem.FieldUpdatedAt:
+		case syncitem.FieldCreatedAt, syncitem.FieldUpdatedAt, syncitem.FieldWaitingSince:
 			values[i] = new(sql.NullTime)
 		case syncitem.FieldID, syncitem.FieldWorkspaceID, syncitem.FieldConnectorID, syncitem.FieldJobID:
 			values[i] = new(uuid.UUID)
@@ -195,6 +199,20 @@ func (_m *SyncItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Suppressed = value.Bool
 			}
+		case syncitem.FieldHold:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field hold", values[i])
+			} else if value.Valid {
+				_m.Hold = new(syncitem.Hold)
+				*_m.Hold = syncitem.Hold(value.String)
+			}
+		case syncitem.FieldWaitingSince:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field waiting_since", values[i])
+			} else if value.Valid {
+				_m.WaitingSince = new(time.Time)
+				*_m.WaitingSince = value.Time
+			}
 		case syncitem.FieldSourceVersion:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field source_version", values[i])
@@ -290,6 +308,16 @@ func (_m *SyncItem) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("suppressed=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Suppressed))
+	builder.WriteString(", ")
+	if v := _m.Hold; v != nil {
+		builder.WriteString("hold=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.WaitingSince; v != nil {
+		builder.WriteString("waiting_since=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("source_version=")
 	builder.WriteString(_m.SourceVersion)

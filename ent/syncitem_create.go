@@ -167,6 +167,34 @@ func (_c *SyncItemCreate) SetNillableSuppressed(v *bool) *SyncItemCreate {
 	return _c
 }
 
+// SetHold sets the "hold" field.
+func (_c *SyncItemCreate) SetHold(v syncitem.Hold) *SyncItemCreate {
+	_c.mutation.SetHold(v)
+	return _c
+}
+
+// SetNillableHold sets the "hold" field if the given value is not nil.
+func (_c *SyncItemCreate) SetNillableHold(v *syncitem.Hold) *SyncItemCreate {
+	if v != nil {
+		_c.SetHold(*v)
+	}
+	return _c
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (_c *SyncItemCreate) SetWaitingSince(v time.Time) *SyncItemCreate {
+	_c.mutation.SetWaitingSince(v)
+	return _c
+}
+
+// SetNillableWaitingSince sets the "waiting_since" field if the given value is not nil.
+func (_c *SyncItemCreate) SetNillableWaitingSince(v *time.Time) *SyncItemCreate {
+	if v != nil {
+		_c.SetWaitingSince(*v)
+	}
+	return _c
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (_c *SyncItemCreate) SetSourceVersion(v string) *SyncItemCreate {
 	_c.mutation.SetSourceVersion(v)
@@ -354,6 +382,11 @@ func (_c *SyncItemCreate) check() error {
 	if _, ok := _c.mutation.Suppressed(); !ok {
 		return &ValidationError{Name: "suppressed", err: errors.New(`ent: missing required field "SyncItem.suppressed"`)}
 	}
+	if v, ok := _c.mutation.Hold(); ok {
+		if err := syncitem.HoldValidator(v); err != nil {
+			return &ValidationError{Name: "hold", err: fmt.Errorf(`ent: validator failed for field "SyncItem.hold": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.SourceVersion(); !ok {
 		return &ValidationError{Name: "source_version", err: errors.New(`ent: missing required field "SyncItem.source_version"`)}
 	}
@@ -451,6 +484,14 @@ func (_c *SyncItemCreate) createSpec() (*SyncItem, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Suppressed(); ok {
 		_spec.SetField(syncitem.FieldSuppressed, field.TypeBool, value)
 		_node.Suppressed = value
+	}
+	if value, ok := _c.mutation.Hold(); ok {
+		_spec.SetField(syncitem.FieldHold, field.TypeEnum, value)
+		_node.Hold = &value
+	}
+	if value, ok := _c.mutation.WaitingSince(); ok {
+		_spec.SetField(syncitem.FieldWaitingSince, field.TypeTime, value)
+		_node.WaitingSince = &value
 	}
 	if value, ok := _c.mutation.SourceVersion(); ok {
 		_spec.SetField(syncitem.FieldSourceVersion, field.TypeString, value)
@@ -646,6 +687,42 @@ func (u *SyncItemUpsert) SetSuppressed(v bool) *SyncItemUpsert {
 // UpdateSuppressed sets the "suppressed" field to the value that was provided on create.
 func (u *SyncItemUpsert) UpdateSuppressed() *SyncItemUpsert {
 	u.SetExcluded(syncitem.FieldSuppressed)
+	return u
+}
+
+// SetHold sets the "hold" field.
+func (u *SyncItemUpsert) SetHold(v syncitem.Hold) *SyncItemUpsert {
+	u.Set(syncitem.FieldHold, v)
+	return u
+}
+
+// UpdateHold sets the "hold" field to the value that was provided on create.
+func (u *SyncItemUpsert) UpdateHold() *SyncItemUpsert {
+	u.SetExcluded(syncitem.FieldHold)
+	return u
+}
+
+// ClearHold clears the value of the "hold" field.
+func (u *SyncItemUpsert) ClearHold() *SyncItemUpsert {
+	u.SetNull(syncitem.FieldHold)
+	return u
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (u *SyncItemUpsert) SetWaitingSince(v time.Time) *SyncItemUpsert {
+	u.Set(syncitem.FieldWaitingSince, v)
+	return u
+}
+
+// UpdateWaitingSince sets the "waiting_since" field to the value that was provided on create.
+func (u *SyncItemUpsert) UpdateWaitingSince() *SyncItemUpsert {
+	u.SetExcluded(syncitem.FieldWaitingSince)
+	return u
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (u *SyncItemUpsert) ClearWaitingSince() *SyncItemUpsert {
+	u.SetNull(syncitem.FieldWaitingSince)
 	return u
 }
 
@@ -876,6 +953,48 @@ func (u *SyncItemUpsertOne) SetSuppressed(v bool) *SyncItemUpsertOne {
 func (u *SyncItemUpsertOne) UpdateSuppressed() *SyncItemUpsertOne {
 	return u.Update(func(s *SyncItemUpsert) {
 		s.UpdateSuppressed()
+	})
+}
+
+// SetHold sets the "hold" field.
+func (u *SyncItemUpsertOne) SetHold(v syncitem.Hold) *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.SetHold(v)
+	})
+}
+
+// UpdateHold sets the "hold" field to the value that was provided on create.
+func (u *SyncItemUpsertOne) UpdateHold() *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.UpdateHold()
+	})
+}
+
+// ClearHold clears the value of the "hold" field.
+func (u *SyncItemUpsertOne) ClearHold() *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.ClearHold()
+	})
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (u *SyncItemUpsertOne) SetWaitingSince(v time.Time) *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.SetWaitingSince(v)
+	})
+}
+
+// UpdateWaitingSince sets the "waiting_since" field to the value that was provided on create.
+func (u *SyncItemUpsertOne) UpdateWaitingSince() *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.UpdateWaitingSince()
+	})
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (u *SyncItemUpsertOne) ClearWaitingSince() *SyncItemUpsertOne {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.ClearWaitingSince()
 	})
 }
 
@@ -1278,6 +1397,48 @@ func (u *SyncItemUpsertBulk) SetSuppressed(v bool) *SyncItemUpsertBulk {
 func (u *SyncItemUpsertBulk) UpdateSuppressed() *SyncItemUpsertBulk {
 	return u.Update(func(s *SyncItemUpsert) {
 		s.UpdateSuppressed()
+	})
+}
+
+// SetHold sets the "hold" field.
+func (u *SyncItemUpsertBulk) SetHold(v syncitem.Hold) *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.SetHold(v)
+	})
+}
+
+// UpdateHold sets the "hold" field to the value that was provided on create.
+func (u *SyncItemUpsertBulk) UpdateHold() *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.UpdateHold()
+	})
+}
+
+// ClearHold clears the value of the "hold" field.
+func (u *SyncItemUpsertBulk) ClearHold() *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.ClearHold()
+	})
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (u *SyncItemUpsertBulk) SetWaitingSince(v time.Time) *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.SetWaitingSince(v)
+	})
+}
+
+// UpdateWaitingSince sets the "waiting_since" field to the value that was provided on create.
+func (u *SyncItemUpsertBulk) UpdateWaitingSince() *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.UpdateWaitingSince()
+	})
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (u *SyncItemUpsertBulk) ClearWaitingSince() *SyncItemUpsertBulk {
+	return u.Update(func(s *SyncItemUpsert) {
+		s.ClearWaitingSince()
 	})
 }
 

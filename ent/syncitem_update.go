@@ -160,6 +160,46 @@ func (_u *SyncItemUpdate) SetNillableSuppressed(v *bool) *SyncItemUpdate {
 	return _u
 }
 
+// SetHold sets the "hold" field.
+func (_u *SyncItemUpdate) SetHold(v syncitem.Hold) *SyncItemUpdate {
+	_u.mutation.SetHold(v)
+	return _u
+}
+
+// SetNillableHold sets the "hold" field if the given value is not nil.
+func (_u *SyncItemUpdate) SetNillableHold(v *syncitem.Hold) *SyncItemUpdate {
+	if v != nil {
+		_u.SetHold(*v)
+	}
+	return _u
+}
+
+// ClearHold clears the value of the "hold" field.
+func (_u *SyncItemUpdate) ClearHold() *SyncItemUpdate {
+	_u.mutation.ClearHold()
+	return _u
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (_u *SyncItemUpdate) SetWaitingSince(v time.Time) *SyncItemUpdate {
+	_u.mutation.SetWaitingSince(v)
+	return _u
+}
+
+// SetNillableWaitingSince sets the "waiting_since" field if the given value is not nil.
+func (_u *SyncItemUpdate) SetNillableWaitingSince(v *time.Time) *SyncItemUpdate {
+	if v != nil {
+		_u.SetWaitingSince(*v)
+	}
+	return _u
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (_u *SyncItemUpdate) ClearWaitingSince() *SyncItemUpdate {
+	_u.mutation.ClearWaitingSince()
+	return _u
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (_u *SyncItemUpdate) SetSourceVersion(v string) *SyncItemUpdate {
 	_u.mutation.SetSourceVersion(v)
@@ -259,6 +299,11 @@ func (_u *SyncItemUpdate) check() error {
 			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "SyncItem.reason": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Hold(); ok {
+		if err := syncitem.HoldValidator(v); err != nil {
+			return &ValidationError{Name: "hold", err: fmt.Errorf(`ent: validator failed for field "SyncItem.hold": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.SourceVersion(); ok {
 		if err := syncitem.SourceVersionValidator(v); err != nil {
 			return &ValidationError{Name: "source_version", err: fmt.Errorf(`ent: validator failed for field "SyncItem.source_version": %w`, err)}
@@ -320,6 +365,18 @@ func (_u *SyncItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Suppressed(); ok {
 		_spec.SetField(syncitem.FieldSuppressed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Hold(); ok {
+		_spec.SetField(syncitem.FieldHold, field.TypeEnum, value)
+	}
+	if _u.mutation.HoldCleared() {
+		_spec.ClearField(syncitem.FieldHold, field.TypeEnum)
+	}
+	if value, ok := _u.mutation.WaitingSince(); ok {
+		_spec.SetField(syncitem.FieldWaitingSince, field.TypeTime, value)
+	}
+	if _u.mutation.WaitingSinceCleared() {
+		_spec.ClearField(syncitem.FieldWaitingSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SourceVersion(); ok {
 		_spec.SetField(syncitem.FieldSourceVersion, field.TypeString, value)
@@ -482,6 +539,46 @@ func (_u *SyncItemUpdateOne) SetNillableSuppressed(v *bool) *SyncItemUpdateOne {
 	return _u
 }
 
+// SetHold sets the "hold" field.
+func (_u *SyncItemUpdateOne) SetHold(v syncitem.Hold) *SyncItemUpdateOne {
+	_u.mutation.SetHold(v)
+	return _u
+}
+
+// SetNillableHold sets the "hold" field if the given value is not nil.
+func (_u *SyncItemUpdateOne) SetNillableHold(v *syncitem.Hold) *SyncItemUpdateOne {
+	if v != nil {
+		_u.SetHold(*v)
+	}
+	return _u
+}
+
+// ClearHold clears the value of the "hold" field.
+func (_u *SyncItemUpdateOne) ClearHold() *SyncItemUpdateOne {
+	_u.mutation.ClearHold()
+	return _u
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (_u *SyncItemUpdateOne) SetWaitingSince(v time.Time) *SyncItemUpdateOne {
+	_u.mutation.SetWaitingSince(v)
+	return _u
+}
+
+// SetNillableWaitingSince sets the "waiting_since" field if the given value is not nil.
+func (_u *SyncItemUpdateOne) SetNillableWaitingSince(v *time.Time) *SyncItemUpdateOne {
+	if v != nil {
+		_u.SetWaitingSince(*v)
+	}
+	return _u
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (_u *SyncItemUpdateOne) ClearWaitingSince() *SyncItemUpdateOne {
+	_u.mutation.ClearWaitingSince()
+	return _u
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (_u *SyncItemUpdateOne) SetSourceVersion(v string) *SyncItemUpdateOne {
 	_u.mutation.SetSourceVersion(v)
@@ -594,6 +691,11 @@ func (_u *SyncItemUpdateOne) check() error {
 			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "SyncItem.reason": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Hold(); ok {
+		if err := syncitem.HoldValidator(v); err != nil {
+			return &ValidationError{Name: "hold", err: fmt.Errorf(`ent: validator failed for field "SyncItem.hold": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.SourceVersion(); ok {
 		if err := syncitem.SourceVersionValidator(v); err != nil {
 			return &ValidationError{Name: "source_version", err: fmt.Errorf(`ent: validator failed for field "SyncItem.source_version": %w`, err)}
@@ -672,6 +774,18 @@ func (_u *SyncItemUpdateOne) sqlSave(ctx context.Context) (_node *SyncItem, err 
 	}
 	if value, ok := _u.mutation.Suppressed(); ok {
 		_spec.SetField(syncitem.FieldSuppressed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Hold(); ok {
+		_spec.SetField(syncitem.FieldHold, field.TypeEnum, value)
+	}
+	if _u.mutation.HoldCleared() {
+		_spec.ClearField(syncitem.FieldHold, field.TypeEnum)
+	}
+	if value, ok := _u.mutation.WaitingSince(); ok {
+		_spec.SetField(syncitem.FieldWaitingSince, field.TypeTime, value)
+	}
+	if _u.mutation.WaitingSinceCleared() {
+		_spec.ClearField(syncitem.FieldWaitingSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SourceVersion(); ok {
 		_spec.SetField(syncitem.FieldSourceVersion, field.TypeString, value)

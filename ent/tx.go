@@ -44,6 +44,8 @@ type Tx struct {
 	Message *MessageClient
 	// OAuthGrant is the client for interacting with the OAuthGrant builders.
 	OAuthGrant *OAuthGrantClient
+	// PlanItem is the client for interacting with the PlanItem builders.
+	PlanItem *PlanItemClient
 	// Session is the client for interacting with the Session builders.
 	Session *SessionClient
 	// SourceFile is the client for interacting with the SourceFile builders.
@@ -202,6 +204,7 @@ func (tx *Tx) init() {
 	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)
 	tx.OAuthGrant = NewOAuthGrantClient(tx.config)
+	tx.PlanItem = NewPlanItemClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.SourceFile = NewSourceFileClient(tx.config)
 	tx.SyncItem = NewSyncItemClient(tx.config)

@@ -138,11 +138,32 @@ func sourceCalls() map[string]maker {
 			return h.item(t, n, n.connector, "DELETED", true)
 		}),
 		"Mutation.refreshPermissions": on("mutation($i: ID!) { refreshPermissions(connectorId: $i) { id } }", aConnector),
-		"Mutation.createAPIKey":       fixed(`mutation { createAPIKey(input: {name: "New", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil),
-		"Mutation.updateAPIKey":       on(`mutation($i: ID!) { updateAPIKey(id: $i, input: {name: "Other"}) { id } }`, aKey),
-		"Mutation.rotateAPIKey":       on("mutation($i: ID!) { rotateAPIKey(id: $i) { publishableKey } }", aKey),
-		"Mutation.revokeAPIKey":       on("mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", aKey),
-		"Mutation.recordEvents":       fixed(`mutation { recordEvents(input: {event: {type: FEEDBACK, requestId: "some-request", rating: POSITIVE}}) { accepted } }`, nil),
+		"Mutation.planSync":           on("mutation($i: ID!) { planSync(connectorId: $i) { id } }", aConnector),
+		"Mutation.approveDeletion": on("mutation($i: ID!) { approveDeletion(connectorId: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			connector := aConnector(t, h, n)
+			h.quarantine(t, n, connector, "missing.md")
+			return connector
+		}),
+		"Mutation.dismissDeletion": on("mutation($i: ID!) { dismissDeletion(connectorId: $i) { documents } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+			connector := aConnector(t, h, n)
+			h.quarantine(t, n, connector, "missing.md")
+			return connector
+		}),
+		"Mutation.restoreDocument": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+			connector := aConnector(t, h, n)
+			document, _ := h.gone(t, n, connector)
+			return call{query: "mutation($i: ID!, $c: ID!) { restoreDocument(id: $i, connectorId: $c) { status } }", variables: map[string]any{"i": document, "c": connector}}
+		},
+		"Mutation.restoreDeletions": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+			connector := aConnector(t, h, n)
+			_, job := h.gone(t, n, connector)
+			return call{query: "mutation($i: ID!, $c: ID!) { restoreDeletions(jobId: $i, connectorId: $c) { id } }", variables: map[string]any{"i": job, "c": connector}}
+		},
+		"Mutation.createAPIKey": fixed(`mutation { createAPIKey(input: {name: "New", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil),
+		"Mutation.updateAPIKey": on(`mutation($i: ID!) { updateAPIKey(id: $i, input: {name: "Other"}) { id } }`, aKey),
+		"Mutation.rotateAPIKey": on("mutation($i: ID!) { rotateAPIKey(id: $i) { publishableKey } }", aKey),
+		"Mutation.revokeAPIKey": on("mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", aKey),
+		"Mutation.recordEvents": fixed(`mutation { recordEvents(input: {event: {type: FEEDBACK, requestId: "some-request", rating: POSITIVE}}) { accepted } }`, nil),
 	}
 }
 

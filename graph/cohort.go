@@ -117,6 +117,9 @@ func (l *loaders) saw(rows ent.Value) {
 			l.lastJob.saw(row.ID)
 			l.documentCounts.saw(row.ID)
 			l.webhook.saw(row.ID)
+			l.pending.saw(row.ID)
+			l.freshness.saw(row.ID)
+			l.history.saw(row.ID)
 		}
 	case []*ent.Conversation:
 		for _, row := range rows {

@@ -115,7 +115,7 @@ func (r *Resolver) deleteDocument(ctx context.Context, id, connectorID uuid.UUID
 		return err
 	}
 	err = r.Ent.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.SourceID(row.SourceID)).
-		SetSuppressed(true).SetStatus(syncitem.StatusDeleted).SetReason("deleted by hand").Exec(ctx)
+		SetSuppressed(true).SetStatus(syncitem.StatusDeleted).SetReason("deleted by hand").ClearHold().ClearWaitingSince().Exec(ctx)
 	if err != nil {
 		return err
 	}

@@ -171,6 +171,7 @@ type tenant struct {
 	grant                    uuid.UUID
 	item                     uuid.UUID
 	run                      uuid.UUID
+	plan                     uuid.UUID
 	email                    string
 }
 
@@ -230,6 +231,10 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 		SetStatus(agentrun.StatusCompleted).Save(ctx)
 	must(err)
 	n.run = ran.ID
+	plan, err := h.db.Ent.SyncJob.Create().SetConnectorID(n.connector).SetMode("PLAN").SetPlannedMode("AUTO").SetStatus("COMPLETED").Save(ctx)
+	must(err)
+	n.plan = plan.ID
+	must(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(plan.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).SetAction("UNCHANGED").Exec(ctx))
 	return n
 }
 

@@ -16,6 +16,7 @@ import (
 	"magpie/graph/model"
 	"magpie/internal/inbound"
 	"magpie/internal/index"
+	"magpie/internal/syncjob"
 )
 
 // loaders read what resolvers of single rows ask for in one statement a kind,
@@ -33,6 +34,9 @@ type loaders struct {
 	documentCounts *cohort[model.DocumentCounts]
 	webhook        *cohort[inbound.Status]
 	runEvents      *eventLoaders
+	pending        *cohort[*syncjob.PendingDeletion]
+	freshness      *cohort[syncjob.Freshness]
+	history        *cohort[syncjob.History]
 }
 
 type loadersKey struct{}
@@ -51,6 +55,9 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		contents:       loader(r.loadContents),
 		runEvents:      &eventLoaders{r: r, pages: map[[2]int]*cohort[[]run.Event]{}},
 		summaries:      loader(r.loadSummaries),
+		pending:        loader(r.Jobs.PendingDeletions),
+		freshness:      loader(r.Jobs.Freshness),
+		history:        loader(r.Jobs.History),
 	})
 }
 

@@ -31,10 +31,12 @@ func lists(n *tenant) map[string]trial {
 	const page = " totalCount pageInfo { hasNextPage endCursor } "
 	return map[string]trial{
 		"Query.collections":                  {"{ collections {" + page + "edges { node { name stats { documentCount lastSync } connectorIds } } } }", nil, ""},
-		"Query.connectors":                   {"{ connectors {" + page + "edges { node { name docSync { syncStrategy } collection { name stats { documentCount } } jobs(first: 1) { edges { node { status } } } } } } }", nil, ""},
+		"Query.connectors":                   {"{ connectors {" + page + "edges { node { name docSync { syncStrategy } pendingDeletion { documents } freshness { waiting lastDay { p95 } } history { total } collection { name stats { documentCount } } jobs(first: 1) { edges { node { status } } } } } } }", nil, ""},
 		"Query.documents":                    {"{ documents(first: 40) {" + page + "edges { node { title content summary collectionName source allMetadata } } } }", nil, ""},
-		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt progress { indexed } stats { added } } } } }", id(n.connector), ""},
+		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt duration pages bytesFetched progress { indexed } stats { added } } } } }", id(n.connector), ""},
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
+		"Query.quarantinedDocuments":         {"query($i: ID!) { quarantinedDocuments(connectorId: $i, first: 40) {" + page + "edges { node { title content source } } } }", id(n.connector), ""},
+		"plan":                               {"query($i: ID!) { syncPlan(jobId: $i) { counts { added } items(first: 40) {" + page + "edges { node { path action reason } } } } }", id(n.plan), ""},
 		"Query.conversations":                {"{ conversations {" + page + "edges { node { title messages(last: 1) { totalCount edges { node { content } } } } } } }", nil, ""},
 		"Query.apiKeys":                      {"{ apiKeys {" + page + "edges { node { name status } } } }", nil, ""},
 		"Query.agents":                       {"{ agents {" + page + "edges { node { name tools collections } } } }", nil, ""},
@@ -103,6 +105,8 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*ent.SyncJob](t)(h.resolver.Jobs.Start(system, connector.ID, syncjob.StartOptions{}))
 	job := must[*ent.SyncJob](t)(h.db.Ent.SyncJob.Create().SetConnectorID(n.connector).SetStatus("COMPLETED").Save(system))
 	must[*ent.SyncItem](t)(h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(job.ID).SetSourceID(name).SetPath(name).SetStatus("INDEXED").Save(system))
+	must[*ent.PlanItem](t)(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(n.plan).SetSourceID(name).SetPath(name).SetAction("ADD").Save(system))
+	h.quarantine(t, n, n.connector, name+" missing.md")
 	must[*ent.SourceFile](t)(h.resolver.Files.Upload(system, n.connector, name+".md", "text/markdown", strings.NewReader("x"), 1))
 	must[*authn.CreatedKey](t)(h.resolver.Keys.Create(system, authn.NewKey{Name: name, Collections: []uuid.UUID{c.ID}, Hosts: []string{"*"}}))
 	h.peopleOf(t, n, name)

@@ -21,14 +21,19 @@ func startedAt(row *ent.SyncJob) time.Time {
 	return row.CreatedAt
 }
 
+// syncOptions reads what kind of sync is wanted.
+func syncOptions(in *model.StartSyncInput) (syncjob.StartOptions, error) {
+	if in == nil {
+		return syncjob.StartOptions{}, nil
+	}
+	mode, err := syncjob.ParseMode(orEmpty(in.SyncMode))
+	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err
+}
+
 func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
-	var o syncjob.StartOptions
-	if in != nil {
-		mode, err := syncjob.ParseMode(orEmpty(in.SyncMode))
-		if err != nil {
-			return nil, err
-		}
-		o = syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}
+	o, err := syncOptions(in)
+	if err != nil {
+		return nil, err
 	}
 	return r.Jobs.Start(ctx, connectorID, o)
 }

@@ -351,8 +351,18 @@ func rows() map[string]any {
 		"id": jobID, "status": "RUNNING", "mode": "INCREMENTAL", "progress": object{"collected": 5, "parsed": 4, "indexed": 3},
 		"stats": object{"added": 2, "modified": 1, "deleted": 0, "unchanged": 1, "skipped": 1, "errors": 0}, "warnings": []any{},
 		"error": nil, "cause": "MANUAL", "createdAt": early, "startedAt": early, "finishedAt": nil,
+		"duration": 12.5, "pages": 3, "bytesFetched": 20480, "retried": 0,
 	}
 	connector["lastJob"] = job
+	connector["pendingDeletion"] = object{"documents": 13, "since": early, "jobId": jobID, "existing": 20, "threshold": 50}
+	connector["freshness"] = object{
+		"lastDay":  object{"changes": 12, "p50": 8.5, "p95": 41.25, "max": 60.5},
+		"lastWeek": object{"changes": 0, "p50": nil, "p95": nil, "max": nil}, "oldestWaiting": nil, "waiting": 0,
+	}
+	connector["history"] = object{
+		"total": 5, "completed": 3, "partial": 1, "failed": 1, "canceled": 0, "successRate": 0.8, "meanDuration": 12.5, "bytesFetched": 20480, "pages": 30,
+		"retried": 1, "added": 20, "modified": 2, "deleted": 1, "lastSuccess": late, "lastFailure": nil,
+	}
 	item := object{
 		"id": itemID, "path": "guides/broken.json", "sourceID": "guides/broken.json", "jobID": jobID, "documentID": nil, "status": "FAILED",
 		"reason": "invalid JSON", "retryable": false, "suppressed": false, "createdAt": early, "updatedAt": late,
@@ -407,6 +417,14 @@ func rows() map[string]any {
 		"deleteConnector": connectorID, "testConnector": test, "testConnection": test,
 		"uploadFiles": []any{file}, "deleteFiles": []any{"guides/queues.md"},
 		"documents": page("", document), "document": document, "deleteDocument": documentID,
+		"planSync": job, "approveDeletion": job, "restoreDeletions": job, "restoreDocument": document,
+		"dismissDeletion": object{"connectorId": connectorID, "documents": 13}, "quarantinedDocuments": page("end+of/documents", document),
+		"syncPlan": object{
+			"job": job, "counts": object{"added": 2, "modified": 1, "compared": 0, "unchanged": 40, "skipped": 1, "failed": 0, "deleted": 0, "quarantined": 60, "kept": 0},
+			"guard": object{"blocked": true, "missing": 60, "existing": 101, "threshold": 50},
+			"items": page("end+of/plan", object{"id": itemID, "path": "guides/queues.md", "sourceID": "guides/queues.md", "documentID": documentID,
+				"action": "MODIFY", "reason": nil, "size": 5120, "version": "v2"}),
+		},
 		"startSync": job, "syncJob": job, "syncJobs": page("", job), "cancelSync": job, "refreshPermissions": job, "retryItems": job,
 		"syncItems": page("", item), "allowItem": item, "connectorKinds": []any{kind}, "sourceFiles": page("end+of/files", file),
 		"recordEvents": object{"accepted": 2, "duplicates": 1, "unknown": 1},

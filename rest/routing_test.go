@@ -282,6 +282,8 @@ func TestRoutesAreThoseOfTheInterface(t *testing.T) {
 			want = 204
 		case strings.HasSuffix(r.Pattern, "/sync") && r.Method == http.MethodPost:
 			want = 202
+		case r.Operation == "PlanSync", r.Operation == "ApproveDeletion", r.Operation == "RestoreDeletions":
+			want = 202
 		case r.Operation == "RecordEvents", r.Operation == "RefreshPermissions", r.Operation == "RetryItems":
 			want = 202
 		case strings.HasPrefix(r.Operation, "Create"), r.Operation == "UploadFiles":

@@ -130,11 +130,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/test", "TestConnector", dashboard, false, 200}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/sync", "StartSync", dashboard, false, 202},
-			from: body, input: true, fields: []field{
-				{name: "sync_mode", variable: "input.syncMode", allowed: []string{"full", "incremental", "auto"}},
-				{name: "file_filter", variable: "input.fileFilter", kind: texts},
-				{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean, about: "Deprecated: the same as sync_mode full."},
-			}},
+			from: body, input: true, fields: syncFields()},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/documents", "ListDocuments", dashboard, false, 200},
 			from: query, pages: "data", fields: documentListFields()},
@@ -155,6 +151,7 @@ func newTable() []*route {
 	table = append(table, sourceRoutes()...)
 	table = append(table, flowRoutes()...)
 	table = append(table, auditRoutes()...)
+	table = append(table, engineRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -265,6 +262,8 @@ func noun(before string) string {
 		return "Document"
 	case "sync":
 		return "Sync job"
+	case "plan":
+		return "Plan"
 	case "items":
 		return "Item"
 	case "conversations":

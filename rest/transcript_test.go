@@ -207,6 +207,25 @@ func examples() map[string][]example {
 			{target: connector + "/items/retry"}, {target: connector + "/items/retry", body: `{"ids":["` + itemID + `"]}`},
 			{target: connector + "/items/retry", body: `{"ids":[]}`}, {target: connector + "/items/retry", body: `{"ids":"all"}`},
 		},
+		"POST /api/v1/connectors/{id}/plan": {
+			{target: connector + "/plan"}, {target: connector + "/plan", body: `{"sync_mode":"incremental","file_filter":["guides/queues.md"]}`},
+			{target: connector + "/plan", body: `{"sync_mode":"all"}`}, {target: "/api/v1/connectors/x/plan"},
+		},
+		"GET /api/v1/connectors/{id}/plan/{jobId}": {{target: connector + "/plan/" + jobID}, {target: connector + "/plan/x"}},
+		"GET /api/v1/connectors/{id}/plan/{jobId}/items": {
+			{target: connector + "/plan/" + jobID + "/items"}, {target: connector + "/plan/" + jobID + "/items?action=modify,delete&q=guides&limit=5"},
+			{target: connector + "/plan/" + jobID + "/items?action=rename"},
+		},
+		"GET /api/v1/connectors/{id}/quarantine": {
+			{target: connector + "/quarantine"}, {target: connector + "/quarantine?sort=title&order=desc&q=queues"}, {target: connector + "/quarantine?limit=0"},
+		},
+		"POST /api/v1/connectors/{id}/quarantine/approve": {{target: connector + "/quarantine/approve"}, {target: "/api/v1/connectors/x/quarantine/approve"}},
+		"POST /api/v1/connectors/{id}/quarantine/dismiss": {{target: connector + "/quarantine/dismiss"}, {target: connector + "/quarantine/dismiss", bare: true}},
+		"POST /api/v1/connectors/{id}/documents/{documentId}/restore": {
+			{target: connector + "/documents/" + documentID + "/restore"}, {target: connector + "/documents/x/restore"},
+		},
+		"POST /api/v1/connectors/{id}/sync/{jobId}/restore":     {{target: connector + "/sync/" + jobID + "/restore"}, {target: connector + "/sync/x/restore"}},
+		"GET /api/v1/connectors/{id}/stats":                     {{target: connector + "/stats"}, {target: "/api/v1/connectors/" + missingID + "/stats"}},
 		"POST /api/v1/connectors/{id}/items/{itemId}/allow":     {{target: connector + "/items/" + itemID + "/allow"}, {target: connector + "/items/x/allow"}},
 		"GET /api/v1/connectors/{id}/documents/{documentId}":    {{target: connector + "/documents/" + documentID}},
 		"DELETE /api/v1/connectors/{id}/documents/{documentId}": {{target: connector + "/documents/" + documentID}, {target: connector + "/documents/x"}},

@@ -65,6 +65,8 @@ const (
 	EdgeFiles = "files"
 	// EdgeItems holds the string denoting the items edge name in mutations.
 	EdgeItems = "items"
+	// EdgePlanned holds the string denoting the planned edge name in mutations.
+	EdgePlanned = "planned"
 	// Table holds the table name of the connector in the database.
 	Table = "connectors"
 	// CollectionTable is the table that holds the collection relation/edge.
@@ -109,6 +111,13 @@ const (
 	ItemsInverseTable = "sync_items"
 	// ItemsColumn is the table column denoting the items relation/edge.
 	ItemsColumn = "connector_id"
+	// PlannedTable is the table that holds the planned relation/edge.
+	PlannedTable = "plan_items"
+	// PlannedInverseTable is the table name for the PlanItem entity.
+	// It exists in this package in order to avoid circular dependency with the "planitem" package.
+	PlannedInverseTable = "plan_items"
+	// PlannedColumn is the table column denoting the planned relation/edge.
+	PlannedColumn = "connector_id"
 )
 
 // Columns holds all SQL columns for connector fields.
@@ -381,6 +390,20 @@ func ByItems(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newItemsStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
+
+// ByPlannedCount orders the results by planned count.
+func ByPlannedCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newPlannedStep(), opts...)
+	}
+}
+
+// ByPlanned orders the results by planned terms.
+func ByPlanned(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newPlannedStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newCollectionStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -421,6 +444,13 @@ func newItemsStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(ItemsInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.O2M, false, ItemsTable, ItemsColumn),
+	)
+}
+func newPlannedStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(PlannedInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, PlannedTable, PlannedColumn),
 	)
 }
 

@@ -954,6 +954,29 @@ func HasItemsWith(preds ...predicate.SyncItem) predicate.Connector {
 	})
 }
 
+// HasPlanned applies the HasEdge predicate on the "planned" edge.
+func HasPlanned() predicate.Connector {
+	return predicate.Connector(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, PlannedTable, PlannedColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasPlannedWith applies the HasEdge predicate on the "planned" edge with a given conditions (other predicates).
+func HasPlannedWith(preds ...predicate.PlanItem) predicate.Connector {
+	return predicate.Connector(func(s *sql.Selector) {
+		step := newPlannedStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Connector) predicate.Connector {
 	return predicate.Connector(sql.AndPredicates(predicates...))

@@ -188,6 +188,18 @@ func (f OAuthGrantFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, 
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OAuthGrantMutation", m)
 }
 
+// The PlanItemFunc type is an adapter to allow the use of ordinary
+// function as PlanItem mutator.
+type PlanItemFunc func(context.Context, *ent.PlanItemMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PlanItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PlanItemMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PlanItemMutation", m)
+}
+
 // The SessionFunc type is an adapter to allow the use of ordinary
 // function as Session mutator.
 type SessionFunc func(context.Context, *ent.SessionMutation) (ent.Value, error)

@@ -616,6 +616,53 @@ var (
 			},
 		},
 	}
+	// PlanItemsColumns holds the columns for the "plan_items" table.
+	PlanItemsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "job_id", Type: field.TypeUUID},
+		{Name: "document_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "source_id", Type: field.TypeString, Size: 1024},
+		{Name: "path", Type: field.TypeString, Size: 2048},
+		{Name: "action", Type: field.TypeEnum, Enums: []string{"ADD", "MODIFY", "COMPARE", "UNCHANGED", "SKIP", "FAIL", "DELETE", "QUARANTINE", "KEEP"}},
+		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "size", Type: field.TypeInt64, Default: 0},
+		{Name: "version", Type: field.TypeString, Size: 1024, Default: ""},
+		{Name: "connector_id", Type: field.TypeUUID},
+	}
+	// PlanItemsTable holds the schema information for the "plan_items" table.
+	PlanItemsTable = &schema.Table{
+		Name:       "plan_items",
+		Columns:    PlanItemsColumns,
+		PrimaryKey: []*schema.Column{PlanItemsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "plan_items_connectors_planned",
+				Columns:    []*schema.Column{PlanItemsColumns[12]},
+				RefColumns: []*schema.Column{ConnectorsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "planitem_job_id_source_id",
+				Unique:  true,
+				Columns: []*schema.Column{PlanItemsColumns[4], PlanItemsColumns[6]},
+			},
+			{
+				Name:    "planitem_job_id_action_path",
+				Unique:  false,
+				Columns: []*schema.Column{PlanItemsColumns[4], PlanItemsColumns[8], PlanItemsColumns[7]},
+			},
+			{
+				Name:    "planitem_connector_id",
+				Unique:  false,
+				Columns: []*schema.Column{PlanItemsColumns[12]},
+			},
+		},
+	}
 	// SessionsColumns holds the columns for the "sessions" table.
 	SessionsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -701,6 +748,8 @@ var (
 		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "retryable", Type: field.TypeBool, Default: false},
 		{Name: "suppressed", Type: field.TypeBool, Default: false},
+		{Name: "hold", Type: field.TypeEnum, Nullable: true, Enums: []string{"QUARANTINED", "DISMISSED", "RESTORED"}},
+		{Name: "waiting_since", Type: field.TypeTime, Nullable: true},
 		{Name: "source_version", Type: field.TypeString, Size: 1024, Default: ""},
 		{Name: "pipeline_version", Type: field.TypeInt, Default: 0},
 		{Name: "connector_id", Type: field.TypeUUID},
@@ -713,7 +762,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_items_connectors_items",
-				Columns:    []*schema.Column{SyncItemsColumns[15]},
+				Columns:    []*schema.Column{SyncItemsColumns[17]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -722,12 +771,28 @@ var (
 			{
 				Name:    "syncitem_connector_id_source_id",
 				Unique:  true,
-				Columns: []*schema.Column{SyncItemsColumns[15], SyncItemsColumns[6]},
+				Columns: []*schema.Column{SyncItemsColumns[17], SyncItemsColumns[6]},
 			},
 			{
 				Name:    "syncitem_job_id_status",
 				Unique:  false,
 				Columns: []*schema.Column{SyncItemsColumns[4], SyncItemsColumns[8]},
+			},
+			{
+				Name:    "syncitem_connector_id_hold",
+				Unique:  false,
+				Columns: []*schema.Column{SyncItemsColumns[17], SyncItemsColumns[13]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "hold is not null",
+				},
+			},
+			{
+				Name:    "syncitem_connector_id_waiting_since",
+				Unique:  false,
+				Columns: []*schema.Column{SyncItemsColumns[17], SyncItemsColumns[14]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "waiting_since is not null",
+				},
 			},
 		},
 	}
@@ -738,7 +803,9 @@ var (
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"QUEUED", "RUNNING", "COMPLETED", "PARTIAL", "FAILED", "CANCELED"}, Default: "QUEUED"},
-		{Name: "mode", Type: field.TypeEnum, Enums: []string{"AUTO", "FULL", "INCREMENTAL", "PERMISSIONS"}, Default: "AUTO"},
+		{Name: "mode", Type: field.TypeEnum, Enums: []string{"AUTO", "FULL", "INCREMENTAL", "PERMISSIONS", "PLAN", "DELETE", "RESTORE"}, Default: "AUTO"},
+		{Name: "planned_mode", Type: field.TypeEnum, Nullable: true, Enums: []string{"AUTO", "FULL", "INCREMENTAL"}},
+		{Name: "target_job_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "cause", Type: field.TypeEnum, Enums: []string{"MANUAL", "SCHEDULE", "WEBHOOK", "RETRY"}, Default: "MANUAL"},
 		{Name: "file_filter", Type: field.TypeJSON, Nullable: true},
 		{Name: "collected", Type: field.TypeInt, Default: 0},
@@ -750,6 +817,9 @@ var (
 		{Name: "unchanged", Type: field.TypeInt, Default: 0},
 		{Name: "skipped", Type: field.TypeInt, Default: 0},
 		{Name: "failed", Type: field.TypeInt, Default: 0},
+		{Name: "pages", Type: field.TypeInt, Default: 0},
+		{Name: "bytes_fetched", Type: field.TypeInt64, Default: 0},
+		{Name: "retried", Type: field.TypeInt, Default: 0},
 		{Name: "warnings", Type: field.TypeJSON},
 		{Name: "error", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "started_at", Type: field.TypeTime, Nullable: true},
@@ -774,7 +844,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_jobs_connectors_jobs",
-				Columns:    []*schema.Column{SyncJobsColumns[31]},
+				Columns:    []*schema.Column{SyncJobsColumns[33]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -783,7 +853,7 @@ var (
 			{
 				Name:    "syncjob_connector_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{SyncJobsColumns[31], SyncJobsColumns[1]},
+				Columns: []*schema.Column{SyncJobsColumns[33], SyncJobsColumns[1]},
 			},
 		},
 	}
@@ -837,6 +907,7 @@ var (
 		MembershipsTable,
 		MessagesTable,
 		OauthGrantsTable,
+		PlanItemsTable,
 		SessionsTable,
 		SourceFilesTable,
 		SyncItemsTable,
@@ -861,6 +932,7 @@ func init() {
 	OauthGrantsTable.Annotation = &entsql.Annotation{
 		Table: "oauth_grants",
 	}
+	PlanItemsTable.ForeignKeys[0].RefTable = ConnectorsTable
 	SessionsTable.ForeignKeys[0].RefTable = UsersTable
 	SourceFilesTable.ForeignKeys[0].RefTable = ConnectorsTable
 	SyncItemsTable.ForeignKeys[0].RefTable = ConnectorsTable

@@ -51,6 +51,9 @@ type Message func(*sql.Selector)
 // OAuthGrant is the predicate function for oauthgrant builders.
 type OAuthGrant func(*sql.Selector)
 
+// PlanItem is the predicate function for planitem builders.
+type PlanItem func(*sql.Selector)
+
 // Session is the predicate function for session builders.
 type Session func(*sql.Selector)
 

@@ -471,6 +471,30 @@ func (f OAuthGrantMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Muta
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.OAuthGrantMutation", m)
 }
 
+// The PlanItemQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type PlanItemQueryRuleFunc func(context.Context, *ent.PlanItemQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f PlanItemQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.PlanItemQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.PlanItemQuery", q)
+}
+
+// The PlanItemMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type PlanItemMutationRuleFunc func(context.Context, *ent.PlanItemMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f PlanItemMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.PlanItemMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.PlanItemMutation", m)
+}
+
 // The SessionQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type SessionQueryRuleFunc func(context.Context, *ent.SessionQuery) error
@@ -680,6 +704,8 @@ func queryFilter(q ent.Query) (Filter, error) {
 		return q.Filter(), nil
 	case *ent.OAuthGrantQuery:
 		return q.Filter(), nil
+	case *ent.PlanItemQuery:
+		return q.Filter(), nil
 	case *ent.SessionQuery:
 		return q.Filter(), nil
 	case *ent.SourceFileQuery:
@@ -728,6 +754,8 @@ func mutationFilter(m ent.Mutation) (Filter, error) {
 	case *ent.MessageMutation:
 		return m.Filter(), nil
 	case *ent.OAuthGrantMutation:
+		return m.Filter(), nil
+	case *ent.PlanItemMutation:
 		return m.Filter(), nil
 	case *ent.SessionMutation:
 		return m.Filter(), nil

@@ -19,6 +19,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/schema"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -973,6 +974,72 @@ func init() {
 	oauthgrantDescID := oauthgrantMixinFields0[0].Descriptor()
 	// oauthgrant.DefaultID holds the default value on creation for the id field.
 	oauthgrant.DefaultID = oauthgrantDescID.Default.(func() uuid.UUID)
+	planitemMixin := schema.PlanItem{}.Mixin()
+	planitem.Policy = privacy.NewPolicies(schema.PlanItem{})
+	planitem.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := planitem.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	planitemMixinFields0 := planitemMixin[0].Fields()
+	_ = planitemMixinFields0
+	planitemFields := schema.PlanItem{}.Fields()
+	_ = planitemFields
+	// planitemDescCreatedAt is the schema descriptor for created_at field.
+	planitemDescCreatedAt := planitemMixinFields0[1].Descriptor()
+	// planitem.DefaultCreatedAt holds the default value on creation for the created_at field.
+	planitem.DefaultCreatedAt = planitemDescCreatedAt.Default.(func() time.Time)
+	// planitemDescUpdatedAt is the schema descriptor for updated_at field.
+	planitemDescUpdatedAt := planitemMixinFields0[2].Descriptor()
+	// planitem.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	planitem.DefaultUpdatedAt = planitemDescUpdatedAt.Default.(func() time.Time)
+	// planitem.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	planitem.UpdateDefaultUpdatedAt = planitemDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// planitemDescSourceID is the schema descriptor for source_id field.
+	planitemDescSourceID := planitemFields[3].Descriptor()
+	// planitem.SourceIDValidator is a validator for the "source_id" field. It is called by the builders before save.
+	planitem.SourceIDValidator = func() func(string) error {
+		validators := planitemDescSourceID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(source_id string) error {
+			for _, fn := range fns {
+				if err := fn(source_id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// planitemDescPath is the schema descriptor for path field.
+	planitemDescPath := planitemFields[4].Descriptor()
+	// planitem.PathValidator is a validator for the "path" field. It is called by the builders before save.
+	planitem.PathValidator = planitemDescPath.Validators[0].(func(string) error)
+	// planitemDescReason is the schema descriptor for reason field.
+	planitemDescReason := planitemFields[6].Descriptor()
+	// planitem.ReasonValidator is a validator for the "reason" field. It is called by the builders before save.
+	planitem.ReasonValidator = planitemDescReason.Validators[0].(func(string) error)
+	// planitemDescSize is the schema descriptor for size field.
+	planitemDescSize := planitemFields[7].Descriptor()
+	// planitem.DefaultSize holds the default value on creation for the size field.
+	planitem.DefaultSize = planitemDescSize.Default.(int64)
+	// planitem.SizeValidator is a validator for the "size" field. It is called by the builders before save.
+	planitem.SizeValidator = planitemDescSize.Validators[0].(func(int64) error)
+	// planitemDescVersion is the schema descriptor for version field.
+	planitemDescVersion := planitemFields[8].Descriptor()
+	// planitem.DefaultVersion holds the default value on creation for the version field.
+	planitem.DefaultVersion = planitemDescVersion.Default.(string)
+	// planitem.VersionValidator is a validator for the "version" field. It is called by the builders before save.
+	planitem.VersionValidator = planitemDescVersion.Validators[0].(func(string) error)
+	// planitemDescID is the schema descriptor for id field.
+	planitemDescID := planitemMixinFields0[0].Descriptor()
+	// planitem.DefaultID holds the default value on creation for the id field.
+	planitem.DefaultID = planitemDescID.Default.(func() uuid.UUID)
 	sessionMixin := schema.Session{}.Mixin()
 	session.Policy = privacy.NewPolicies(schema.Session{})
 	session.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -1164,13 +1231,13 @@ func init() {
 	// syncitem.DefaultSuppressed holds the default value on creation for the suppressed field.
 	syncitem.DefaultSuppressed = syncitemDescSuppressed.Default.(bool)
 	// syncitemDescSourceVersion is the schema descriptor for source_version field.
-	syncitemDescSourceVersion := syncitemFields[10].Descriptor()
+	syncitemDescSourceVersion := syncitemFields[12].Descriptor()
 	// syncitem.DefaultSourceVersion holds the default value on creation for the source_version field.
 	syncitem.DefaultSourceVersion = syncitemDescSourceVersion.Default.(string)
 	// syncitem.SourceVersionValidator is a validator for the "source_version" field. It is called by the builders before save.
 	syncitem.SourceVersionValidator = syncitemDescSourceVersion.Validators[0].(func(string) error)
 	// syncitemDescPipelineVersion is the schema descriptor for pipeline_version field.
-	syncitemDescPipelineVersion := syncitemFields[11].Descriptor()
+	syncitemDescPipelineVersion := syncitemFields[13].Descriptor()
 	// syncitem.DefaultPipelineVersion holds the default value on creation for the pipeline_version field.
 	syncitem.DefaultPipelineVersion = syncitemDescPipelineVersion.Default.(int)
 	// syncitemDescID is the schema descriptor for id field.
@@ -1202,93 +1269,111 @@ func init() {
 	// syncjob.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
 	syncjob.UpdateDefaultUpdatedAt = syncjobDescUpdatedAt.UpdateDefault.(func() time.Time)
 	// syncjobDescCollected is the schema descriptor for collected field.
-	syncjobDescCollected := syncjobFields[5].Descriptor()
+	syncjobDescCollected := syncjobFields[7].Descriptor()
 	// syncjob.DefaultCollected holds the default value on creation for the collected field.
 	syncjob.DefaultCollected = syncjobDescCollected.Default.(int)
 	// syncjob.CollectedValidator is a validator for the "collected" field. It is called by the builders before save.
 	syncjob.CollectedValidator = syncjobDescCollected.Validators[0].(func(int) error)
 	// syncjobDescParsed is the schema descriptor for parsed field.
-	syncjobDescParsed := syncjobFields[6].Descriptor()
+	syncjobDescParsed := syncjobFields[8].Descriptor()
 	// syncjob.DefaultParsed holds the default value on creation for the parsed field.
 	syncjob.DefaultParsed = syncjobDescParsed.Default.(int)
 	// syncjob.ParsedValidator is a validator for the "parsed" field. It is called by the builders before save.
 	syncjob.ParsedValidator = syncjobDescParsed.Validators[0].(func(int) error)
 	// syncjobDescIndexed is the schema descriptor for indexed field.
-	syncjobDescIndexed := syncjobFields[7].Descriptor()
+	syncjobDescIndexed := syncjobFields[9].Descriptor()
 	// syncjob.DefaultIndexed holds the default value on creation for the indexed field.
 	syncjob.DefaultIndexed = syncjobDescIndexed.Default.(int)
 	// syncjob.IndexedValidator is a validator for the "indexed" field. It is called by the builders before save.
 	syncjob.IndexedValidator = syncjobDescIndexed.Validators[0].(func(int) error)
 	// syncjobDescAdded is the schema descriptor for added field.
-	syncjobDescAdded := syncjobFields[8].Descriptor()
+	syncjobDescAdded := syncjobFields[10].Descriptor()
 	// syncjob.DefaultAdded holds the default value on creation for the added field.
 	syncjob.DefaultAdded = syncjobDescAdded.Default.(int)
 	// syncjob.AddedValidator is a validator for the "added" field. It is called by the builders before save.
 	syncjob.AddedValidator = syncjobDescAdded.Validators[0].(func(int) error)
 	// syncjobDescModified is the schema descriptor for modified field.
-	syncjobDescModified := syncjobFields[9].Descriptor()
+	syncjobDescModified := syncjobFields[11].Descriptor()
 	// syncjob.DefaultModified holds the default value on creation for the modified field.
 	syncjob.DefaultModified = syncjobDescModified.Default.(int)
 	// syncjob.ModifiedValidator is a validator for the "modified" field. It is called by the builders before save.
 	syncjob.ModifiedValidator = syncjobDescModified.Validators[0].(func(int) error)
 	// syncjobDescDeleted is the schema descriptor for deleted field.
-	syncjobDescDeleted := syncjobFields[10].Descriptor()
+	syncjobDescDeleted := syncjobFields[12].Descriptor()
 	// syncjob.DefaultDeleted holds the default value on creation for the deleted field.
 	syncjob.DefaultDeleted = syncjobDescDeleted.Default.(int)
 	// syncjob.DeletedValidator is a validator for the "deleted" field. It is called by the builders before save.
 	syncjob.DeletedValidator = syncjobDescDeleted.Validators[0].(func(int) error)
 	// syncjobDescUnchanged is the schema descriptor for unchanged field.
-	syncjobDescUnchanged := syncjobFields[11].Descriptor()
+	syncjobDescUnchanged := syncjobFields[13].Descriptor()
 	// syncjob.DefaultUnchanged holds the default value on creation for the unchanged field.
 	syncjob.DefaultUnchanged = syncjobDescUnchanged.Default.(int)
 	// syncjob.UnchangedValidator is a validator for the "unchanged" field. It is called by the builders before save.
 	syncjob.UnchangedValidator = syncjobDescUnchanged.Validators[0].(func(int) error)
 	// syncjobDescSkipped is the schema descriptor for skipped field.
-	syncjobDescSkipped := syncjobFields[12].Descriptor()
+	syncjobDescSkipped := syncjobFields[14].Descriptor()
 	// syncjob.DefaultSkipped holds the default value on creation for the skipped field.
 	syncjob.DefaultSkipped = syncjobDescSkipped.Default.(int)
 	// syncjob.SkippedValidator is a validator for the "skipped" field. It is called by the builders before save.
 	syncjob.SkippedValidator = syncjobDescSkipped.Validators[0].(func(int) error)
 	// syncjobDescFailed is the schema descriptor for failed field.
-	syncjobDescFailed := syncjobFields[13].Descriptor()
+	syncjobDescFailed := syncjobFields[15].Descriptor()
 	// syncjob.DefaultFailed holds the default value on creation for the failed field.
 	syncjob.DefaultFailed = syncjobDescFailed.Default.(int)
 	// syncjob.FailedValidator is a validator for the "failed" field. It is called by the builders before save.
 	syncjob.FailedValidator = syncjobDescFailed.Validators[0].(func(int) error)
+	// syncjobDescPages is the schema descriptor for pages field.
+	syncjobDescPages := syncjobFields[16].Descriptor()
+	// syncjob.DefaultPages holds the default value on creation for the pages field.
+	syncjob.DefaultPages = syncjobDescPages.Default.(int)
+	// syncjob.PagesValidator is a validator for the "pages" field. It is called by the builders before save.
+	syncjob.PagesValidator = syncjobDescPages.Validators[0].(func(int) error)
+	// syncjobDescBytesFetched is the schema descriptor for bytes_fetched field.
+	syncjobDescBytesFetched := syncjobFields[17].Descriptor()
+	// syncjob.DefaultBytesFetched holds the default value on creation for the bytes_fetched field.
+	syncjob.DefaultBytesFetched = syncjobDescBytesFetched.Default.(int64)
+	// syncjob.BytesFetchedValidator is a validator for the "bytes_fetched" field. It is called by the builders before save.
+	syncjob.BytesFetchedValidator = syncjobDescBytesFetched.Validators[0].(func(int64) error)
+	// syncjobDescRetried is the schema descriptor for retried field.
+	syncjobDescRetried := syncjobFields[18].Descriptor()
+	// syncjob.DefaultRetried holds the default value on creation for the retried field.
+	syncjob.DefaultRetried = syncjobDescRetried.Default.(int)
+	// syncjob.RetriedValidator is a validator for the "retried" field. It is called by the builders before save.
+	syncjob.RetriedValidator = syncjobDescRetried.Validators[0].(func(int) error)
 	// syncjobDescWarnings is the schema descriptor for warnings field.
-	syncjobDescWarnings := syncjobFields[14].Descriptor()
+	syncjobDescWarnings := syncjobFields[19].Descriptor()
 	// syncjob.DefaultWarnings holds the default value on creation for the warnings field.
 	syncjob.DefaultWarnings = syncjobDescWarnings.Default.([]string)
 	// syncjobDescError is the schema descriptor for error field.
-	syncjobDescError := syncjobFields[15].Descriptor()
+	syncjobDescError := syncjobFields[20].Descriptor()
 	// syncjob.ErrorValidator is a validator for the "error" field. It is called by the builders before save.
 	syncjob.ErrorValidator = syncjobDescError.Validators[0].(func(string) error)
 	// syncjobDescAttempt is the schema descriptor for attempt field.
-	syncjobDescAttempt := syncjobFields[18].Descriptor()
+	syncjobDescAttempt := syncjobFields[23].Descriptor()
 	// syncjob.DefaultAttempt holds the default value on creation for the attempt field.
 	syncjob.DefaultAttempt = syncjobDescAttempt.Default.(int)
 	// syncjobDescRevision is the schema descriptor for revision field.
-	syncjobDescRevision := syncjobFields[19].Descriptor()
+	syncjobDescRevision := syncjobFields[24].Descriptor()
 	// syncjob.DefaultRevision holds the default value on creation for the revision field.
 	syncjob.DefaultRevision = syncjobDescRevision.Default.(int)
 	// syncjobDescCursor is the schema descriptor for cursor field.
-	syncjobDescCursor := syncjobFields[20].Descriptor()
+	syncjobDescCursor := syncjobFields[25].Descriptor()
 	// syncjob.DefaultCursor holds the default value on creation for the cursor field.
 	syncjob.DefaultCursor = syncjobDescCursor.Default.(string)
 	// syncjobDescWalked is the schema descriptor for walked field.
-	syncjobDescWalked := syncjobFields[21].Descriptor()
+	syncjobDescWalked := syncjobFields[26].Descriptor()
 	// syncjob.DefaultWalked holds the default value on creation for the walked field.
 	syncjob.DefaultWalked = syncjobDescWalked.Default.(bool)
 	// syncjobDescHeartbeatAt is the schema descriptor for heartbeat_at field.
-	syncjobDescHeartbeatAt := syncjobFields[22].Descriptor()
+	syncjobDescHeartbeatAt := syncjobFields[27].Descriptor()
 	// syncjob.DefaultHeartbeatAt holds the default value on creation for the heartbeat_at field.
 	syncjob.DefaultHeartbeatAt = syncjobDescHeartbeatAt.Default.(func() time.Time)
 	// syncjobDescRetries is the schema descriptor for retries field.
-	syncjobDescRetries := syncjobFields[23].Descriptor()
+	syncjobDescRetries := syncjobFields[28].Descriptor()
 	// syncjob.DefaultRetries holds the default value on creation for the retries field.
 	syncjob.DefaultRetries = syncjobDescRetries.Default.(int)
 	// syncjobDescCancelRequested is the schema descriptor for cancel_requested field.
-	syncjobDescCancelRequested := syncjobFields[24].Descriptor()
+	syncjobDescCancelRequested := syncjobFields[29].Descriptor()
 	// syncjob.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	syncjob.DefaultCancelRequested = syncjobDescCancelRequested.Default.(bool)
 	// syncjobDescTurns is the schema descriptor for turns field.

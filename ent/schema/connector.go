@@ -57,6 +57,8 @@ func (Connector) Edges() []ent.Edge {
 			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
 		edge.To("items", SyncItem.Type).
 			Annotations(entsql.OnDelete(entsql.Cascade), entgql.RelayConnection()),
+		edge.To("planned", PlanItem.Type).
+			Annotations(entsql.OnDelete(entsql.Cascade), hidden()),
 	}
 }
 

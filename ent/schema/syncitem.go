@@ -5,6 +5,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
@@ -41,6 +42,9 @@ func (SyncItem) Fields() []ent.Field {
 		field.String("reason").Optional().Nillable().MaxLen(2000).Comment("why it was skipped or failed, or a note"),
 		field.Bool("retryable").Default(false),
 		field.Bool("suppressed").Default(false).Comment("deleted by hand: later syncs leave it out"),
+		field.Enum("hold").NamedValues("Quarantined", "QUARANTINED", "Dismissed", "DISMISSED", "Restored", "RESTORED").Optional().Nillable().
+			Comment("why its document is kept although the source does not have the item; null while it does"),
+		field.Time("waiting_since").Optional().Nillable().Comment("since when a change of the item is known and cannot be searched yet"),
 		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("the version that the outcome is about"),
 		field.Int("pipeline_version").Default(0).Annotations(hidden()).Comment("of the code that decided the outcome"),
 	}
@@ -58,6 +62,8 @@ func (SyncItem) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("connector_id", "source_id").Unique(),
 		index.Fields("job_id", "status"),
+		index.Fields("connector_id", "hold").Annotations(entsql.IndexWhere("hold is not null")),
+		index.Fields("connector_id", "waiting_since").Annotations(entsql.IndexWhere("waiting_since is not null")),
 	}
 }
 

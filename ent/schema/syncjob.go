@@ -31,11 +31,19 @@ func (SyncJob) Fields() []ent.Field {
 		field.Enum("status").
 			NamedValues("Queued", "QUEUED", "Running", "RUNNING", "Completed", "COMPLETED", "Partial", "PARTIAL", "Failed", "FAILED", "Canceled", "CANCELED").
 			Default("QUEUED"),
-		field.Enum("mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL", "Permissions", "PERMISSIONS").Default("AUTO").Immutable(),
+		field.Enum("mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL", "Permissions", "PERMISSIONS",
+			"Plan", "PLAN", "Delete", "DELETE", "Restore", "RESTORE").Default("AUTO").Immutable(),
+		field.Enum("planned_mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL").Optional().Nillable().Immutable().
+			Comment("of a plan: the mode of the sync that it foresees"),
+		field.UUID("target_job_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("of a restore: the job whose deletions are undone"),
 		field.Enum("cause").NamedValues("Manual", "MANUAL", "Schedule", "SCHEDULE", "Webhook", "WEBHOOK", "Retry", "RETRY").Default("MANUAL").Immutable(),
 		field.JSON("file_filter", []string{}).Optional().Immutable(),
 		count("collected"), count("parsed"), count("indexed"),
 		count("added"), count("modified"), count("deleted"), count("unchanged"), count("skipped"), count("failed"),
+		field.Int("pages").Default(0).NonNegative().Comment("of the source that were read"),
+		field.Int64("bytes_fetched").Default(0).NonNegative().Annotations(entgql.Type("Int64")).Comment("of content that was read from the source"),
+		field.Int("retried").Default(0).NonNegative().Comment("how often a slice failed, or the source asked to wait, and it was tried again"),
 		field.JSON("warnings", []string{}).Default([]string{}),
 		field.String("error").Optional().Nillable().MaxLen(2000).Comment("why the whole job failed, safe to show"),
 		field.Time("started_at").Optional().Nillable().Annotations(hidden()).Comment("when a worker first took it"),

@@ -45,6 +45,10 @@ const (
 	FieldRetryable = "retryable"
 	// FieldSuppressed holds the string denoting the suppressed field in the database.
 	FieldSuppressed = "suppressed"
+	// FieldHold holds the string denoting the hold field in the database.
+	FieldHold = "hold"
+	// FieldWaitingSince holds the string denoting the waiting_since field in the database.
+	FieldWaitingSince = "waiting_since"
 	// FieldSourceVersion holds the string denoting the source_version field in the database.
 	FieldSourceVersion = "source_version"
 	// FieldPipelineVersion holds the string denoting the pipeline_version field in the database.
@@ -78,6 +82,8 @@ var Columns = []string{
 	FieldReason,
 	FieldRetryable,
 	FieldSuppressed,
+	FieldHold,
+	FieldWaitingSince,
 	FieldSourceVersion,
 	FieldPipelineVersion,
 }
@@ -158,6 +164,30 @@ func StatusValidator(s Status) error {
 	}
 }
 
+// Hold defines the type for the "hold" enum field.
+type Hold string
+
+// Hold values.
+const (
+	HoldQuarantined Hold = "QUARANTINED"
+	HoldDismissed   Hold = "DISMISSED"
+	HoldRestored    Hold = "RESTORED"
+)
+
+func (h Hold) String() string {
+	return string(h)
+}
+
+// HoldValidator is a validator for the "hold" field enum values. It is called by the builders before save.
+func HoldValidator(h Hold) error {
+	switch h {
+	case HoldQuarantined, HoldDismissed, HoldRestored:
+		return nil
+	default:
+		return fmt.Errorf("syncitem: invalid enum value for hold field: %q", h)
+	}
+}
+
 // OrderOption defines the ordering options for the SyncItem queries.
 type OrderOption func(*sql.Selector)
 
@@ -231,6 +261,16 @@ func BySuppressed(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSuppressed, opts...).ToFunc()
 }
 
+// ByHold orders the results by the hold field.
+func ByHold(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldHold, opts...).ToFunc()
+}
+
+// ByWaitingSince orders the results by the waiting_since field.
+func ByWaitingSince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldWaitingSince, opts...).ToFunc()
+}
+
 // BySourceVersion orders the results by the source_version field.
 func BySourceVersion(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSourceVersion, opts...).ToFunc()
@@ -269,6 +309,24 @@ func (e *Status) UnmarshalGQL(val interface{}) error {
 	*e = Status(str)
 	if err := StatusValidator(*e); err != nil {
 		return fmt.Errorf("%s is not a valid Status", str)
+	}
+	return nil
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (e Hold) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(e.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (e *Hold) UnmarshalGQL(val interface{}) error {
+	str, ok := val.(string)
+	if !ok {
+		return fmt.Errorf("enum %T must be a string", val)
+	}
+	*e = Hold(str)
+	if err := HoldValidator(*e); err != nil {
+		return fmt.Errorf("%s is not a valid Hold", str)
 	}
 	return nil
 }

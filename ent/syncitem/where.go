@@ -116,6 +116,11 @@ func Suppressed(v bool) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldEQ(FieldSuppressed, v))
 }
 
+// WaitingSince applies equality check predicate on the "waiting_since" field. It's identical to WaitingSinceEQ.
+func WaitingSince(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldWaitingSince, v))
+}
+
 // SourceVersion applies equality check predicate on the "source_version" field. It's identical to SourceVersionEQ.
 func SourceVersion(v string) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldEQ(FieldSourceVersion, v))
@@ -609,6 +614,86 @@ func SuppressedEQ(v bool) predicate.SyncItem {
 // SuppressedNEQ applies the NEQ predicate on the "suppressed" field.
 func SuppressedNEQ(v bool) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldNEQ(FieldSuppressed, v))
+}
+
+// HoldEQ applies the EQ predicate on the "hold" field.
+func HoldEQ(v Hold) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldHold, v))
+}
+
+// HoldNEQ applies the NEQ predicate on the "hold" field.
+func HoldNEQ(v Hold) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNEQ(FieldHold, v))
+}
+
+// HoldIn applies the In predicate on the "hold" field.
+func HoldIn(vs ...Hold) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIn(FieldHold, vs...))
+}
+
+// HoldNotIn applies the NotIn predicate on the "hold" field.
+func HoldNotIn(vs ...Hold) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotIn(FieldHold, vs...))
+}
+
+// HoldIsNil applies the IsNil predicate on the "hold" field.
+func HoldIsNil() predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIsNull(FieldHold))
+}
+
+// HoldNotNil applies the NotNil predicate on the "hold" field.
+func HoldNotNil() predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotNull(FieldHold))
+}
+
+// WaitingSinceEQ applies the EQ predicate on the "waiting_since" field.
+func WaitingSinceEQ(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldWaitingSince, v))
+}
+
+// WaitingSinceNEQ applies the NEQ predicate on the "waiting_since" field.
+func WaitingSinceNEQ(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNEQ(FieldWaitingSince, v))
+}
+
+// WaitingSinceIn applies the In predicate on the "waiting_since" field.
+func WaitingSinceIn(vs ...time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIn(FieldWaitingSince, vs...))
+}
+
+// WaitingSinceNotIn applies the NotIn predicate on the "waiting_since" field.
+func WaitingSinceNotIn(vs ...time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotIn(FieldWaitingSince, vs...))
+}
+
+// WaitingSinceGT applies the GT predicate on the "waiting_since" field.
+func WaitingSinceGT(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldGT(FieldWaitingSince, v))
+}
+
+// WaitingSinceGTE applies the GTE predicate on the "waiting_since" field.
+func WaitingSinceGTE(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldGTE(FieldWaitingSince, v))
+}
+
+// WaitingSinceLT applies the LT predicate on the "waiting_since" field.
+func WaitingSinceLT(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldLT(FieldWaitingSince, v))
+}
+
+// WaitingSinceLTE applies the LTE predicate on the "waiting_since" field.
+func WaitingSinceLTE(v time.Time) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldLTE(FieldWaitingSince, v))
+}
+
+// WaitingSinceIsNil applies the IsNil predicate on the "waiting_since" field.
+func WaitingSinceIsNil() predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIsNull(FieldWaitingSince))
+}
+
+// WaitingSinceNotNil applies the NotNil predicate on the "waiting_since" field.
+func WaitingSinceNotNil() predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotNull(FieldWaitingSince))
 }
 
 // SourceVersionEQ applies the EQ predicate on the "source_version" field.

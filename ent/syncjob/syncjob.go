@@ -31,6 +31,10 @@ const (
 	FieldStatus = "status"
 	// FieldMode holds the string denoting the mode field in the database.
 	FieldMode = "mode"
+	// FieldPlannedMode holds the string denoting the planned_mode field in the database.
+	FieldPlannedMode = "planned_mode"
+	// FieldTargetJobID holds the string denoting the target_job_id field in the database.
+	FieldTargetJobID = "target_job_id"
 	// FieldCause holds the string denoting the cause field in the database.
 	FieldCause = "cause"
 	// FieldFileFilter holds the string denoting the file_filter field in the database.
@@ -53,6 +57,12 @@ const (
 	FieldSkipped = "skipped"
 	// FieldFailed holds the string denoting the failed field in the database.
 	FieldFailed = "failed"
+	// FieldPages holds the string denoting the pages field in the database.
+	FieldPages = "pages"
+	// FieldBytesFetched holds the string denoting the bytes_fetched field in the database.
+	FieldBytesFetched = "bytes_fetched"
+	// FieldRetried holds the string denoting the retried field in the database.
+	FieldRetried = "retried"
 	// FieldWarnings holds the string denoting the warnings field in the database.
 	FieldWarnings = "warnings"
 	// FieldError holds the string denoting the error field in the database.
@@ -103,6 +113,8 @@ var Columns = []string{
 	FieldConnectorID,
 	FieldStatus,
 	FieldMode,
+	FieldPlannedMode,
+	FieldTargetJobID,
 	FieldCause,
 	FieldFileFilter,
 	FieldCollected,
@@ -114,6 +126,9 @@ var Columns = []string{
 	FieldUnchanged,
 	FieldSkipped,
 	FieldFailed,
+	FieldPages,
+	FieldBytesFetched,
+	FieldRetried,
 	FieldWarnings,
 	FieldError,
 	FieldStartedAt,
@@ -190,6 +205,18 @@ var (
 	DefaultFailed int
 	// FailedValidator is a validator for the "failed" field. It is called by the builders before save.
 	FailedValidator func(int) error
+	// DefaultPages holds the default value on creation for the "pages" field.
+	DefaultPages int
+	// PagesValidator is a validator for the "pages" field. It is called by the builders before save.
+	PagesValidator func(int) error
+	// DefaultBytesFetched holds the default value on creation for the "bytes_fetched" field.
+	DefaultBytesFetched int64
+	// BytesFetchedValidator is a validator for the "bytes_fetched" field. It is called by the builders before save.
+	BytesFetchedValidator func(int64) error
+	// DefaultRetried holds the default value on creation for the "retried" field.
+	DefaultRetried int
+	// RetriedValidator is a validator for the "retried" field. It is called by the builders before save.
+	RetriedValidator func(int) error
 	// DefaultWarnings holds the default value on creation for the "warnings" field.
 	DefaultWarnings []string
 	// ErrorValidator is a validator for the "error" field. It is called by the builders before save.
@@ -258,6 +285,9 @@ const (
 	ModeFull        Mode = "FULL"
 	ModeIncremental Mode = "INCREMENTAL"
 	ModePermissions Mode = "PERMISSIONS"
+	ModePlan        Mode = "PLAN"
+	ModeDelete      Mode = "DELETE"
+	ModeRestore     Mode = "RESTORE"
 )
 
 func (m Mode) String() string {
@@ -267,10 +297,34 @@ func (m Mode) String() string {
 // ModeValidator is a validator for the "mode" field enum values. It is called by the builders before save.
 func ModeValidator(m Mode) error {
 	switch m {
-	case ModeAuto, ModeFull, ModeIncremental, ModePermissions:
+	case ModeAuto, ModeFull, ModeIncremental, ModePermissions, ModePlan, ModeDelete, ModeRestore:
 		return nil
 	default:
 		return fmt.Errorf("syncjob: invalid enum value for mode field: %q", m)
+	}
+}
+
+// PlannedMode defines the type for the "planned_mode" enum field.
+type PlannedMode string
+
+// PlannedMode values.
+const (
+	PlannedModeAuto        PlannedMode = "AUTO"
+	PlannedModeFull        PlannedMode = "FULL"
+	PlannedModeIncremental PlannedMode = "INCREMENTAL"
+)
+
+func (pm PlannedMode) String() string {
+	return string(pm)
+}
+
+// PlannedModeValidator is a validator for the "planned_mode" field enum values. It is called by the builders before save.
+func PlannedModeValidator(pm PlannedMode) error {
+	switch pm {
+	case PlannedModeAuto, PlannedModeFull, PlannedModeIncremental:
+		return nil
+	default:
+		return fmt.Errorf("syncjob: invalid enum value for planned_mode field: %q", pm)
 	}
 }
 
@@ -340,6 +394,16 @@ func ByMode(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldMode, opts...).ToFunc()
 }
 
+// ByPlannedMode orders the results by the planned_mode field.
+func ByPlannedMode(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPlannedMode, opts...).ToFunc()
+}
+
+// ByTargetJobID orders the results by the target_job_id field.
+func ByTargetJobID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTargetJobID, opts...).ToFunc()
+}
+
 // ByCause orders the results by the cause field.
 func ByCause(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCause, opts...).ToFunc()
@@ -388,6 +452,21 @@ func BySkipped(opts ...sql.OrderTermOption) OrderOption {
 // ByFailed orders the results by the failed field.
 func ByFailed(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldFailed, opts...).ToFunc()
+}
+
+// ByPages orders the results by the pages field.
+func ByPages(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPages, opts...).ToFunc()
+}
+
+// ByBytesFetched orders the results by the bytes_fetched field.
+func ByBytesFetched(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBytesFetched, opts...).ToFunc()
+}
+
+// ByRetried orders the results by the retried field.
+func ByRetried(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRetried, opts...).ToFunc()
 }
 
 // ByError orders the results by the error field.
@@ -501,6 +580,24 @@ func (e *Mode) UnmarshalGQL(val interface{}) error {
 	*e = Mode(str)
 	if err := ModeValidator(*e); err != nil {
 		return fmt.Errorf("%s is not a valid Mode", str)
+	}
+	return nil
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (e PlannedMode) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(e.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (e *PlannedMode) UnmarshalGQL(val interface{}) error {
+	str, ok := val.(string)
+	if !ok {
+		return fmt.Errorf("enum %T must be a string", val)
+	}
+	*e = PlannedMode(str)
+	if err := PlannedModeValidator(*e); err != nil {
+		return fmt.Errorf("%s is not a valid PlannedMode", str)
 	}
 	return nil
 }

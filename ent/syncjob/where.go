@@ -76,6 +76,11 @@ func ConnectorID(v uuid.UUID) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldConnectorID, v))
 }
 
+// TargetJobID applies equality check predicate on the "target_job_id" field. It's identical to TargetJobIDEQ.
+func TargetJobID(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTargetJobID, v))
+}
+
 // Collected applies equality check predicate on the "collected" field. It's identical to CollectedEQ.
 func Collected(v int) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldCollected, v))
@@ -119,6 +124,21 @@ func Skipped(v int) predicate.SyncJob {
 // Failed applies equality check predicate on the "failed" field. It's identical to FailedEQ.
 func Failed(v int) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldFailed, v))
+}
+
+// Pages applies equality check predicate on the "pages" field. It's identical to PagesEQ.
+func Pages(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldPages, v))
+}
+
+// BytesFetched applies equality check predicate on the "bytes_fetched" field. It's identical to BytesFetchedEQ.
+func BytesFetched(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldBytesFetched, v))
+}
+
+// Retried applies equality check predicate on the "retried" field. It's identical to RetriedEQ.
+func Retried(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldRetried, v))
 }
 
 // Error applies equality check predicate on the "error" field. It's identical to ErrorEQ.
@@ -364,6 +384,86 @@ func ModeIn(vs ...Mode) predicate.SyncJob {
 // ModeNotIn applies the NotIn predicate on the "mode" field.
 func ModeNotIn(vs ...Mode) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldNotIn(FieldMode, vs...))
+}
+
+// PlannedModeEQ applies the EQ predicate on the "planned_mode" field.
+func PlannedModeEQ(v PlannedMode) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldPlannedMode, v))
+}
+
+// PlannedModeNEQ applies the NEQ predicate on the "planned_mode" field.
+func PlannedModeNEQ(v PlannedMode) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldPlannedMode, v))
+}
+
+// PlannedModeIn applies the In predicate on the "planned_mode" field.
+func PlannedModeIn(vs ...PlannedMode) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldPlannedMode, vs...))
+}
+
+// PlannedModeNotIn applies the NotIn predicate on the "planned_mode" field.
+func PlannedModeNotIn(vs ...PlannedMode) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldPlannedMode, vs...))
+}
+
+// PlannedModeIsNil applies the IsNil predicate on the "planned_mode" field.
+func PlannedModeIsNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIsNull(FieldPlannedMode))
+}
+
+// PlannedModeNotNil applies the NotNil predicate on the "planned_mode" field.
+func PlannedModeNotNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotNull(FieldPlannedMode))
+}
+
+// TargetJobIDEQ applies the EQ predicate on the "target_job_id" field.
+func TargetJobIDEQ(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldTargetJobID, v))
+}
+
+// TargetJobIDNEQ applies the NEQ predicate on the "target_job_id" field.
+func TargetJobIDNEQ(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldTargetJobID, v))
+}
+
+// TargetJobIDIn applies the In predicate on the "target_job_id" field.
+func TargetJobIDIn(vs ...uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldTargetJobID, vs...))
+}
+
+// TargetJobIDNotIn applies the NotIn predicate on the "target_job_id" field.
+func TargetJobIDNotIn(vs ...uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldTargetJobID, vs...))
+}
+
+// TargetJobIDGT applies the GT predicate on the "target_job_id" field.
+func TargetJobIDGT(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldTargetJobID, v))
+}
+
+// TargetJobIDGTE applies the GTE predicate on the "target_job_id" field.
+func TargetJobIDGTE(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldTargetJobID, v))
+}
+
+// TargetJobIDLT applies the LT predicate on the "target_job_id" field.
+func TargetJobIDLT(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldTargetJobID, v))
+}
+
+// TargetJobIDLTE applies the LTE predicate on the "target_job_id" field.
+func TargetJobIDLTE(v uuid.UUID) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldTargetJobID, v))
+}
+
+// TargetJobIDIsNil applies the IsNil predicate on the "target_job_id" field.
+func TargetJobIDIsNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIsNull(FieldTargetJobID))
+}
+
+// TargetJobIDNotNil applies the NotNil predicate on the "target_job_id" field.
+func TargetJobIDNotNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotNull(FieldTargetJobID))
 }
 
 // CauseEQ applies the EQ predicate on the "cause" field.
@@ -754,6 +854,126 @@ func FailedLT(v int) predicate.SyncJob {
 // FailedLTE applies the LTE predicate on the "failed" field.
 func FailedLTE(v int) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldLTE(FieldFailed, v))
+}
+
+// PagesEQ applies the EQ predicate on the "pages" field.
+func PagesEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldPages, v))
+}
+
+// PagesNEQ applies the NEQ predicate on the "pages" field.
+func PagesNEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldPages, v))
+}
+
+// PagesIn applies the In predicate on the "pages" field.
+func PagesIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldPages, vs...))
+}
+
+// PagesNotIn applies the NotIn predicate on the "pages" field.
+func PagesNotIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldPages, vs...))
+}
+
+// PagesGT applies the GT predicate on the "pages" field.
+func PagesGT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldPages, v))
+}
+
+// PagesGTE applies the GTE predicate on the "pages" field.
+func PagesGTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldPages, v))
+}
+
+// PagesLT applies the LT predicate on the "pages" field.
+func PagesLT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldPages, v))
+}
+
+// PagesLTE applies the LTE predicate on the "pages" field.
+func PagesLTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldPages, v))
+}
+
+// BytesFetchedEQ applies the EQ predicate on the "bytes_fetched" field.
+func BytesFetchedEQ(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldBytesFetched, v))
+}
+
+// BytesFetchedNEQ applies the NEQ predicate on the "bytes_fetched" field.
+func BytesFetchedNEQ(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldBytesFetched, v))
+}
+
+// BytesFetchedIn applies the In predicate on the "bytes_fetched" field.
+func BytesFetchedIn(vs ...int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldBytesFetched, vs...))
+}
+
+// BytesFetchedNotIn applies the NotIn predicate on the "bytes_fetched" field.
+func BytesFetchedNotIn(vs ...int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldBytesFetched, vs...))
+}
+
+// BytesFetchedGT applies the GT predicate on the "bytes_fetched" field.
+func BytesFetchedGT(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldBytesFetched, v))
+}
+
+// BytesFetchedGTE applies the GTE predicate on the "bytes_fetched" field.
+func BytesFetchedGTE(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldBytesFetched, v))
+}
+
+// BytesFetchedLT applies the LT predicate on the "bytes_fetched" field.
+func BytesFetchedLT(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldBytesFetched, v))
+}
+
+// BytesFetchedLTE applies the LTE predicate on the "bytes_fetched" field.
+func BytesFetchedLTE(v int64) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldBytesFetched, v))
+}
+
+// RetriedEQ applies the EQ predicate on the "retried" field.
+func RetriedEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldRetried, v))
+}
+
+// RetriedNEQ applies the NEQ predicate on the "retried" field.
+func RetriedNEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldRetried, v))
+}
+
+// RetriedIn applies the In predicate on the "retried" field.
+func RetriedIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldRetried, vs...))
+}
+
+// RetriedNotIn applies the NotIn predicate on the "retried" field.
+func RetriedNotIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldRetried, vs...))
+}
+
+// RetriedGT applies the GT predicate on the "retried" field.
+func RetriedGT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldRetried, v))
+}
+
+// RetriedGTE applies the GTE predicate on the "retried" field.
+func RetriedGTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldRetried, v))
+}
+
+// RetriedLT applies the LT predicate on the "retried" field.
+func RetriedLT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldRetried, v))
+}
+
+// RetriedLTE applies the LTE predicate on the "retried" field.
+func RetriedLTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldRetried, v))
 }
 
 // ErrorEQ applies the EQ predicate on the "error" field.

@@ -80,7 +80,8 @@ func Audited() map[string]Entity {
 			Verbs: []Verb{{Op: "update", Field: "revoked_at", Action: "api_key.revoke"},
 				{Op: "update", Field: "rotated_at", Action: "api_key.rotate"}}},
 		"SyncJob": {Table: "sync_jobs", Kind: "sync", Name: "(select c.name from connectors c where c.id = t.connector_id)",
-			Only: []string{"connector_id", "mode", "cause", "file_filter", "cancel_requested", "status"}, NoDelete: true, Why: "jobs go with their connector only",
+			Only: []string{"connector_id", "mode", "planned_mode", "target_job_id", "cause", "file_filter", "cancel_requested", "status"}, NoDelete: true,
+			Why:   "jobs go with their connector, or when they are old",
 			Verbs: []Verb{{Op: "create", Action: "sync.start"}, {Op: "update", Action: "sync.cancel"}}},
 		"SyncItem": {Table: "sync_items", Kind: "document", Name: "t.path", ID: "coalesce(t.document_id, t.id)", Only: []string{"suppressed"},
 			NoCreate: true, NoDelete: true, Why: "the ledger of syncs; only what a person decides of a document counts",
@@ -102,6 +103,7 @@ func Excused() map[string]string {
 	return map[string]string{
 		"AuditEntry": "the log itself",
 		"Document":   "written by syncs; what a person does to one is noted at its line in the ledger",
+		"PlanItem":   "what a sync would do; the plan is the start of a job",
 		"Feedback":   "what one thinks of an answer is one's own; query analytics keeps it without the person",
 		"Message":    "what is said in a conversation is its owner's",
 		"AgentRun":   "a run is kept with all its events",

@@ -130,6 +130,11 @@ type Config struct {
 	// AuditRetention is how long the audit log is kept; 0 is for good.
 	AuditRetention Days `env:"AUDIT_RETENTION" envDefault:"0"`
 
+	// DeletedRetention is how long a deleted document can be restored; 0 is for good.
+	DeletedRetention Days `env:"DELETED_RETENTION" envDefault:"30d"`
+	// SyncHistoryRetention is how long the rows of jobs are kept that are not among the newest of their connector; 0 is for good.
+	SyncHistoryRetention Days `env:"SYNC_HISTORY_RETENTION" envDefault:"90d"`
+
 	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
 	// WorkerLostAfter is the silence after which a worker counts as dead and

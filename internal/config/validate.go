@@ -84,6 +84,8 @@ func (c *Config) Validate() error {
 		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
 		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
 		{"CONVERSATION_RETENTION", func() error { return retention(c.ConversationRetention.Duration()) }},
+		{"DELETED_RETENTION", func() error { return retention(c.DeletedRetention.Duration()) }},
+		{"SYNC_HISTORY_RETENTION", func() error { return retention(c.SyncHistoryRetention.Duration()) }},
 		{"AUDIT_RETENTION", func() error { return retention(c.AuditRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},

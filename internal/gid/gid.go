@@ -40,6 +40,7 @@ const (
 	PrincipalGroup
 	ToolIntegration
 	Approval
+	PlanItem
 )
 
 // New makes an id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -118,6 +119,8 @@ func table(k Kind) (string, bool) {
 		return "oauth_grants", true
 	case AuditEntry:
 		return "audit_entries", true
+	case PlanItem:
+		return "plan_items", true
 	case Passage, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:

@@ -262,7 +262,7 @@ func TestEveryWriteIsTold(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	follow("fenced SoftDelete", 2, true)
-	if n, err := f.store.Restore(t.Context(), id.scope, []uuid.UUID{a}); n != 1 || err != nil {
+	if n, err := f.store.Restore(t.Context(), id.scope, index.Fence{}, []uuid.UUID{a}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	follow("Restore", 1, true)
@@ -445,7 +445,7 @@ func TestAFollowerHasWhatAFreshReaderHas(t *testing.T) {
 		case 6:
 			_, err = f.store.SoftDelete(t.Context(), id.scope, fence, some())
 		case 7:
-			_, err = f.store.Restore(t.Context(), id.scope, some())
+			_, err = f.store.Restore(t.Context(), id.scope, index.Fence{}, some())
 		case 8:
 			_, err = f.store.Recount(t.Context(), id.scope, id.collection)
 		case 9:

@@ -23,7 +23,8 @@ const (
 			update documents set status = 'DELETED', deleted_at = now(), updated_at = now()
 			from d where documents.id = d.id
 		), noted as (
-			update sync_items set status = 'DELETED', job_id = $5::uuid, updated_at = now(), reason = null, added = false
+			update sync_items set status = 'DELETED', job_id = $5::uuid, updated_at = now(), reason = null, added = false,
+				hold = null, waiting_since = null
 			from d where sync_items.document_id = d.id and $5::uuid is not null
 		)
 		select collection_id, array_agg(id), count(*) filter (where live),
@@ -40,6 +41,10 @@ const (
 		), changed as (
 			update documents set status = 'INDEXED', deleted_at = null, updated_at = now()
 			from d where documents.id = d.id
+		), noted as (
+			update sync_items set status = 'INDEXED', job_id = coalesce($5::uuid, job_id), updated_at = now(), reason = null,
+				added = $5::uuid is not null, suppressed = false, hold = 'RESTORED', waiting_since = null
+			from d where sync_items.document_id = d.id
 		)
 		select collection_id, array_agg(id), count(*), sum(passage_count), sum(index_bytes), sum(index_words)
 		from d group by collection_id order by collection_id`
@@ -54,9 +59,11 @@ func (s *Store) SoftDelete(ctx context.Context, scope viewer.Scope, f Fence, doc
 }
 
 // Restore brings soft-deleted documents back to search and says how many it
-// was. Ids that are out of reach, not deleted, or were never indexed are passed over.
-func (s *Store) Restore(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
-	return s.mark(ctx, scope, Fence{}, "restore documents", documents, restore, 1)
+// was. Ids that are out of reach, not deleted, or were never indexed are passed
+// over. In the ledger they are held until their source has them again; under a
+// fence they become added ones of that job.
+func (s *Store) Restore(ctx context.Context, scope viewer.Scope, f Fence, documents []uuid.UUID) (int, error) {
+	return s.mark(ctx, scope, f, "restore documents", documents, restore, 1)
 }
 
 func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what string, documents []uuid.UUID, sql string, sign int64) (int, error) {
@@ -69,14 +76,11 @@ func (s *Store) mark(ctx context.Context, scope viewer.Scope, f Fence, what stri
 	}
 	count := 0
 	err = s.write(ctx, func(conn *pgx.Conn) error {
-		args := []any{documents, within.workspace, within.all, within.collections}
-		if sql == softDelete {
-			var job *uuid.UUID
-			if f.Job != uuid.Nil {
-				job = &f.Job
-			}
-			args = append(args, job)
+		var job *uuid.UUID
+		if f.Job != uuid.Nil {
+			job = &f.Job
 		}
+		args := []any{documents, within.workspace, within.all, within.collections, job}
 		b := &pgx.Batch{}
 		beginWrite(b, within.workspace)
 		changes := map[uuid.UUID]change{}

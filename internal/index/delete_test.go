@@ -39,13 +39,13 @@ func TestSoftDeleteAndRestore(t *testing.T) {
 	if _, err := f.store.Content(t.Context(), mine.scope, a); apierr.From(err).Code != apierr.CodeNotFound {
 		t.Errorf("Content of a deleted document: %v", err)
 	}
-	if n, err := f.store.Restore(t.Context(), narrow, all); err != nil || n != 2 {
+	if n, err := f.store.Restore(t.Context(), narrow, index.Fence{}, all); err != nil || n != 2 {
 		t.Errorf("Restore = %d, %v", n, err)
 	}
 	if got := f.stats(mine); got.Documents != 2 || got.Embeddings != 3 {
 		t.Errorf("statistics after the restore are %+v", got)
 	}
-	if n, err := f.store.Restore(t.Context(), narrow, all); err != nil || n != 0 {
+	if n, err := f.store.Restore(t.Context(), narrow, index.Fence{}, all); err != nil || n != 0 {
 		t.Errorf("Restore of what is there = %d, %v", n, err)
 	}
 	if text, err := f.store.Content(t.Context(), mine.scope, a); err != nil || text != "onetwo" {

@@ -25,7 +25,7 @@ const upsertLedger = `insert into sync_items
 		status = case when sync_items.job_id = excluded.job_id and sync_items.status = 'INDEXED' then 'INDEXED' else excluded.status end,
 		added = excluded.added or sync_items.added and sync_items.job_id = excluded.job_id and sync_items.status = 'INDEXED',
 		reason = excluded.reason, retryable = false, source_version = excluded.source_version,
-		pipeline_version = excluded.pipeline_version`
+		pipeline_version = excluded.pipeline_version, hold = null, waiting_since = null`
 
 func queueLedger(b *pgx.Batch, workspace uuid.UUID, r *Record, document uuid.UUID, status string, added bool) {
 	if r.Ledger.JobID == uuid.Nil {

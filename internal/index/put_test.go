@@ -317,7 +317,7 @@ func TestConcurrentWritersLeaveTrueCounters(t *testing.T) {
 				case 0:
 					_, err = f.store.SoftDelete(t.Context(), id.scope, index.Fence{}, []uuid.UUID{out.Document})
 				case 1:
-					_, err = f.store.Restore(t.Context(), id.scope, []uuid.UUID{out.Document})
+					_, err = f.store.Restore(t.Context(), id.scope, index.Fence{}, []uuid.UUID{out.Document})
 				}
 				if err != nil {
 					t.Error(err)

@@ -153,7 +153,7 @@ func TestStatisticsAreTrueWhateverHappens(t *testing.T) {
 					_, err := b.store.SoftDelete(b.Context(), b.scope, index.Fence{}, b.some())
 					b.must(err)
 				},
-				"after a restoration": func() { _, err := b.store.Restore(b.Context(), b.scope, b.some()); b.must(err) },
+				"after a restoration": func() { _, err := b.store.Restore(b.Context(), b.scope, index.Fence{}, b.some()); b.must(err) },
 				"after a failure": func() {
 					id, err := b.store.Fail(b.Context(), b.scope, index.Fence{}, b.any(), "broken")
 					b.must(err)

@@ -66,7 +66,7 @@ func TestDeletedAndUnfinishedDocumentsAreNotFound(t *testing.T) {
 	if r := f.search(id, search.Query{Text: "walrus"}); r.Total != 1 || r.Hits[0].Document == document {
 		t.Errorf("a deleted document is found: %+v", r)
 	}
-	if _, err := f.index.Restore(t.Context(), id.scope, []uuid.UUID{document}); err != nil {
+	if _, err := f.index.Restore(t.Context(), id.scope, index.Fence{}, []uuid.UUID{document}); err != nil {
 		t.Fatal(err)
 	}
 	if found() != 2 {

@@ -27,13 +27,13 @@ func (r *Run) Complete(ctx context.Context) error {
 		*c = counted
 	})
 	status, note := entjob.StatusCompleted, ""
-	if counted.Failed > 0 {
+	if counted.Failed > 0 && Syncs(r.start.Mode) {
 		status = entjob.StatusPartial
 		note = fmt.Sprintf("%d of %d items failed; the items of the last sync say why.", counted.Failed, counted.Collected)
 	}
 	return r.finish(ctx, status, "", func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
-		if r.apart() {
-			return // it was no sync
+		if !Syncs(r.start.Mode) {
+			return
 		}
 		u.SetLastSync(r.jobs.now())
 		if row.Status != connector.StatusPaused {
@@ -51,6 +51,9 @@ func (r *Run) Complete(ctx context.Context) error {
 // that new credentials would help.
 func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
 	message = cut(message, maxReasonBytes)
+	if !Syncs(r.start.Mode) && r.start.Mode != entjob.ModePermissions {
+		return r.finish(ctx, entjob.StatusFailed, message, nil)
+	}
 	return r.finish(ctx, entjob.StatusFailed, message, func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
 		u.SetLastError(message)
 		switch {
@@ -74,6 +77,7 @@ func (r *Run) Stop(ctx context.Context, reason string) error {
 func (r *Run) finish(ctx context.Context, status entjob.Status, message string, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
+	r.saveLags(ctx)
 	ctx = r.Context(ctx)
 	now := r.jobs.now()
 	r.mu.Lock()

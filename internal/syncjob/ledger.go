@@ -11,6 +11,7 @@ import (
 
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
+	entjob "magpie/ent/syncjob"
 	"magpie/internal/gid"
 )
 
@@ -45,6 +46,7 @@ type Known struct {
 	DocumentVersion string // source version of the stored content
 	Hash            []byte
 	ProcessedAt     time.Time // zero when it never was
+	WaitingSince    time.Time // since when a change is known that cannot be searched yet; zero for none
 }
 
 // Decided reports whether this job is done with the item.
@@ -80,12 +82,12 @@ func (r *Run) Look(ctx context.Context, sourceIDs []string) (map[string]Known, e
 		var id string
 		var k Known
 		var doc uuid.NullUUID
-		var processed sql.NullTime
+		var processed, waiting sql.NullTime
 		if err := rows.Scan(&id, &k.Listed, &k.Seen, &k.Status, &k.Added, &k.Reason, &k.Suppressed, &k.SourceVersion,
-			&k.PipelineVersion, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed); err != nil {
+			&k.PipelineVersion, &waiting, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed); err != nil {
 			return err // query says what failed
 		}
-		k.Document, k.ProcessedAt = doc.UUID, processed.Time
+		k.Document, k.ProcessedAt, k.WaitingSince = doc.UUID, processed.Time, waiting.Time
 		known[id] = k
 		return nil
 	}, lookSQL, r.workspace, r.connector, r.job, sourceIDs)
@@ -125,6 +127,9 @@ func (r *Run) Record(ctx context.Context, entries []Entry) error {
 // tally counts the job's outcomes in the ledger: the truth that the counters
 // follow, whichever attempt brought them about.
 func (r *Run) tally(ctx context.Context) (Counters, error) {
+	if r.start.Mode == entjob.ModePlan {
+		return r.tallyPlan(ctx)
+	}
 	var c Counters
 	err := r.query(ctx, "count the outcomes of a job", func(rows *sql.Rows) error {
 		var status syncitem.Status

@@ -47,6 +47,8 @@ type Run struct {
 	state  Snapshot   // what the world is told next
 	told   int        // the revision that was published last
 	own    bool       // it counts for itself
+	effort Effort
+	lags   lags // that are not stored yet
 	start  *ent.SyncJob
 }
 
@@ -76,7 +78,7 @@ func (j *Jobs) Claim(ctx context.Context, t tasks.Sync) (*Run, error) {
 	}
 	r := &Run{
 		jobs: j, job: row.ID, connector: row.ConnectorID, workspace: row.WorkspaceID, attempt: row.Attempt, start: row,
-		state: SnapshotOf(row),
+		state: SnapshotOf(row), effort: effortOf(row), lags: make(lags),
 	}
 	if r.scope, err = viewer.System(row.WorkspaceID).Scope(); err != nil {
 		return nil, fmt.Errorf("take a sync job: %w", err)
@@ -175,7 +177,7 @@ func (r *Run) snapshot() Snapshot {
 
 // fenced starts an update of the row that only the holder of the job may do.
 func (r *Run) fenced(client *ent.Client, s Snapshot) *ent.SyncJobUpdate {
-	c := s.Counters
+	c, e := s.Counters, r.Effort()
 	return client.SyncJob.Update().
 		Where(entjob.ID(r.job), entjob.Attempt(r.attempt), entjob.StatusEQ(entjob.StatusRunning)).
 		SetUpdatedAt(r.jobs.now()).
@@ -183,12 +185,14 @@ func (r *Run) fenced(client *ent.Client, s Snapshot) *ent.SyncJobUpdate {
 		SetWarnings(s.Warnings).
 		SetCollected(c.Collected).SetParsed(c.Parsed).SetIndexed(c.Indexed).
 		SetAdded(c.Added).SetModified(c.Modified).SetDeleted(c.Deleted).
-		SetUnchanged(c.Unchanged).SetSkipped(c.Skipped).SetFailed(c.Failed)
+		SetUnchanged(c.Unchanged).SetSkipped(c.Skipped).SetFailed(c.Failed).
+		SetPages(e.Pages).SetBytesFetched(e.Bytes).SetRetried(e.Retried)
 }
 
 func (r *Run) save(ctx context.Context, what string, change func(*ent.SyncJobUpdate)) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
+	r.saveLags(ctx)
 	update := r.fenced(r.jobs.client, r.snapshot())
 	change(update)
 	n, err := update.Save(r.Context(ctx))
@@ -213,6 +217,9 @@ func (r *Run) SavePage(ctx context.Context, cursor string, walked bool) error {
 // it. retries is how often in a row it was let go without progress. The task is
 // queued even if the row cannot be written at the moment.
 func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) error {
+	if retries > 0 || delay > 0 {
+		r.Spend(func(e *Effort) { e.Retried++ })
+	}
 	err := r.save(ctx, "let go of a sync job", func(u *ent.SyncJobUpdate) {
 		// The sweeper is not to take a waiting job for a dead one.
 		next := r.jobs.now().Add(delay)

@@ -36,6 +36,10 @@ type StartOptions struct {
 	// FileFilter names the paths to sync: required with incremental, makes an
 	// auto sync look at these only, and is ignored with full.
 	FileFilter []string
+	// Plan finds out what such a sync would do.
+	Plan bool
+	// Target is the job whose deletions a restore undoes.
+	Target uuid.UUID
 	// Cause is manual when empty.
 	Cause entjob.Cause
 	// Warnings are those that the job begins with.
@@ -55,6 +59,15 @@ func ParseMode(text string) (entjob.Mode, error) {
 	}
 }
 
+// Syncs reports whether a job of the mode is a sync, and no plan of one, refresh
+// of permissions, deletion or restoration.
+func Syncs(m entjob.Mode) bool {
+	return m == entjob.ModeAuto || m == entjob.ModeFull || m == entjob.ModeIncremental
+}
+
+// needsSource reports whether a job of the mode asks the source.
+func needsSource(m entjob.Mode) bool { return m != entjob.ModeDelete && m != entjob.ModeRestore }
+
 // resolve applies the rules of the modes.
 func (o StartOptions) resolve() (StartOptions, error) {
 	if o.Mode == "" {
@@ -69,7 +82,7 @@ func (o StartOptions) resolve() (StartOptions, error) {
 	if o.ForceFull {
 		o.Mode = entjob.ModeFull
 	}
-	if o.Mode == entjob.ModeFull || o.Mode == entjob.ModePermissions {
+	if o.Mode == entjob.ModeFull || !Syncs(o.Mode) {
 		o.FileFilter = nil
 		return o, nil
 	}
@@ -109,9 +122,10 @@ func cleanFilter(paths []string) ([]string, error) {
 }
 
 // Start queues a sync of a connector the viewer may see. While a sync of it is
-// open that job is answered instead, whatever its mode; a refresh of permissions
-// takes the place of no sync, nor a sync of a refresh, nor any job of a retry
-// or of what a webhook told, so that these are a conflict. Inside an ent
+// open that job is answered instead, whatever its mode. Jobs of other kinds
+// (plans, refreshes of permissions, deletions, restorations) take the place of
+// equal ones only, and nothing that of a retry or of what a webhook told:
+// everything else is a conflict. Inside an ent
 // transaction the row is part of it and the task follows the commit; a task
 // that cannot be queued is no error, since the sweeper finds the row. The
 // errors are apierr: not_found, invalid_request, and conflict for a connector
@@ -128,7 +142,7 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 		return nil, apierr.NotFound("Connector")
 	case err != nil:
 		return nil, apierr.Wrap("read the connector to sync", err)
-	case !connector.Enabled:
+	case !connector.Enabled && needsSource(o.Mode):
 		return nil, apierr.New(apierr.Conflict, "The connector is disabled; enable it before you sync it.")
 	case rests(connector):
 		return nil, apierr.New(apierr.Conflict, "The connector is paused; resume it before you sync it.")
@@ -172,13 +186,37 @@ func openJob(ctx context.Context, client *ent.Client, connectorID uuid.UUID) (*e
 
 // joined answers with the open job where it does what is wanted.
 func joined(open *ent.SyncJob, o StartOptions) (*ent.SyncJob, error) {
-	switch refreshing := open.Mode == entjob.ModePermissions; {
-	case refreshing && o.Mode != entjob.ModePermissions:
-		return nil, apierr.New(apierr.Conflict, "The connector's permissions are being refreshed; try again when that job has ended.")
-	case !refreshing && o.Mode == entjob.ModePermissions, o.Cause == entjob.CauseRetry, o.Cause == entjob.CauseWebhook:
-		return nil, apierr.New(apierr.Conflict, "The connector is being synced; try again when that job has ended.")
-	default:
+	if o.Cause != entjob.CauseRetry && o.Cause != entjob.CauseWebhook && o.equals(open) {
 		return open, nil
+	}
+	var what string
+	switch open.Mode {
+	case entjob.ModePermissions:
+		what = "The connector's permissions are being refreshed"
+	case entjob.ModePlan:
+		what = "A sync of the connector is being planned"
+	case entjob.ModeDelete:
+		what = "Documents of the connector are being deleted"
+	case entjob.ModeRestore:
+		what = "Documents of the connector are being restored"
+	default:
+		what = "The connector is being synced"
+	}
+	return nil, apierr.New(apierr.Conflict, what+"; try again when that job has ended.")
+}
+
+// equals reports whether an open job does what is wanted; a sync does for any
+// other one.
+func (o StartOptions) equals(open *ent.SyncJob) bool {
+	switch {
+	case Syncs(open.Mode):
+		return Syncs(o.Mode) && !o.Plan
+	case open.Mode == entjob.ModePlan:
+		return o.Plan && open.PlannedMode != nil && string(*open.PlannedMode) == string(o.Mode) && slices.Equal(open.FileFilter, o.FileFilter)
+	case open.Mode == entjob.ModeRestore:
+		return o.Mode == open.Mode && open.TargetJobID != nil && *open.TargetJobID == o.Target
+	default:
+		return o.Mode == open.Mode
 	}
 }
 
@@ -189,7 +227,7 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 	create := client.SyncJob.Create().
 		SetConnectorID(connector.ID).
 		SetWorkspaceID(connector.WorkspaceID).
-		SetMode(o.Mode).
+		SetMode(o.mode()).
 		SetCause(o.Cause).
 		SetWarnings(append([]string{}, o.Warnings...)).
 		SetHeartbeatAt(now).
@@ -198,6 +236,12 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 		SetUpdatedAt(now)
 	if len(o.FileFilter) > 0 {
 		create.SetFileFilter(slices.Clone(o.FileFilter))
+	}
+	if o.Plan {
+		create.SetPlannedMode(entjob.PlannedMode(o.Mode))
+	}
+	if o.Target != uuid.Nil {
+		create.SetTargetJobID(o.Target)
 	}
 	create.OnConflict(entsql.DoNothing())
 	row, err := create.Save(ctx)
@@ -208,6 +252,14 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 		return nil, apierr.Wrap("write the sync job", err)
 	}
 	return row, nil
+}
+
+// mode is that of the job.
+func (o StartOptions) mode() entjob.Mode {
+	if o.Plan {
+		return entjob.ModePlan
+	}
+	return o.Mode
 }
 
 // enqueue nudges a worker. Its failure is only logged: the row is there, and

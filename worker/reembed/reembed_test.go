@@ -46,7 +46,7 @@ func TestACollectionChangesItsModel(t *testing.T) {
 	if n := f.new.embedded(); n != 10 {
 		t.Errorf("%d texts were embedded for 10 passages", n)
 	}
-	if n, err := f.index.Restore(t.Context(), f.scope, []uuid.UUID{gone}); n != 1 || err != nil {
+	if n, err := f.index.Restore(t.Context(), f.scope, index.Fence{}, []uuid.UUID{gone}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if r := f.read(0); r.passages != 10 {

@@ -139,16 +139,20 @@ func (s *slice) doMember(ctx context.Context, t task) error {
 // keepArchive settles an archive that has not changed since its members had
 // their outcomes, and reports whether it did.
 func (s *slice) keepArchive(ctx context.Context, t task) (bool, error) {
-	k := t.known
-	if k.Reason != archiveReason || s.job.Mode == entjob.ModeFull || k.PipelineVersion != ingest.Version ||
-		t.item.Version == "" || k.SourceVersion != t.item.Version {
-		return false, nil
-	}
-	unfinished, err := s.run.UnfinishedMembers(ctx, t.item.ID)
-	if err != nil || unfinished {
+	if stays, err := s.archiveStays(ctx, t.item, t.known); !stays || err != nil {
 		return false, err
 	}
 	return true, s.settle(ctx, t, syncitem.StatusSkipped, archiveReason, false)
+}
+
+// archiveStays reports whether an archive and its members are as they were.
+func (s *slice) archiveStays(ctx context.Context, item connectors.Item, k syncjob.Known) (bool, error) {
+	if k.Reason != archiveReason || s.job.Mode == entjob.ModeFull || k.PipelineVersion != ingest.Version ||
+		item.Version == "" || k.SourceVersion != item.Version {
+		return false, nil
+	}
+	unfinished, err := s.run.UnfinishedMembers(ctx, item.ID)
+	return err == nil && !unfinished, err
 }
 
 // keepMembers counts the members of archives that are not looked into as seen.

@@ -11,6 +11,7 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	entjob "magpie/ent/syncjob"
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/ingest"
@@ -30,6 +31,7 @@ type Index interface {
 	SoftDelete(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error)
 	Fail(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record, reason string) (uuid.UUID, error)
 	Forget(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error)
+	Restore(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error)
 	SetReaders(ctx context.Context, scope viewer.Scope, f index.Fence, changes []index.DocumentReaders) (int, error)
 }
 
@@ -159,7 +161,10 @@ func (e *Engine) Sync(ctx context.Context, t tasks.Sync) error {
 	case err != nil:
 		return err
 	}
-	s := &slice{engine: e, run: run, job: run.Job(), log: e.opt.Log.With("job", run.Job().ID, "connector", run.Job().ConnectorID)}
+	s := &slice{
+		engine: e, run: run, job: jobOf(run), planning: run.Job().Mode == entjob.ModePlan,
+		log: e.opt.Log.With("job", run.Job().ID, "connector", run.Job().ConnectorID),
+	}
 	held, release := run.Hold(run.Context(ctx))
 	err = s.work(held)
 	why := context.Cause(held)

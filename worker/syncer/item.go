@@ -31,6 +31,7 @@ type task struct {
 	known syncjob.Known
 	// member is set for a member of an archive, whose content is at hand.
 	member *archive.Member
+	seen   time.Time // when the walk met it
 }
 
 // deferral gathers the items that have to wait, for which the slice will end.
@@ -145,6 +146,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservati
 	case int64(len(item.Content)) > s.engine.opt.MaxBytes:
 		return nil, nil
 	case item.Content != nil:
+		s.run.Spend(func(e *syncjob.Effort) { e.Bytes += int64(len(item.Content)) })
 		return item.Content, nil
 	}
 	reader, err := s.source.Open(ctx, item)
@@ -161,6 +163,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservati
 		b.Grow(int(min(item.Size, s.engine.opt.MaxBytes)) + bytes.MinRead)
 	}
 	n, err := b.ReadFrom(io.LimitReader(room.reader(ctx, reader), s.engine.opt.MaxBytes+1))
+	s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n })
 	if err != nil {
 		return nil, err // the connector's, to be classified
 	}
@@ -324,6 +327,7 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 	if err != nil {
 		return s.storeFailed(ctx, t, err)
 	}
+	s.searchable(t)
 	s.decided(func(c *syncjob.Counters) {
 		c.Parsed++
 		c.Outcome(syncitem.StatusIndexed, outcome.Added, 1)

@@ -24,6 +24,9 @@ const maxVersionBytes = 1024
 
 // page decides every item of a page.
 func (s *slice) page(ctx context.Context, items []connectors.Item) error {
+	if s.planning {
+		return s.planItems(ctx, s.proper(items))
+	}
 	return s.take(ctx, s.proper(items), s.decide, nil)
 }
 
@@ -64,7 +67,7 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 		entry, fetch := decide(item, k, now)
 		switch {
 		case fetch:
-			todo = append(todo, task{item: item, known: k, member: members[item.ID]})
+			todo = append(todo, task{item: item, known: k, member: members[item.ID], seen: now})
 		case members == nil && k.Listed && (k.Document == uuid.Nil || k.Failed()):
 			without = append(without, item.ID)
 		}

@@ -37,6 +37,7 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 		if err != nil {
 			return classify(err)
 		}
+		s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
 		for part := range slices.Chunk(s.proper(page.Items), connectors.MaxPageItems) {
 			if err := s.refreshReaders(ctx, part); err != nil {
 				return err

@@ -43,6 +43,7 @@ type slice struct {
 	progress atomic.Bool // something was decided in this slice
 	line     *pace.Line  // of the source's credentials; nil: none
 	turn     turn
+	planning bool        // nothing is done, it is only written down what would be
 }
 
 // work does the slice. Nil means that the job has nothing more to do.
@@ -62,8 +63,13 @@ func (s *slice) work(ctx context.Context) (err error) {
 	if err := s.openConnector(ctx); err != nil {
 		return err
 	}
-	if s.job.Mode == entjob.ModePermissions {
+	switch s.job.Mode {
+	case entjob.ModePermissions:
 		return s.refreshPermissions(ctx)
+	case entjob.ModeDelete:
+		return s.deleteQuarantined(ctx)
+	case entjob.ModeRestore:
+		return s.restoreDeleted(ctx)
 	}
 	if s.kind.AttachesDatabase() {
 		return s.syncSchema(ctx)
@@ -117,7 +123,7 @@ func (s *slice) openConnector(ctx context.Context) error {
 		return fmt.Errorf("read the connector: %w", err)
 	}
 	s.connector = row
-	if !row.Enabled {
+	if !row.Enabled && s.job.Mode != entjob.ModeDelete && s.job.Mode != entjob.ModeRestore {
 		return &stopError{message: "The connector was disabled.", canceled: true}
 	}
 	if row.Status == entconnector.StatusPaused {

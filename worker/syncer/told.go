@@ -22,7 +22,7 @@ type Told interface {
 // not wait for the end of a long walk.
 func (s *slice) absorb(ctx context.Context) error {
 	resolver, ok := s.source.(connectors.Resolver)
-	if !ok || s.engine.opt.Told == nil || s.named() {
+	if !ok || s.engine.opt.Told == nil || s.named() || s.planning {
 		return nil
 	}
 	err := s.engine.opt.Told.Absorb(ctx, s.run.Scope(), s.connector.ID, s.job.ID, func(names []string) error {

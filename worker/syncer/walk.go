@@ -13,6 +13,7 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent/document"
+	"magpie/ent/planitem"
 	"magpie/ent/predicate"
 	"magpie/ent/syncitem"
 	entjob "magpie/ent/syncjob"
@@ -28,6 +29,7 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		if err != nil {
 			return classify(err)
 		}
+		s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.shown(warning))
 		}
@@ -109,6 +111,7 @@ func (s *slice) lookUp(ctx context.Context, resolver connectors.Resolver, names 
 	if err != nil {
 		return classify(err)
 	}
+	s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
 	for some := range slices.Chunk(found, connectors.MaxPageItems) {
 		if err := s.page(ctx, some); err != nil {
 			return err
@@ -145,6 +148,9 @@ func (s *slice) deleteUnmet(ctx context.Context) error {
 // seenNames are the paths and ids of the items that the ledger has an outcome of
 // this job for, out of those that the names ask for.
 func (s *slice) seenNames(ctx context.Context, names []string) (map[string]bool, error) {
+	if s.planning {
+		return s.plannedNames(ctx, names)
+	}
 	found, err := s.engine.client.SyncItem.Query().
 		Where(syncitem.JobID(s.job.ID), syncitem.ConnectorID(s.connector.ID), syncitem.Or(syncitem.PathIn(names...), syncitem.SourceIDIn(names...))).
 		Select(syncitem.FieldPath, syncitem.FieldSourceID).All(ctx)
@@ -191,6 +197,9 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	for _, g := range gone {
 		known[g.Path], known[g.SourceID] = true, true
 	}
+	if gone, err = s.withoutRestored(ctx, gone); err != nil {
+		return err
+	}
 	if err := s.remove(ctx, gone); err != nil {
 		return err
 	}
@@ -205,28 +214,35 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 const deletionBatch = 500
 
 // deleteMissing deletes the documents whose items a complete walk did not meet,
-// unless that would be more than half of them.
+// unless that would be more than the connector's threshold allows: then they go
+// into quarantine.
 func (s *slice) deleteMissing(ctx context.Context) error {
 	if !s.kind.Bounded || s.job.Mode == entjob.ModeIncremental {
 		return nil
 	}
+	if s.planning {
+		return s.planMissing(ctx)
+	}
 	existed, missing, failed, err := s.run.Missing(ctx)
-	if err != nil || missing+failed == 0 {
+	if err != nil {
 		return err
 	}
-	if 2*missing > existed {
-		s.log.WarnContext(ctx, "a sync would delete more than half of the documents; nothing is deleted", "missing", missing, "existed", existed)
-		s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more. That is more than half, so nothing was deleted: "+
-			"check the source and the connector's settings.", missing, existed))
-		return nil
+	threshold := s.threshold()
+	if syncjob.Exceeds(missing, existed, threshold) {
+		return s.quarantine(ctx, missing, existed, threshold)
 	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err // the end of the slice
 		}
-		gone, err := s.run.NextMissing(ctx, deletionBatch)
-		if err != nil || len(gone) == 0 {
-			return err
+		var gone []syncjob.Gone
+		if missing+failed > 0 {
+			if gone, err = s.run.NextMissing(ctx, deletionBatch); err != nil {
+				return err
+			}
+		}
+		if len(gone) == 0 {
+			return s.run.Lift(ctx)
 		}
 		if err := s.remove(ctx, gone); err != nil {
 			return err
@@ -237,6 +253,9 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 // remove deletes documents softly, after the ledger says so: a job that is cut
 // off in between finds them again. Those that were never indexed are forgotten.
 func (s *slice) remove(ctx context.Context, gone []syncjob.Gone) error {
+	if s.planning {
+		return s.planGone(ctx, gone, planitem.ActionDelete, "")
+	}
 	var never []uuid.UUID
 	gone = slices.DeleteFunc(slices.Clone(gone), func(g syncjob.Gone) bool {
 		if g.Failed {

@@ -19,6 +19,11 @@ type syncCommand struct {
 	Watch  syncWatch  `cmd:"" help:"Watch a job until it ends."`
 	Cancel syncCancel `cmd:"" help:"Ask a job to stop."`
 	Items  syncItems  `cmd:"" help:"What syncs did with each item, and why."`
+
+	Plan       syncPlan       `cmd:"" help:"Find out what a sync would do, and change nothing."`
+	Quarantine syncQuarantine `cmd:"" help:"Show, approve or dismiss a deletion that waits for a decision."`
+	Restore    syncRestore    `cmd:"" help:"Bring deleted documents back."`
+	Stats      syncStats      `cmd:"" help:"Show how fresh a connector is and how its syncs went."`
 }
 
 type syncStart struct {

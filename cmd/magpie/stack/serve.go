@@ -95,6 +95,7 @@ func handler(app *wire.App, streams *live.Server, version string, page bool) (ht
 	} {
 		metrics.Gauge("search", g.name, g.help, func() float64 { return g.read(app.Search.Resident()) })
 	}
+	freshnessMetrics(metrics, app)
 	return web.New(web.Options{
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),

@@ -17,6 +17,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
 	"magpie/internal/note"
+	"magpie/internal/viewer"
 	"magpie/worker"
 	"magpie/worker/purge"
 	"magpie/worker/reembed"
@@ -52,8 +53,8 @@ func (a *App) Worker() *worker.Worker {
 	})
 }
 
-// maintain forgets what the query log, the audit log and conversations have kept
-// long enough, and looks after the vector indexes.
+// maintain forgets what the query log, the audit log, conversations, the history of
+// syncs and deleted documents have kept long enough, and looks after the vector indexes.
 func (a *App) maintain(ctx context.Context) error {
 	swept, err := a.analytics.Sweep(ctx)
 	if swept > 0 {
@@ -70,7 +71,36 @@ func (a *App) maintain(ctx context.Context) error {
 		}
 		err = errors.Join(err, failed)
 	}
-	return errors.Join(err, failed, a.buildVectorIndexes(ctx))
+	return errors.Join(err, failed, a.trim(ctx), a.buildVectorIndexes(ctx))
+}
+
+// purgeAtOnce bounds what one round of upkeep takes of deleted documents.
+const (
+	purgeAtOnce = 200
+	purgeRounds = 50
+)
+
+// trim ends what can be restored no longer, and forgets old jobs and plans.
+func (a *App) trim(ctx context.Context) error {
+	jobs, err := a.Jobs.Trim(viewer.With(ctx, viewer.System(uuid.Nil)), a.Config.SyncHistoryRetention.Duration())
+	if jobs > 0 {
+		a.Log.InfoContext(ctx, "old plans and sync jobs were removed", "jobs", jobs)
+	}
+	kept := a.Config.DeletedRetention.Duration()
+	if kept <= 0 || err != nil {
+		return err //nolint:wrapcheck // says what it was doing
+	}
+	purged := 0
+	for range purgeRounds {
+		n, err := a.Index.PurgeDeleted(ctx, now().Add(-kept), purgeAtOnce)
+		if purged += n; err != nil || n == 0 {
+			if purged > 0 {
+				a.Log.InfoContext(ctx, "documents that were deleted long ago were removed", "documents", purged)
+			}
+			return err //nolint:wrapcheck // says what it was doing
+		}
+	}
+	return nil // the next round goes on
 }
 
 // buildVectorIndexes builds the indexes of collections that have outgrown exact

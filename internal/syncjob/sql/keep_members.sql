@@ -5,7 +5,7 @@ with held as (
     where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'
     for share
 ), kept as (
-    update sync_items i set job_id = held.id, updated_at = $4, added = false,
+    update sync_items i set job_id = held.id, updated_at = $4, added = false, hold = case i.hold when 'RESTORED' then i.hold end,
         status = case i.status when 'INDEXED' then 'UNCHANGED' else i.status end
     from held
     where i.workspace_id = held.workspace_id and i.connector_id = held.connector_id and i.job_id is distinct from held.id

@@ -6,9 +6,10 @@ with held as (
     for share
 ), written as (
     insert into sync_items as i (id, created_at, updated_at, workspace_id, connector_id, job_id, document_id, source_id,
-        path, status, added, reason, retryable, source_version, pipeline_version)
+        path, status, added, reason, retryable, source_version, pipeline_version, waiting_since)
     select e.id, $4, $4, held.workspace_id, held.connector_id, held.id, nullif(e.document_id, '')::uuid, e.source_id,
-        e.path, e.status, false, nullif(e.reason, ''), e.retryable, e.source_version, e.pipeline_version
+        e.path, e.status, false, nullif(e.reason, ''), e.retryable, e.source_version, e.pipeline_version,
+        case when e.status = 'PENDING' or e.status = 'FAILED' and e.retryable then $4::timestamptz end
     from held, unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::boolean[], $12::text[], $13::bigint[])
         as e (id, document_id, source_id, path, status, reason, retryable, source_version, pipeline_version)
     order by e.source_id
@@ -16,6 +17,8 @@ with held as (
         updated_at = excluded.updated_at, job_id = excluded.job_id, path = excluded.path,
         document_id = coalesce(excluded.document_id, i.document_id),
         status = excluded.status, added = false, reason = excluded.reason, retryable = excluded.retryable,
+        -- What the source has, or does not have any more, is held by nothing.
+        hold = null, waiting_since = case when excluded.waiting_since is not null then coalesce(i.waiting_since, excluded.waiting_since) end,
         -- A pending row keeps what the last outcome was about.
         source_version = case excluded.status when 'PENDING' then i.source_version else excluded.source_version end,
         pipeline_version = case excluded.status when 'PENDING' then i.pipeline_version else excluded.pipeline_version end

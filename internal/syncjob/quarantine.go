@@ -1,0 +1,144 @@
+package syncjob
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // the statements
+	"time"
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/syncitem"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/apierr"
+	"magpie/internal/transaction"
+)
+
+// A deletion that is larger than a sync may do by itself waits in quarantine:
+// its documents stay, each held by its line in the ledger, until somebody
+// approves or dismisses it. A line is held no longer as soon as the source has
+// the item again.
+
+var (
+	//go:embed sql/quarantine.sql
+	quarantineSQL string
+	//go:embed sql/pending_deletions.sql
+	pendingDeletionsSQL string
+	//go:embed sql/next_quarantined.sql
+	nextQuarantinedSQL string
+	//go:embed sql/lift_quarantine.sql
+	liftQuarantineSQL string
+)
+
+// Exceeds reports whether the deletion of missing out of existing documents is
+// more than a threshold, in percent, allows: exactly that much is allowed.
+func Exceeds(missing, existing, threshold int) bool { return 100*missing > threshold*existing }
+
+// Quarantine holds the documents that Missing counts, and reports how many they
+// are. A deletion that was dismissed and has nothing new in it stays dismissed.
+func (r *Run) Quarantine(ctx context.Context, existing, threshold int) (documents int, dismissed bool, err error) {
+	var held int
+	var fresh bool
+	err = r.query(ctx, "put a deletion into quarantine", func(rows *sql.Rows) error { return rows.Scan(&held, &fresh, &documents) },
+		quarantineSQL, r.job, r.attempt, r.workspace, r.jobs.now(), existing, threshold)
+	if err == nil && held == 0 {
+		return 0, false, ErrLost
+	}
+	return documents, !fresh, err
+}
+
+// Lift ends the quarantine of the connector, whose documents the source has
+// again or have been deleted.
+func (r *Run) Lift(ctx context.Context) error {
+	return r.query(ctx, "end a quarantine", func(*sql.Rows) error { return nil }, liftQuarantineSQL, r.job, r.attempt, r.workspace)
+}
+
+// NextQuarantined returns some of the documents in quarantine that are not
+// deleted yet; none when that is done.
+func (r *Run) NextQuarantined(ctx context.Context, limit int) ([]Gone, error) {
+	var gone []Gone
+	err := r.query(ctx, "list the documents in quarantine", func(rows *sql.Rows) error {
+		var g Gone
+		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
+			return err // query says what failed
+		}
+		gone = append(gone, g)
+		return nil
+	}, nextQuarantinedSQL, r.workspace, r.connector, limit)
+	return gone, err
+}
+
+// PendingDeletion is a deletion in quarantine.
+type PendingDeletion struct {
+	Documents int
+	Since     time.Time
+	Job       uuid.UUID // the last that missed them
+	Existing  int       // documents that there were then
+	Threshold int       // in percent
+}
+
+// PendingDeletions returns those of connectors that the viewer may see: the
+// caller has read their rows. Connectors without one are left out.
+func (j *Jobs) PendingDeletions(ctx context.Context, connectors []uuid.UUID) (map[uuid.UUID]*PendingDeletion, error) {
+	found := make(map[uuid.UUID]*PendingDeletion)
+	if len(connectors) == 0 {
+		return found, nil
+	}
+	workspace, err := j.asking(ctx, connectors)
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, transaction.Client(ctx, j.client), "look for deletions in quarantine", func(rows *sql.Rows) error {
+		var id uuid.UUID
+		var p PendingDeletion
+		if err := rows.Scan(&id, &p.Documents, &p.Since, &p.Job, &p.Existing, &p.Threshold); err != nil {
+			return err
+		}
+		found[id] = &p
+		return nil
+	}, pendingDeletionsSQL, connectors, workspace)
+	return found, err
+}
+
+// ApproveDeletion starts the job that deletes what is in quarantine. The errors
+// are those of Start, and a conflict when there is nothing.
+func (j *Jobs) ApproveDeletion(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error) {
+	if _, err := j.pendingDeletion(ctx, connectorID); err != nil {
+		return nil, err
+	}
+	return j.Start(ctx, connectorID, StartOptions{Mode: entjob.ModeDelete})
+}
+
+func (j *Jobs) pendingDeletion(ctx context.Context, connectorID uuid.UUID) (*PendingDeletion, error) {
+	if err := connectorExists(ctx, transaction.Client(ctx, j.client), connectorID); err != nil {
+		return nil, err
+	}
+	found, err := j.PendingDeletions(ctx, []uuid.UUID{connectorID})
+	switch {
+	case err != nil:
+		return nil, apierr.Wrap("look for a deletion in quarantine", err)
+	case found[connectorID] == nil:
+		return nil, apierr.New(apierr.Conflict, "No deletion of this connector waits for a decision.")
+	}
+	return found[connectorID], nil
+}
+
+// DismissDeletion keeps the documents in quarantine and says how many they are.
+// Without any it is a conflict.
+func (j *Jobs) DismissDeletion(ctx context.Context, connectorID uuid.UUID) (int, error) {
+	pending, err := j.pendingDeletion(ctx, connectorID)
+	if err != nil {
+		return 0, err
+	}
+	client := transaction.Client(ctx, j.client)
+	err = client.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.HoldEQ(syncitem.HoldQuarantined)).
+		SetHold(syncitem.HoldDismissed).Exec(ctx)
+	if err != nil {
+		return 0, apierr.Wrap("dismiss a deletion", err)
+	}
+	if _, err := client.ExecContext(ctx, "delete from quarantines where connector_id = $1", connectorID); err != nil {
+		return 0, apierr.Wrap("dismiss a deletion", err)
+	}
+	return pending.Documents, nil
+}

@@ -1,0 +1,73 @@
+package syncjob
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // the statement
+
+	"github.com/google/uuid"
+
+	"magpie/ent"
+	"magpie/ent/predicate"
+	"magpie/ent/syncitem"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/apierr"
+	"magpie/internal/transaction"
+)
+
+//go:embed sql/next_deleted.sql
+var nextDeletedSQL string
+
+// RestoreDeletions starts the job that brings back what a job of the connector
+// deleted and what is still kept. The errors are those of Start, and a conflict
+// when that job is still open or there is nothing to bring back.
+func (j *Jobs) RestoreDeletions(ctx context.Context, connectorID, jobID uuid.UUID) (*ent.SyncJob, error) {
+	client := transaction.Client(ctx, j.client)
+	if err := connectorExists(ctx, client, connectorID); err != nil {
+		return nil, err
+	}
+	target, err := get(ctx, client, jobID)
+	switch {
+	case err != nil:
+		return nil, err
+	case target.ConnectorID != connectorID:
+		return nil, apierr.NotFound("Sync job")
+	case Open(target.Status):
+		return nil, apierr.New(apierr.Conflict, "The job has not ended yet; cancel it, or try again when it has.")
+	}
+	some, err := client.SyncItem.Query().Where(deletedBy(target)...).Exist(ctx)
+	switch {
+	case err != nil:
+		return nil, apierr.Wrap("look for the deletions of a job", err)
+	case !some:
+		return nil, apierr.New(apierr.Conflict, "Nothing that this job deleted is kept any more, or it is back already.")
+	}
+	return j.Start(ctx, connectorID, StartOptions{Mode: entjob.ModeRestore, Target: jobID})
+}
+
+// deletedBy are the lines of what a job deleted, other than by hand, whose
+// documents are kept.
+func deletedBy(target *ent.SyncJob) []predicate.SyncItem {
+	return []predicate.SyncItem{
+		syncitem.JobID(target.ID), syncitem.ConnectorID(target.ConnectorID), syncitem.StatusEQ(syncitem.StatusDeleted),
+		syncitem.Suppressed(false), syncitem.DocumentIDNotNil(),
+	}
+}
+
+// NextDeleted returns some of the documents that the target of a restoration
+// deleted; none when all are back.
+func (r *Run) NextDeleted(ctx context.Context, limit int) ([]uuid.UUID, error) {
+	var ids []uuid.UUID
+	if r.start.TargetJobID == nil {
+		return nil, nil
+	}
+	err := r.query(ctx, "list what a job deleted", func(rows *sql.Rows) error {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return err // query says what failed
+		}
+		ids = append(ids, id)
+		return nil
+	}, nextDeletedSQL, r.workspace, r.connector, *r.start.TargetJobID, limit)
+	return ids, err
+}

@@ -1,0 +1,129 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"magpie/connectors"
+	"magpie/ent/syncitem"
+	"magpie/internal/syncjob"
+)
+
+// threshold is the largest share of the connector's documents, in percent, that
+// a sync deletes by itself.
+func (s *slice) threshold() int {
+	return connectors.Settings{Config: s.connector.Config}.DeletionThreshold()
+}
+
+// share is a threshold in words.
+func share(threshold int) string {
+	if threshold == connectors.MaxDeletionThreshold {
+		return "half"
+	}
+	return fmt.Sprintf("%d%%", threshold)
+}
+
+// quarantine holds what a complete walk missed until somebody decides on it.
+func (s *slice) quarantine(ctx context.Context, missing, existed, threshold int) error {
+	held, dismissed, err := s.run.Quarantine(ctx, existed, threshold)
+	if err != nil {
+		return err
+	}
+	if dismissed && held > 0 {
+		s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more and are kept, because their deletion was dismissed.", missing, existed))
+		return nil
+	}
+	s.log.WarnContext(ctx, "a sync would delete more documents than it may; nothing is deleted", "missing", missing, "existed", existed, "threshold", threshold)
+	s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more. That is more than %s, so nothing was deleted: "+
+		"check the source and the connector's settings, then approve or dismiss the deletion.", missing, existed, share(threshold)))
+	return nil
+}
+
+// deleteQuarantined is the work of a job that deletes what is in quarantine.
+func (s *slice) deleteQuarantined(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err // the end of the slice
+		}
+		gone, err := s.run.NextQuarantined(ctx, deletionBatch)
+		if err != nil {
+			return err
+		}
+		if len(gone) == 0 {
+			return s.run.Lift(ctx)
+		}
+		if err := s.remove(ctx, gone); err != nil {
+			return err
+		}
+		s.progress.Store(true)
+		if s.over() {
+			return errSliceOver
+		}
+	}
+}
+
+// restoreDeleted is the work of a job that brings back what another one deleted.
+func (s *slice) restoreDeleted(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err // the end of the slice
+		}
+		ids, err := s.run.NextDeleted(ctx, deletionBatch)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		n, err := s.engine.index.Restore(ctx, s.run.Scope(), s.fence, ids)
+		switch {
+		case err != nil:
+			return fmt.Errorf("restore documents: %w", err)
+		case n == 0:
+			return fmt.Errorf("restore documents: none of %d came back", len(ids))
+		}
+		s.decided(func(c *syncjob.Counters) {
+			c.Collected += n
+			c.Outcome(syncitem.StatusIndexed, true, n)
+		})
+		if s.over() {
+			return errSliceOver
+		}
+	}
+}
+
+// withoutRestored leaves out documents that were restored by hand: they stay
+// until the source has had their items again.
+func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.Gone) ([]syncjob.Gone, error) {
+	if len(gone) == 0 {
+		return gone, nil
+	}
+	ids := make([]uuid.UUID, len(gone))
+	for i, g := range gone {
+		ids[i] = g.Document
+	}
+	rows, err := s.engine.client.SyncItem.Query().
+		Where(syncitem.ConnectorID(s.connector.ID), syncitem.DocumentIDIn(ids...), syncitem.HoldEQ(syncitem.HoldRestored)).
+		Select(syncitem.FieldDocumentID).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for restored documents: %w", err)
+	}
+	if len(rows) == 0 {
+		return gone, nil
+	}
+	restored := make(map[uuid.UUID]bool, len(rows))
+	for _, row := range rows {
+		restored[*row.DocumentID] = true
+	}
+	var stay, rest []syncjob.Gone
+	for _, g := range gone {
+		if restored[g.Document] {
+			stay = append(stay, g)
+		} else {
+			rest = append(rest, g)
+		}
+	}
+	if s.planning {
+		return rest, s.planRestored(ctx, stay)
+	}
+	return rest, nil
+}
