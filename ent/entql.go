@@ -233,23 +233,33 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Connector",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			connector.FieldCreatedAt:        {Type: field.TypeTime, Column: connector.FieldCreatedAt},
-			connector.FieldUpdatedAt:        {Type: field.TypeTime, Column: connector.FieldUpdatedAt},
-			connector.FieldWorkspaceID:      {Type: field.TypeUUID, Column: connector.FieldWorkspaceID},
-			connector.FieldName:             {Type: field.TypeString, Column: connector.FieldName},
-			connector.FieldType:             {Type: field.TypeString, Column: connector.FieldType},
-			connector.FieldStatus:           {Type: field.TypeEnum, Column: connector.FieldStatus},
-			connector.FieldEnabled:          {Type: field.TypeBool, Column: connector.FieldEnabled},
-			connector.FieldCollectionID:     {Type: field.TypeUUID, Column: connector.FieldCollectionID},
-			connector.FieldConfig:           {Type: field.TypeJSON, Column: connector.FieldConfig},
-			connector.FieldCredentials:      {Type: field.TypeBytes, Column: connector.FieldCredentials},
-			connector.FieldGrantID:          {Type: field.TypeUUID, Column: connector.FieldGrantID},
-			connector.FieldSyncStrategy:     {Type: field.TypeEnum, Column: connector.FieldSyncStrategy},
-			connector.FieldScheduleInterval: {Type: field.TypeString, Column: connector.FieldScheduleInterval},
-			connector.FieldNextSyncAt:       {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
-			connector.FieldLastSync:         {Type: field.TypeTime, Column: connector.FieldLastSync},
-			connector.FieldLastError:        {Type: field.TypeString, Column: connector.FieldLastError},
-			connector.FieldDeletingAt:       {Type: field.TypeTime, Column: connector.FieldDeletingAt},
+			connector.FieldCreatedAt:           {Type: field.TypeTime, Column: connector.FieldCreatedAt},
+			connector.FieldUpdatedAt:           {Type: field.TypeTime, Column: connector.FieldUpdatedAt},
+			connector.FieldWorkspaceID:         {Type: field.TypeUUID, Column: connector.FieldWorkspaceID},
+			connector.FieldName:                {Type: field.TypeString, Column: connector.FieldName},
+			connector.FieldType:                {Type: field.TypeString, Column: connector.FieldType},
+			connector.FieldStatus:              {Type: field.TypeEnum, Column: connector.FieldStatus},
+			connector.FieldEnabled:             {Type: field.TypeBool, Column: connector.FieldEnabled},
+			connector.FieldCollectionID:        {Type: field.TypeUUID, Column: connector.FieldCollectionID},
+			connector.FieldConfig:              {Type: field.TypeJSON, Column: connector.FieldConfig},
+			connector.FieldCredentials:         {Type: field.TypeBytes, Column: connector.FieldCredentials},
+			connector.FieldGrantID:             {Type: field.TypeUUID, Column: connector.FieldGrantID},
+			connector.FieldSyncStrategy:        {Type: field.TypeEnum, Column: connector.FieldSyncStrategy},
+			connector.FieldScheduleInterval:    {Type: field.TypeString, Column: connector.FieldScheduleInterval},
+			connector.FieldNextSyncAt:          {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
+			connector.FieldLastSync:            {Type: field.TypeTime, Column: connector.FieldLastSync},
+			connector.FieldLastError:           {Type: field.TypeString, Column: connector.FieldLastError},
+			connector.FieldClosed:              {Type: field.TypeBool, Column: connector.FieldClosed},
+			connector.FieldPermissionsRevision: {Type: field.TypeInt, Column: connector.FieldPermissionsRevision},
+			connector.FieldReadersPending:      {Type: field.TypeInt, Column: connector.FieldReadersPending},
+			connector.FieldReadersRevision:     {Type: field.TypeInt, Column: connector.FieldReadersRevision},
+			connector.FieldReadersAt:           {Type: field.TypeTime, Column: connector.FieldReadersAt},
+			connector.FieldGroupsAttempt:       {Type: field.TypeInt64, Column: connector.FieldGroupsAttempt},
+			connector.FieldGroupsGeneration:    {Type: field.TypeInt64, Column: connector.FieldGroupsGeneration},
+			connector.FieldGroupsAt:            {Type: field.TypeTime, Column: connector.FieldGroupsAt},
+			connector.FieldGroupsDueAt:         {Type: field.TypeTime, Column: connector.FieldGroupsDueAt},
+			connector.FieldGroupsFailure:       {Type: field.TypeString, Column: connector.FieldGroupsFailure},
+			connector.FieldDeletingAt:          {Type: field.TypeTime, Column: connector.FieldDeletingAt},
 		},
 	}
 	graph.Nodes[8] = &sqlgraph.Node{
@@ -269,6 +279,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			conversation.FieldSubjectID:    {Type: field.TypeUUID, Column: conversation.FieldSubjectID},
 			conversation.FieldCollectionID: {Type: field.TypeUUID, Column: conversation.FieldCollectionID},
 			conversation.FieldAgentID:      {Type: field.TypeUUID, Column: conversation.FieldAgentID},
+			conversation.FieldNamed:        {Type: field.TypeString, Column: conversation.FieldNamed},
 			conversation.FieldTitle:        {Type: field.TypeString, Column: conversation.FieldTitle},
 			conversation.FieldSummary:      {Type: field.TypeString, Column: conversation.FieldSummary},
 			conversation.FieldSummarized:   {Type: field.TypeInt, Column: conversation.FieldSummarized},
@@ -1932,6 +1943,56 @@ func (f *ConnectorFilter) WhereLastError(p entql.StringP) {
 	f.Where(p.Field(connector.FieldLastError))
 }
 
+// WhereClosed applies the entql bool predicate on the closed field.
+func (f *ConnectorFilter) WhereClosed(p entql.BoolP) {
+	f.Where(p.Field(connector.FieldClosed))
+}
+
+// WherePermissionsRevision applies the entql int predicate on the permissions_revision field.
+func (f *ConnectorFilter) WherePermissionsRevision(p entql.IntP) {
+	f.Where(p.Field(connector.FieldPermissionsRevision))
+}
+
+// WhereReadersPending applies the entql int predicate on the readers_pending field.
+func (f *ConnectorFilter) WhereReadersPending(p entql.IntP) {
+	f.Where(p.Field(connector.FieldReadersPending))
+}
+
+// WhereReadersRevision applies the entql int predicate on the readers_revision field.
+func (f *ConnectorFilter) WhereReadersRevision(p entql.IntP) {
+	f.Where(p.Field(connector.FieldReadersRevision))
+}
+
+// WhereReadersAt applies the entql time.Time predicate on the readers_at field.
+func (f *ConnectorFilter) WhereReadersAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldReadersAt))
+}
+
+// WhereGroupsAttempt applies the entql int64 predicate on the groups_attempt field.
+func (f *ConnectorFilter) WhereGroupsAttempt(p entql.Int64P) {
+	f.Where(p.Field(connector.FieldGroupsAttempt))
+}
+
+// WhereGroupsGeneration applies the entql int64 predicate on the groups_generation field.
+func (f *ConnectorFilter) WhereGroupsGeneration(p entql.Int64P) {
+	f.Where(p.Field(connector.FieldGroupsGeneration))
+}
+
+// WhereGroupsAt applies the entql time.Time predicate on the groups_at field.
+func (f *ConnectorFilter) WhereGroupsAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldGroupsAt))
+}
+
+// WhereGroupsDueAt applies the entql time.Time predicate on the groups_due_at field.
+func (f *ConnectorFilter) WhereGroupsDueAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldGroupsDueAt))
+}
+
+// WhereGroupsFailure applies the entql string predicate on the groups_failure field.
+func (f *ConnectorFilter) WhereGroupsFailure(p entql.StringP) {
+	f.Where(p.Field(connector.FieldGroupsFailure))
+}
+
 // WhereDeletingAt applies the entql time.Time predicate on the deleting_at field.
 func (f *ConnectorFilter) WhereDeletingAt(p entql.TimeP) {
 	f.Where(p.Field(connector.FieldDeletingAt))
@@ -2089,6 +2150,11 @@ func (f *ConversationFilter) WhereCollectionID(p entql.ValueP) {
 // WhereAgentID applies the entql [16]byte predicate on the agent_id field.
 func (f *ConversationFilter) WhereAgentID(p entql.ValueP) {
 	f.Where(p.Field(conversation.FieldAgentID))
+}
+
+// WhereNamed applies the entql string predicate on the named field.
+func (f *ConversationFilter) WhereNamed(p entql.StringP) {
+	f.Where(p.Field(conversation.FieldNamed))
 }
 
 // WhereTitle applies the entql string predicate on the title field.

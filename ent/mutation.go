@@ -8674,44 +8674,59 @@ func (m *CollectionMutation) ResetEdge(name string) error {
 // ConnectorMutation represents an operation that mutates the Connector nodes in the graph.
 type ConnectorMutation struct {
 	config
-	op                Op
-	typ               string
-	id                *uuid.UUID
-	created_at        *time.Time
-	updated_at        *time.Time
-	workspace_id      *uuid.UUID
-	name              *string
-	_type             *string
-	status            *connector.Status
-	enabled           *bool
-	_config           *map[string]interface{}
-	credentials       *[]byte
-	sync_strategy     *connector.SyncStrategy
-	schedule_interval *string
-	next_sync_at      *time.Time
-	last_sync         *time.Time
-	last_error        *string
-	deleting_at       *time.Time
-	clearedFields     map[string]struct{}
-	collection        *uuid.UUID
-	clearedcollection bool
-	grant             *uuid.UUID
-	clearedgrant      bool
-	documents         map[uuid.UUID]struct{}
-	removeddocuments  map[uuid.UUID]struct{}
-	cleareddocuments  bool
-	jobs              map[uuid.UUID]struct{}
-	removedjobs       map[uuid.UUID]struct{}
-	clearedjobs       bool
-	files             map[uuid.UUID]struct{}
-	removedfiles      map[uuid.UUID]struct{}
-	clearedfiles      bool
-	items             map[uuid.UUID]struct{}
-	removeditems      map[uuid.UUID]struct{}
-	cleareditems      bool
-	done              bool
-	oldValue          func(context.Context) (*Connector, error)
-	predicates        []predicate.Connector
+	op                      Op
+	typ                     string
+	id                      *uuid.UUID
+	created_at              *time.Time
+	updated_at              *time.Time
+	workspace_id            *uuid.UUID
+	name                    *string
+	_type                   *string
+	status                  *connector.Status
+	enabled                 *bool
+	_config                 *map[string]interface{}
+	credentials             *[]byte
+	sync_strategy           *connector.SyncStrategy
+	schedule_interval       *string
+	next_sync_at            *time.Time
+	last_sync               *time.Time
+	last_error              *string
+	closed                  *bool
+	permissions_revision    *int
+	addpermissions_revision *int
+	readers_pending         *int
+	addreaders_pending      *int
+	readers_revision        *int
+	addreaders_revision     *int
+	readers_at              *time.Time
+	groups_attempt          *int64
+	addgroups_attempt       *int64
+	groups_generation       *int64
+	addgroups_generation    *int64
+	groups_at               *time.Time
+	groups_due_at           *time.Time
+	groups_failure          *string
+	deleting_at             *time.Time
+	clearedFields           map[string]struct{}
+	collection              *uuid.UUID
+	clearedcollection       bool
+	grant                   *uuid.UUID
+	clearedgrant            bool
+	documents               map[uuid.UUID]struct{}
+	removeddocuments        map[uuid.UUID]struct{}
+	cleareddocuments        bool
+	jobs                    map[uuid.UUID]struct{}
+	removedjobs             map[uuid.UUID]struct{}
+	clearedjobs             bool
+	files                   map[uuid.UUID]struct{}
+	removedfiles            map[uuid.UUID]struct{}
+	clearedfiles            bool
+	items                   map[uuid.UUID]struct{}
+	removeditems            map[uuid.UUID]struct{}
+	cleareditems            bool
+	done                    bool
+	oldValue                func(context.Context) (*Connector, error)
+	predicates              []predicate.Connector
 }
 
 var _ ent.Mutation = (*ConnectorMutation)(nil)
@@ -9459,6 +9474,518 @@ func (m *ConnectorMutation) ResetLastError() {
 	delete(m.clearedFields, connector.FieldLastError)
 }
 
+// SetClosed sets the "closed" field.
+func (m *ConnectorMutation) SetClosed(b bool) {
+	m.closed = &b
+}
+
+// Closed returns the value of the "closed" field in the mutation.
+func (m *ConnectorMutation) Closed() (r bool, exists bool) {
+	v := m.closed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldClosed returns the old "closed" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldClosed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldClosed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldClosed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldClosed: %w", err)
+	}
+	return oldValue.Closed, nil
+}
+
+// ResetClosed resets all changes to the "closed" field.
+func (m *ConnectorMutation) ResetClosed() {
+	m.closed = nil
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (m *ConnectorMutation) SetPermissionsRevision(i int) {
+	m.permissions_revision = &i
+	m.addpermissions_revision = nil
+}
+
+// PermissionsRevision returns the value of the "permissions_revision" field in the mutation.
+func (m *ConnectorMutation) PermissionsRevision() (r int, exists bool) {
+	v := m.permissions_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPermissionsRevision returns the old "permissions_revision" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldPermissionsRevision(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPermissionsRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPermissionsRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPermissionsRevision: %w", err)
+	}
+	return oldValue.PermissionsRevision, nil
+}
+
+// AddPermissionsRevision adds i to the "permissions_revision" field.
+func (m *ConnectorMutation) AddPermissionsRevision(i int) {
+	if m.addpermissions_revision != nil {
+		*m.addpermissions_revision += i
+	} else {
+		m.addpermissions_revision = &i
+	}
+}
+
+// AddedPermissionsRevision returns the value that was added to the "permissions_revision" field in this mutation.
+func (m *ConnectorMutation) AddedPermissionsRevision() (r int, exists bool) {
+	v := m.addpermissions_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPermissionsRevision resets all changes to the "permissions_revision" field.
+func (m *ConnectorMutation) ResetPermissionsRevision() {
+	m.permissions_revision = nil
+	m.addpermissions_revision = nil
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (m *ConnectorMutation) SetReadersPending(i int) {
+	m.readers_pending = &i
+	m.addreaders_pending = nil
+}
+
+// ReadersPending returns the value of the "readers_pending" field in the mutation.
+func (m *ConnectorMutation) ReadersPending() (r int, exists bool) {
+	v := m.readers_pending
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadersPending returns the old "readers_pending" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldReadersPending(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadersPending is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadersPending requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadersPending: %w", err)
+	}
+	return oldValue.ReadersPending, nil
+}
+
+// AddReadersPending adds i to the "readers_pending" field.
+func (m *ConnectorMutation) AddReadersPending(i int) {
+	if m.addreaders_pending != nil {
+		*m.addreaders_pending += i
+	} else {
+		m.addreaders_pending = &i
+	}
+}
+
+// AddedReadersPending returns the value that was added to the "readers_pending" field in this mutation.
+func (m *ConnectorMutation) AddedReadersPending() (r int, exists bool) {
+	v := m.addreaders_pending
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetReadersPending resets all changes to the "readers_pending" field.
+func (m *ConnectorMutation) ResetReadersPending() {
+	m.readers_pending = nil
+	m.addreaders_pending = nil
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (m *ConnectorMutation) SetReadersRevision(i int) {
+	m.readers_revision = &i
+	m.addreaders_revision = nil
+}
+
+// ReadersRevision returns the value of the "readers_revision" field in the mutation.
+func (m *ConnectorMutation) ReadersRevision() (r int, exists bool) {
+	v := m.readers_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadersRevision returns the old "readers_revision" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldReadersRevision(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadersRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadersRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadersRevision: %w", err)
+	}
+	return oldValue.ReadersRevision, nil
+}
+
+// AddReadersRevision adds i to the "readers_revision" field.
+func (m *ConnectorMutation) AddReadersRevision(i int) {
+	if m.addreaders_revision != nil {
+		*m.addreaders_revision += i
+	} else {
+		m.addreaders_revision = &i
+	}
+}
+
+// AddedReadersRevision returns the value that was added to the "readers_revision" field in this mutation.
+func (m *ConnectorMutation) AddedReadersRevision() (r int, exists bool) {
+	v := m.addreaders_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetReadersRevision resets all changes to the "readers_revision" field.
+func (m *ConnectorMutation) ResetReadersRevision() {
+	m.readers_revision = nil
+	m.addreaders_revision = nil
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (m *ConnectorMutation) SetReadersAt(t time.Time) {
+	m.readers_at = &t
+}
+
+// ReadersAt returns the value of the "readers_at" field in the mutation.
+func (m *ConnectorMutation) ReadersAt() (r time.Time, exists bool) {
+	v := m.readers_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadersAt returns the old "readers_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldReadersAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadersAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadersAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadersAt: %w", err)
+	}
+	return oldValue.ReadersAt, nil
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (m *ConnectorMutation) ClearReadersAt() {
+	m.readers_at = nil
+	m.clearedFields[connector.FieldReadersAt] = struct{}{}
+}
+
+// ReadersAtCleared returns if the "readers_at" field was cleared in this mutation.
+func (m *ConnectorMutation) ReadersAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldReadersAt]
+	return ok
+}
+
+// ResetReadersAt resets all changes to the "readers_at" field.
+func (m *ConnectorMutation) ResetReadersAt() {
+	m.readers_at = nil
+	delete(m.clearedFields, connector.FieldReadersAt)
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (m *ConnectorMutation) SetGroupsAttempt(i int64) {
+	m.groups_attempt = &i
+	m.addgroups_attempt = nil
+}
+
+// GroupsAttempt returns the value of the "groups_attempt" field in the mutation.
+func (m *ConnectorMutation) GroupsAttempt() (r int64, exists bool) {
+	v := m.groups_attempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsAttempt returns the old "groups_attempt" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsAttempt(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsAttempt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsAttempt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsAttempt: %w", err)
+	}
+	return oldValue.GroupsAttempt, nil
+}
+
+// AddGroupsAttempt adds i to the "groups_attempt" field.
+func (m *ConnectorMutation) AddGroupsAttempt(i int64) {
+	if m.addgroups_attempt != nil {
+		*m.addgroups_attempt += i
+	} else {
+		m.addgroups_attempt = &i
+	}
+}
+
+// AddedGroupsAttempt returns the value that was added to the "groups_attempt" field in this mutation.
+func (m *ConnectorMutation) AddedGroupsAttempt() (r int64, exists bool) {
+	v := m.addgroups_attempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGroupsAttempt resets all changes to the "groups_attempt" field.
+func (m *ConnectorMutation) ResetGroupsAttempt() {
+	m.groups_attempt = nil
+	m.addgroups_attempt = nil
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (m *ConnectorMutation) SetGroupsGeneration(i int64) {
+	m.groups_generation = &i
+	m.addgroups_generation = nil
+}
+
+// GroupsGeneration returns the value of the "groups_generation" field in the mutation.
+func (m *ConnectorMutation) GroupsGeneration() (r int64, exists bool) {
+	v := m.groups_generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsGeneration returns the old "groups_generation" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsGeneration(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsGeneration is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsGeneration requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsGeneration: %w", err)
+	}
+	return oldValue.GroupsGeneration, nil
+}
+
+// AddGroupsGeneration adds i to the "groups_generation" field.
+func (m *ConnectorMutation) AddGroupsGeneration(i int64) {
+	if m.addgroups_generation != nil {
+		*m.addgroups_generation += i
+	} else {
+		m.addgroups_generation = &i
+	}
+}
+
+// AddedGroupsGeneration returns the value that was added to the "groups_generation" field in this mutation.
+func (m *ConnectorMutation) AddedGroupsGeneration() (r int64, exists bool) {
+	v := m.addgroups_generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGroupsGeneration resets all changes to the "groups_generation" field.
+func (m *ConnectorMutation) ResetGroupsGeneration() {
+	m.groups_generation = nil
+	m.addgroups_generation = nil
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (m *ConnectorMutation) SetGroupsAt(t time.Time) {
+	m.groups_at = &t
+}
+
+// GroupsAt returns the value of the "groups_at" field in the mutation.
+func (m *ConnectorMutation) GroupsAt() (r time.Time, exists bool) {
+	v := m.groups_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsAt returns the old "groups_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsAt: %w", err)
+	}
+	return oldValue.GroupsAt, nil
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (m *ConnectorMutation) ClearGroupsAt() {
+	m.groups_at = nil
+	m.clearedFields[connector.FieldGroupsAt] = struct{}{}
+}
+
+// GroupsAtCleared returns if the "groups_at" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsAt]
+	return ok
+}
+
+// ResetGroupsAt resets all changes to the "groups_at" field.
+func (m *ConnectorMutation) ResetGroupsAt() {
+	m.groups_at = nil
+	delete(m.clearedFields, connector.FieldGroupsAt)
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (m *ConnectorMutation) SetGroupsDueAt(t time.Time) {
+	m.groups_due_at = &t
+}
+
+// GroupsDueAt returns the value of the "groups_due_at" field in the mutation.
+func (m *ConnectorMutation) GroupsDueAt() (r time.Time, exists bool) {
+	v := m.groups_due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsDueAt returns the old "groups_due_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsDueAt: %w", err)
+	}
+	return oldValue.GroupsDueAt, nil
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (m *ConnectorMutation) ClearGroupsDueAt() {
+	m.groups_due_at = nil
+	m.clearedFields[connector.FieldGroupsDueAt] = struct{}{}
+}
+
+// GroupsDueAtCleared returns if the "groups_due_at" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsDueAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsDueAt]
+	return ok
+}
+
+// ResetGroupsDueAt resets all changes to the "groups_due_at" field.
+func (m *ConnectorMutation) ResetGroupsDueAt() {
+	m.groups_due_at = nil
+	delete(m.clearedFields, connector.FieldGroupsDueAt)
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (m *ConnectorMutation) SetGroupsFailure(s string) {
+	m.groups_failure = &s
+}
+
+// GroupsFailure returns the value of the "groups_failure" field in the mutation.
+func (m *ConnectorMutation) GroupsFailure() (r string, exists bool) {
+	v := m.groups_failure
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsFailure returns the old "groups_failure" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsFailure(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsFailure is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsFailure requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsFailure: %w", err)
+	}
+	return oldValue.GroupsFailure, nil
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (m *ConnectorMutation) ClearGroupsFailure() {
+	m.groups_failure = nil
+	m.clearedFields[connector.FieldGroupsFailure] = struct{}{}
+}
+
+// GroupsFailureCleared returns if the "groups_failure" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsFailureCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsFailure]
+	return ok
+}
+
+// ResetGroupsFailure resets all changes to the "groups_failure" field.
+func (m *ConnectorMutation) ResetGroupsFailure() {
+	m.groups_failure = nil
+	delete(m.clearedFields, connector.FieldGroupsFailure)
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (m *ConnectorMutation) SetDeletingAt(t time.Time) {
 	m.deleting_at = &t
@@ -9812,7 +10339,7 @@ func (m *ConnectorMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConnectorMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 27)
 	if m.created_at != nil {
 		fields = append(fields, connector.FieldCreatedAt)
 	}
@@ -9861,6 +10388,36 @@ func (m *ConnectorMutation) Fields() []string {
 	if m.last_error != nil {
 		fields = append(fields, connector.FieldLastError)
 	}
+	if m.closed != nil {
+		fields = append(fields, connector.FieldClosed)
+	}
+	if m.permissions_revision != nil {
+		fields = append(fields, connector.FieldPermissionsRevision)
+	}
+	if m.readers_pending != nil {
+		fields = append(fields, connector.FieldReadersPending)
+	}
+	if m.readers_revision != nil {
+		fields = append(fields, connector.FieldReadersRevision)
+	}
+	if m.readers_at != nil {
+		fields = append(fields, connector.FieldReadersAt)
+	}
+	if m.groups_attempt != nil {
+		fields = append(fields, connector.FieldGroupsAttempt)
+	}
+	if m.groups_generation != nil {
+		fields = append(fields, connector.FieldGroupsGeneration)
+	}
+	if m.groups_at != nil {
+		fields = append(fields, connector.FieldGroupsAt)
+	}
+	if m.groups_due_at != nil {
+		fields = append(fields, connector.FieldGroupsDueAt)
+	}
+	if m.groups_failure != nil {
+		fields = append(fields, connector.FieldGroupsFailure)
+	}
 	if m.deleting_at != nil {
 		fields = append(fields, connector.FieldDeletingAt)
 	}
@@ -9904,6 +10461,26 @@ func (m *ConnectorMutation) Field(name string) (ent.Value, bool) {
 		return m.LastSync()
 	case connector.FieldLastError:
 		return m.LastError()
+	case connector.FieldClosed:
+		return m.Closed()
+	case connector.FieldPermissionsRevision:
+		return m.PermissionsRevision()
+	case connector.FieldReadersPending:
+		return m.ReadersPending()
+	case connector.FieldReadersRevision:
+		return m.ReadersRevision()
+	case connector.FieldReadersAt:
+		return m.ReadersAt()
+	case connector.FieldGroupsAttempt:
+		return m.GroupsAttempt()
+	case connector.FieldGroupsGeneration:
+		return m.GroupsGeneration()
+	case connector.FieldGroupsAt:
+		return m.GroupsAt()
+	case connector.FieldGroupsDueAt:
+		return m.GroupsDueAt()
+	case connector.FieldGroupsFailure:
+		return m.GroupsFailure()
 	case connector.FieldDeletingAt:
 		return m.DeletingAt()
 	}
@@ -9947,6 +10524,26 @@ func (m *ConnectorMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldLastSync(ctx)
 	case connector.FieldLastError:
 		return m.OldLastError(ctx)
+	case connector.FieldClosed:
+		return m.OldClosed(ctx)
+	case connector.FieldPermissionsRevision:
+		return m.OldPermissionsRevision(ctx)
+	case connector.FieldReadersPending:
+		return m.OldReadersPending(ctx)
+	case connector.FieldReadersRevision:
+		return m.OldReadersRevision(ctx)
+	case connector.FieldReadersAt:
+		return m.OldReadersAt(ctx)
+	case connector.FieldGroupsAttempt:
+		return m.OldGroupsAttempt(ctx)
+	case connector.FieldGroupsGeneration:
+		return m.OldGroupsGeneration(ctx)
+	case connector.FieldGroupsAt:
+		return m.OldGroupsAt(ctx)
+	case connector.FieldGroupsDueAt:
+		return m.OldGroupsDueAt(ctx)
+	case connector.FieldGroupsFailure:
+		return m.OldGroupsFailure(ctx)
 	case connector.FieldDeletingAt:
 		return m.OldDeletingAt(ctx)
 	}
@@ -10070,6 +10667,76 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLastError(v)
 		return nil
+	case connector.FieldClosed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetClosed(v)
+		return nil
+	case connector.FieldPermissionsRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPermissionsRevision(v)
+		return nil
+	case connector.FieldReadersPending:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadersPending(v)
+		return nil
+	case connector.FieldReadersRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadersRevision(v)
+		return nil
+	case connector.FieldReadersAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadersAt(v)
+		return nil
+	case connector.FieldGroupsAttempt:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsAttempt(v)
+		return nil
+	case connector.FieldGroupsGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsGeneration(v)
+		return nil
+	case connector.FieldGroupsAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsAt(v)
+		return nil
+	case connector.FieldGroupsDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsDueAt(v)
+		return nil
+	case connector.FieldGroupsFailure:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsFailure(v)
+		return nil
 	case connector.FieldDeletingAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -10084,13 +10751,41 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *ConnectorMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addpermissions_revision != nil {
+		fields = append(fields, connector.FieldPermissionsRevision)
+	}
+	if m.addreaders_pending != nil {
+		fields = append(fields, connector.FieldReadersPending)
+	}
+	if m.addreaders_revision != nil {
+		fields = append(fields, connector.FieldReadersRevision)
+	}
+	if m.addgroups_attempt != nil {
+		fields = append(fields, connector.FieldGroupsAttempt)
+	}
+	if m.addgroups_generation != nil {
+		fields = append(fields, connector.FieldGroupsGeneration)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *ConnectorMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case connector.FieldPermissionsRevision:
+		return m.AddedPermissionsRevision()
+	case connector.FieldReadersPending:
+		return m.AddedReadersPending()
+	case connector.FieldReadersRevision:
+		return m.AddedReadersRevision()
+	case connector.FieldGroupsAttempt:
+		return m.AddedGroupsAttempt()
+	case connector.FieldGroupsGeneration:
+		return m.AddedGroupsGeneration()
+	}
 	return nil, false
 }
 
@@ -10099,6 +10794,41 @@ func (m *ConnectorMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *ConnectorMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case connector.FieldPermissionsRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPermissionsRevision(v)
+		return nil
+	case connector.FieldReadersPending:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddReadersPending(v)
+		return nil
+	case connector.FieldReadersRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddReadersRevision(v)
+		return nil
+	case connector.FieldGroupsAttempt:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGroupsAttempt(v)
+		return nil
+	case connector.FieldGroupsGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGroupsGeneration(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Connector numeric field %s", name)
 }
@@ -10121,6 +10851,18 @@ func (m *ConnectorMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(connector.FieldLastError) {
 		fields = append(fields, connector.FieldLastError)
+	}
+	if m.FieldCleared(connector.FieldReadersAt) {
+		fields = append(fields, connector.FieldReadersAt)
+	}
+	if m.FieldCleared(connector.FieldGroupsAt) {
+		fields = append(fields, connector.FieldGroupsAt)
+	}
+	if m.FieldCleared(connector.FieldGroupsDueAt) {
+		fields = append(fields, connector.FieldGroupsDueAt)
+	}
+	if m.FieldCleared(connector.FieldGroupsFailure) {
+		fields = append(fields, connector.FieldGroupsFailure)
 	}
 	if m.FieldCleared(connector.FieldDeletingAt) {
 		fields = append(fields, connector.FieldDeletingAt)
@@ -10153,6 +10895,18 @@ func (m *ConnectorMutation) ClearField(name string) error {
 		return nil
 	case connector.FieldLastError:
 		m.ClearLastError()
+		return nil
+	case connector.FieldReadersAt:
+		m.ClearReadersAt()
+		return nil
+	case connector.FieldGroupsAt:
+		m.ClearGroupsAt()
+		return nil
+	case connector.FieldGroupsDueAt:
+		m.ClearGroupsDueAt()
+		return nil
+	case connector.FieldGroupsFailure:
+		m.ClearGroupsFailure()
 		return nil
 	case connector.FieldDeletingAt:
 		m.ClearDeletingAt()
@@ -10212,6 +10966,36 @@ func (m *ConnectorMutation) ResetField(name string) error {
 		return nil
 	case connector.FieldLastError:
 		m.ResetLastError()
+		return nil
+	case connector.FieldClosed:
+		m.ResetClosed()
+		return nil
+	case connector.FieldPermissionsRevision:
+		m.ResetPermissionsRevision()
+		return nil
+	case connector.FieldReadersPending:
+		m.ResetReadersPending()
+		return nil
+	case connector.FieldReadersRevision:
+		m.ResetReadersRevision()
+		return nil
+	case connector.FieldReadersAt:
+		m.ResetReadersAt()
+		return nil
+	case connector.FieldGroupsAttempt:
+		m.ResetGroupsAttempt()
+		return nil
+	case connector.FieldGroupsGeneration:
+		m.ResetGroupsGeneration()
+		return nil
+	case connector.FieldGroupsAt:
+		m.ResetGroupsAt()
+		return nil
+	case connector.FieldGroupsDueAt:
+		m.ResetGroupsDueAt()
+		return nil
+	case connector.FieldGroupsFailure:
+		m.ResetGroupsFailure()
 		return nil
 	case connector.FieldDeletingAt:
 		m.ResetDeletingAt()
@@ -10429,6 +11213,7 @@ type ConversationMutation struct {
 	workspace_id    *uuid.UUID
 	subject_id      *uuid.UUID
 	collection_id   *uuid.UUID
+	named           *string
 	title           *string
 	summary         *string
 	summarized      *int
@@ -10790,6 +11575,42 @@ func (m *ConversationMutation) ResetAgentID() {
 	delete(m.clearedFields, conversation.FieldAgentID)
 }
 
+// SetNamed sets the "named" field.
+func (m *ConversationMutation) SetNamed(s string) {
+	m.named = &s
+}
+
+// Named returns the value of the "named" field in the mutation.
+func (m *ConversationMutation) Named() (r string, exists bool) {
+	v := m.named
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNamed returns the old "named" field's value of the Conversation entity.
+// If the Conversation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConversationMutation) OldNamed(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNamed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNamed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNamed: %w", err)
+	}
+	return oldValue.Named, nil
+}
+
+// ResetNamed resets all changes to the "named" field.
+func (m *ConversationMutation) ResetNamed() {
+	m.named = nil
+}
+
 // SetTitle sets the "title" field.
 func (m *ConversationMutation) SetTitle(s string) {
 	m.title = &s
@@ -11033,7 +11854,7 @@ func (m *ConversationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConversationMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.created_at != nil {
 		fields = append(fields, conversation.FieldCreatedAt)
 	}
@@ -11051,6 +11872,9 @@ func (m *ConversationMutation) Fields() []string {
 	}
 	if m.agent != nil {
 		fields = append(fields, conversation.FieldAgentID)
+	}
+	if m.named != nil {
+		fields = append(fields, conversation.FieldNamed)
 	}
 	if m.title != nil {
 		fields = append(fields, conversation.FieldTitle)
@@ -11081,6 +11905,8 @@ func (m *ConversationMutation) Field(name string) (ent.Value, bool) {
 		return m.CollectionID()
 	case conversation.FieldAgentID:
 		return m.AgentID()
+	case conversation.FieldNamed:
+		return m.Named()
 	case conversation.FieldTitle:
 		return m.Title()
 	case conversation.FieldSummary:
@@ -11108,6 +11934,8 @@ func (m *ConversationMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldCollectionID(ctx)
 	case conversation.FieldAgentID:
 		return m.OldAgentID(ctx)
+	case conversation.FieldNamed:
+		return m.OldNamed(ctx)
 	case conversation.FieldTitle:
 		return m.OldTitle(ctx)
 	case conversation.FieldSummary:
@@ -11164,6 +11992,13 @@ func (m *ConversationMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAgentID(v)
+		return nil
+	case conversation.FieldNamed:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNamed(v)
 		return nil
 	case conversation.FieldTitle:
 		v, ok := value.(string)
@@ -11282,6 +12117,9 @@ func (m *ConversationMutation) ResetField(name string) error {
 		return nil
 	case conversation.FieldAgentID:
 		m.ResetAgentID()
+		return nil
+	case conversation.FieldNamed:
+		m.ResetNamed()
 		return nil
 	case conversation.FieldTitle:
 		m.ResetTitle()

@@ -413,6 +413,7 @@ type ComplexityRoot struct {
 		LastSync         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		NextSyncAt       func(childComplexity int) int
+		Permissions      func(childComplexity int) int
 		ScheduleInterval func(childComplexity int) int
 		Status           func(childComplexity int) int
 		SyncStrategy     func(childComplexity int) int
@@ -466,6 +467,13 @@ type ComplexityRoot struct {
 		Sensitive func(childComplexity int) int
 		Title     func(childComplexity int) int
 		Type      func(childComplexity int) int
+	}
+
+	ConnectorPermissions struct {
+		GroupsReadAt  func(childComplexity int) int
+		Mode          func(childComplexity int) int
+		ReadersReadAt func(childComplexity int) int
+		Warning       func(childComplexity int) int
 	}
 
 	ConnectorSyncEvent struct {
@@ -600,6 +608,17 @@ type ComplexityRoot struct {
 		Counts    func(childComplexity int) int
 		Cursor    func(childComplexity int) int
 		Documents func(childComplexity int) int
+	}
+
+	DocumentVisibility struct {
+		DocumentID    func(childComplexity int) int
+		Explanation   func(childComplexity int) int
+		Groups        func(childComplexity int) int
+		GroupsReadAt  func(childComplexity int) int
+		ReadersReadAt func(childComplexity int) int
+		Rule          func(childComplexity int) int
+		User          func(childComplexity int) int
+		Visible       func(childComplexity int) int
 	}
 
 	FoundAgentMemory struct {
@@ -899,6 +918,7 @@ type ComplexityRoot struct {
 		SyncJob             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs            func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		Usage               func(childComplexity int) int
+		WhyVisible          func(childComplexity int, documentID uuid.UUID, user string) int
 	}
 
 	QueryAnalytics struct {
@@ -1167,6 +1187,11 @@ type ComplexityRoot struct {
 		UpdatedAt     func(childComplexity int) int
 	}
 
+	VisibilityGroup struct {
+		ID   func(childComplexity int) int
+		Name func(childComplexity int) int
+	}
+
 	Workspace struct {
 		CreatedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -1202,6 +1227,7 @@ type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
 	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
+	Permissions(ctx context.Context, obj *ent.Connector) (*model.ConnectorPermissions, error)
 }
 type ConversationResolver interface {
 	Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error)
@@ -1325,6 +1351,7 @@ type QueryResolver interface {
 	InvitationOfToken(ctx context.Context, token string) (*model.InvitationOffer, error)
 	OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error)
 	OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error)
+	WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
@@ -2739,6 +2766,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.NextSyncAt(childComplexity), true
+	case "Connector.permissions":
+		if e.ComplexityRoot.Connector.Permissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.Permissions(childComplexity), true
 	case "Connector.scheduleInterval":
 		if e.ComplexityRoot.Connector.ScheduleInterval == nil {
 			break
@@ -2989,6 +3022,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectorOption.Type(childComplexity), true
+
+	case "ConnectorPermissions.groupsReadAt":
+		if e.ComplexityRoot.ConnectorPermissions.GroupsReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.GroupsReadAt(childComplexity), true
+	case "ConnectorPermissions.mode":
+		if e.ComplexityRoot.ConnectorPermissions.Mode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.Mode(childComplexity), true
+	case "ConnectorPermissions.readersReadAt":
+		if e.ComplexityRoot.ConnectorPermissions.ReadersReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.ReadersReadAt(childComplexity), true
+	case "ConnectorPermissions.warning":
+		if e.ComplexityRoot.ConnectorPermissions.Warning == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.Warning(childComplexity), true
 
 	case "ConnectorSyncEvent.connectorId":
 		if e.ComplexityRoot.ConnectorSyncEvent.ConnectorID == nil {
@@ -3526,6 +3584,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DocumentStatusEvent.Documents(childComplexity), true
+
+	case "DocumentVisibility.documentId":
+		if e.ComplexityRoot.DocumentVisibility.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.DocumentID(childComplexity), true
+	case "DocumentVisibility.explanation":
+		if e.ComplexityRoot.DocumentVisibility.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Explanation(childComplexity), true
+	case "DocumentVisibility.groups":
+		if e.ComplexityRoot.DocumentVisibility.Groups == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Groups(childComplexity), true
+	case "DocumentVisibility.groupsReadAt":
+		if e.ComplexityRoot.DocumentVisibility.GroupsReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.GroupsReadAt(childComplexity), true
+	case "DocumentVisibility.readersReadAt":
+		if e.ComplexityRoot.DocumentVisibility.ReadersReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.ReadersReadAt(childComplexity), true
+	case "DocumentVisibility.rule":
+		if e.ComplexityRoot.DocumentVisibility.Rule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Rule(childComplexity), true
+	case "DocumentVisibility.user":
+		if e.ComplexityRoot.DocumentVisibility.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.User(childComplexity), true
+	case "DocumentVisibility.visible":
+		if e.ComplexityRoot.DocumentVisibility.Visible == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Visible(childComplexity), true
 
 	case "FoundAgentMemory.memory":
 		if e.ComplexityRoot.FoundAgentMemory.Memory == nil {
@@ -5357,6 +5464,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Usage(childComplexity), true
+	case "Query.whyVisible":
+		if e.ComplexityRoot.Query.WhyVisible == nil {
+			break
+		}
+
+		args, err := ec.field_Query_whyVisible_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.WhyVisible(childComplexity, args["documentId"].(uuid.UUID), args["user"].(string)), true
 
 	case "QueryAnalytics.daily":
 		if e.ComplexityRoot.QueryAnalytics.Daily == nil {
@@ -6515,6 +6633,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.UpdatedAt(childComplexity), true
+
+	case "VisibilityGroup.id":
+		if e.ComplexityRoot.VisibilityGroup.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VisibilityGroup.ID(childComplexity), true
+	case "VisibilityGroup.name":
+		if e.ComplexityRoot.VisibilityGroup.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VisibilityGroup.Name(childComplexity), true
 
 	case "Workspace.createdAt":
 		if e.ComplexityRoot.Workspace.CreatedAt == nil {
@@ -7976,6 +8107,79 @@ type OAuthProvider {
   connectorTypes: [String!]!
   "What is asked for."
   scopes: [String!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/permission.graphql", Input: `extend type Query {
+  """
+  Why somebody finds a document, or does not: the rule that decides. It tells
+  nothing of what is in the document.
+  """
+  whyVisible(
+    documentId: ID!
+    "Email address of the person."
+    user: String!
+  ): DocumentVisibility! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+extend type Connector {
+  "Whether and how it keeps to the permissions of its source; null for a kind that tells none."
+  permissions: ConnectorPermissions
+}
+
+"How a connector keeps to the permissions of its source."
+type ConnectorPermissions {
+  "off, strict or permissive"
+  mode: String!
+  "When the readers of all its documents had been read; null before the first time."
+  readersReadAt: Time
+  "When its groups and their members had been read; null before the first time."
+  groupsReadAt: Time
+  "What keeps people from finding what they may see at the source; null for nothing."
+  warning: String
+}
+
+"Whether one person finds one document."
+type DocumentVisibility {
+  documentId: ID!
+  "The address, in lower case."
+  user: String!
+  visible: Boolean!
+  rule: VisibilityRule!
+  "The rule in a sentence."
+  explanation: String!
+  "With the rule MEMBER, from the group whose member the person is to the one that may see the document."
+  groups: [VisibilityGroup!]!
+  "When the source was last asked who may see the document; null for never."
+  readersReadAt: Time
+  "When the connector's groups had been read; null for never."
+  groupsReadAt: Time
+}
+
+"A group at the source."
+type VisibilityGroup {
+  "The source's id of it."
+  id: String!
+  name: String!
+}
+
+"What decides whether a person finds a document."
+enum VisibilityRule {
+  "The connector imports no permissions: whoever reaches the collection finds it."
+  OPEN
+  "The connector is permissive: whoever reaches the collection finds it."
+  PERMISSIVE
+  "Everyone at the source may see it."
+  EVERYONE
+  "The person may see it."
+  LISTED
+  "A group to which the person belongs may see it."
+  MEMBER
+  "Neither the person nor a group of theirs may see it."
+  NOT_LISTED
+  "It is not known who may see it: the source was not asked yet, or did not say. Nobody finds it."
+  UNKNOWN
+  "A group may see it to which the person belonged; the groups were read too long ago to count."
+  STALE
 }
 `, BuiltIn: false},
 	{Name: "../schema/run.graphql", Input: `extend type Query {
@@ -10599,6 +10803,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_lastJob(ctx, field)
 	case "documentCounts":
 		return ec.fieldContext_Connector_documentCounts(ctx, field)
+	case "permissions":
+		return ec.fieldContext_Connector_permissions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Connector", field.Name)
 }
@@ -10697,6 +10903,20 @@ func (ec *executionContext) childFields_ConnectorOption(ctx context.Context, fie
 		return ec.fieldContext_ConnectorOption_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorOption", field.Name)
+}
+
+func (ec *executionContext) childFields_ConnectorPermissions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "mode":
+		return ec.fieldContext_ConnectorPermissions_mode(ctx, field)
+	case "readersReadAt":
+		return ec.fieldContext_ConnectorPermissions_readersReadAt(ctx, field)
+	case "groupsReadAt":
+		return ec.fieldContext_ConnectorPermissions_groupsReadAt(ctx, field)
+	case "warning":
+		return ec.fieldContext_ConnectorPermissions_warning(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectorPermissions", field.Name)
 }
 
 func (ec *executionContext) childFields_ConnectorSyncEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10965,6 +11185,28 @@ func (ec *executionContext) childFields_DocumentStatusEvent(ctx context.Context,
 		return ec.fieldContext_DocumentStatusEvent_documents(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentVisibility(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_DocumentVisibility_documentId(ctx, field)
+	case "user":
+		return ec.fieldContext_DocumentVisibility_user(ctx, field)
+	case "visible":
+		return ec.fieldContext_DocumentVisibility_visible(ctx, field)
+	case "rule":
+		return ec.fieldContext_DocumentVisibility_rule(ctx, field)
+	case "explanation":
+		return ec.fieldContext_DocumentVisibility_explanation(ctx, field)
+	case "groups":
+		return ec.fieldContext_DocumentVisibility_groups(ctx, field)
+	case "readersReadAt":
+		return ec.fieldContext_DocumentVisibility_readersReadAt(ctx, field)
+	case "groupsReadAt":
+		return ec.fieldContext_DocumentVisibility_groupsReadAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentVisibility", field.Name)
 }
 
 func (ec *executionContext) childFields_FoundAgentMemory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11829,6 +12071,16 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_emailVerified(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
+}
+
+func (ec *executionContext) childFields_VisibilityGroup(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_VisibilityGroup_id(ctx, field)
+	case "name":
+		return ec.fieldContext_VisibilityGroup_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type VisibilityGroup", field.Name)
 }
 
 func (ec *executionContext) childFields_Workspace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14842,6 +15094,28 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["orderBy"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_whyVisible_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "documentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["documentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "user",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["user"] = arg1
 	return args, nil
 }
 
@@ -20555,6 +20829,38 @@ func (ec *executionContext) fieldContext_Connector_documentCounts(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Connector_permissions(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_permissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().Permissions(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
+			return ec.marshalOConnectorPermissions2ᚖmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_permissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorPermissions(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ConnectorConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConnectorConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21444,6 +21750,98 @@ func (ec *executionContext) fieldContext_ConnectorOption_fields(_ context.Contex
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _ConnectorPermissions_mode(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_mode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_mode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorPermissions_readersReadAt(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_readersReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReadersReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_readersReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorPermissions_groupsReadAt(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_groupsReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GroupsReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_groupsReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorPermissions_warning(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_warning(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warning, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_warning(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ConnectorSyncEvent_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorSyncEvent) (ret graphql.Marshaler) {
@@ -23560,6 +23958,199 @@ func (ec *executionContext) fieldContext_DocumentStatusEvent_documents(_ context
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _DocumentVisibility_documentId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_user(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_visible(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_visible(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visible, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_visible(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_rule(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_rule(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rule, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
+			return ec.marshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_rule(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type VisibilityRule does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_explanation(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_explanation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Explanation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_explanation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_groups(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_groups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Groups, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
+			return ec.marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_groups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentVisibility",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_VisibilityGroup(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentVisibility_readersReadAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_readersReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReadersReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_readersReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_groupsReadAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_groupsReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GroupsReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_groupsReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _FoundAgentMemory_memory(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
@@ -33620,6 +34211,85 @@ func (ec *executionContext) fieldContext_Query_oauthGrants(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_whyVisible(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_whyVisible(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WhyVisible(ctx, fc.Args["documentId"].(uuid.UUID), fc.Args["user"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+			return ec.marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_whyVisible(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentVisibility(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_whyVisible_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_runs(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39059,6 +39729,52 @@ func (ec *executionContext) _User_emailVerified(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_User_emailVerified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _VisibilityGroup_id(ctx context.Context, field graphql.CollectedField, obj *model.VisibilityGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VisibilityGroup_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VisibilityGroup_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VisibilityGroup", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _VisibilityGroup_name(ctx context.Context, field graphql.CollectedField, obj *model.VisibilityGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VisibilityGroup_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VisibilityGroup_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VisibilityGroup", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Workspace_id(ctx context.Context, field graphql.CollectedField, obj *ent.Workspace) (ret graphql.Marshaler) {
@@ -46500,6 +47216,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "permissions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_permissions(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -46810,6 +47564,59 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 		case "fields":
 			out.Values[i] = ec._ConnectorOption_fields(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var connectorPermissionsImplementors = []string{"ConnectorPermissions"}
+
+func (ec *executionContext) _ConnectorPermissions(ctx context.Context, sel ast.SelectionSet, obj *model.ConnectorPermissions) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectorPermissionsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectorPermissions")
+		case "mode":
+			out.Values[i] = ec._ConnectorPermissions_mode(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readersReadAt":
+			out.Values[i] = ec._ConnectorPermissions_readersReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "groupsReadAt":
+			out.Values[i] = ec._ConnectorPermissions_groupsReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warning":
+			out.Values[i] = ec._ConnectorPermissions_warning(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -48098,6 +48905,79 @@ func (ec *executionContext) _DocumentStatusEvent(ctx context.Context, sel ast.Se
 		case "documents":
 			out.Values[i] = ec._DocumentStatusEvent_documents(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentVisibilityImplementors = []string{"DocumentVisibility"}
+
+func (ec *executionContext) _DocumentVisibility(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentVisibility) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentVisibilityImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentVisibility")
+		case "documentId":
+			out.Values[i] = ec._DocumentVisibility_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "user":
+			out.Values[i] = ec._DocumentVisibility_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "visible":
+			out.Values[i] = ec._DocumentVisibility_visible(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rule":
+			out.Values[i] = ec._DocumentVisibility_rule(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "explanation":
+			out.Values[i] = ec._DocumentVisibility_explanation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "groups":
+			out.Values[i] = ec._DocumentVisibility_groups(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readersReadAt":
+			out.Values[i] = ec._DocumentVisibility_readersReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "groupsReadAt":
+			out.Values[i] = ec._DocumentVisibility_groupsReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -50938,6 +51818,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "whyVisible":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_whyVisible(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "runs":
 			field := field
 
@@ -53372,6 +54274,49 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 	return out
 }
 
+var visibilityGroupImplementors = []string{"VisibilityGroup"}
+
+func (ec *executionContext) _VisibilityGroup(ctx context.Context, sel ast.SelectionSet, obj *model.VisibilityGroup) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, visibilityGroupImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("VisibilityGroup")
+		case "id":
+			out.Values[i] = ec._VisibilityGroup_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._VisibilityGroup_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var workspaceImplementors = []string{"Workspace", "Node"}
 
 func (ec *executionContext) _Workspace(ctx context.Context, sel ast.SelectionSet, obj *ent.Workspace) graphql.Marshaler {
@@ -54767,6 +55712,16 @@ func (ec *executionContext) marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmode
 	return ec._DocumentStatusEvent(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx context.Context, sel ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentVisibility(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
 	res, err := ec.unmarshalInputEventInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -56099,6 +57054,42 @@ func (ec *executionContext) marshalNUserOrderField2ᚖmagpieᚋentᚐUserOrderFi
 	return v
 }
 
+func (ec *executionContext) marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx context.Context, sel ast.SelectionSet, v *model.VisibilityGroup) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._VisibilityGroup(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, v any) (model.VisibilityRule, error) {
+	var res model.VisibilityRule
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNWorkspace2ᚖmagpieᚋentᚐWorkspace(ctx context.Context, sel ast.SelectionSet, v *ent.Workspace) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -56649,6 +57640,13 @@ func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnec
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOConnectorPermissions2ᚖmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ConnectorPermissions(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, v any) ([]connector.Status, error) {

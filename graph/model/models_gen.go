@@ -292,6 +292,18 @@ type ConnectorOption struct {
 	Fields []*ConnectorOption `json:"fields"`
 }
 
+// How a connector keeps to the permissions of its source.
+type ConnectorPermissions struct {
+	// off, strict or permissive
+	Mode string `json:"mode"`
+	// When the readers of all its documents had been read; null before the first time.
+	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
+	// When its groups and their members had been read; null before the first time.
+	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
+	// What keeps people from finding what they may see at the source; null for nothing.
+	Warning *string `json:"warning,omitempty"`
+}
+
 type ConnectorSyncEvent struct {
 	ConnectorID uuid.UUID `json:"connectorId"`
 	// Null, in the first event only, for a connector that was never synced.
@@ -472,6 +484,23 @@ type DocumentStatusEvent struct {
 	Counts *DocumentStatusCounts `json:"counts,omitempty"`
 	// Those that changed, each once, in the order of their changes; at most 100.
 	Documents []*DocumentStatusChange `json:"documents"`
+}
+
+// Whether one person finds one document.
+type DocumentVisibility struct {
+	DocumentID uuid.UUID `json:"documentId"`
+	// The address, in lower case.
+	User    string         `json:"user"`
+	Visible bool           `json:"visible"`
+	Rule    VisibilityRule `json:"rule"`
+	// The rule in a sentence.
+	Explanation string `json:"explanation"`
+	// With the rule MEMBER, from the group whose member the person is to the one that may see the document.
+	Groups []*VisibilityGroup `json:"groups"`
+	// When the source was last asked who may see the document; null for never.
+	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
+	// When the connector's groups had been read; null for never.
+	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
 }
 
 type EventInput struct {
@@ -984,6 +1013,13 @@ type Usage struct {
 	Limit *int64 `json:"limit,omitempty"`
 	// How many are left; null for no limit.
 	Remaining *int64 `json:"remaining,omitempty"`
+}
+
+// A group at the source.
+type VisibilityGroup struct {
+	// The source's id of it.
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 type WorkspaceInput struct {
@@ -1632,6 +1668,82 @@ func (e *Surface) UnmarshalJSON(b []byte) error {
 }
 
 func (e Surface) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What decides whether a person finds a document.
+type VisibilityRule string
+
+const (
+	// The connector imports no permissions: whoever reaches the collection finds it.
+	VisibilityRuleOpen VisibilityRule = "OPEN"
+	// The connector is permissive: whoever reaches the collection finds it.
+	VisibilityRulePermissive VisibilityRule = "PERMISSIVE"
+	// Everyone at the source may see it.
+	VisibilityRuleEveryone VisibilityRule = "EVERYONE"
+	// The person may see it.
+	VisibilityRuleListed VisibilityRule = "LISTED"
+	// A group to which the person belongs may see it.
+	VisibilityRuleMember VisibilityRule = "MEMBER"
+	// Neither the person nor a group of theirs may see it.
+	VisibilityRuleNotListed VisibilityRule = "NOT_LISTED"
+	// It is not known who may see it: the source was not asked yet, or did not say. Nobody finds it.
+	VisibilityRuleUnknown VisibilityRule = "UNKNOWN"
+	// A group may see it to which the person belonged; the groups were read too long ago to count.
+	VisibilityRuleStale VisibilityRule = "STALE"
+)
+
+var AllVisibilityRule = []VisibilityRule{
+	VisibilityRuleOpen,
+	VisibilityRulePermissive,
+	VisibilityRuleEveryone,
+	VisibilityRuleListed,
+	VisibilityRuleMember,
+	VisibilityRuleNotListed,
+	VisibilityRuleUnknown,
+	VisibilityRuleStale,
+}
+
+func (e VisibilityRule) IsValid() bool {
+	switch e {
+	case VisibilityRuleOpen, VisibilityRulePermissive, VisibilityRuleEveryone, VisibilityRuleListed, VisibilityRuleMember, VisibilityRuleNotListed, VisibilityRuleUnknown, VisibilityRuleStale:
+		return true
+	}
+	return false
+}
+
+func (e VisibilityRule) String() string {
+	return string(e)
+}
+
+func (e *VisibilityRule) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = VisibilityRule(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid VisibilityRule", str)
+	}
+	return nil
+}
+
+func (e VisibilityRule) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *VisibilityRule) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e VisibilityRule) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
