@@ -1,5 +1,9 @@
 -- +goose Up
 -- Who may see what at the sources of connectors.
+-- modify "connectors" table
+ALTER TABLE "connectors" ADD COLUMN "closed" boolean NOT NULL DEFAULT false, ADD COLUMN "permissions_revision" bigint NOT NULL DEFAULT 0, ADD COLUMN "readers_pending" bigint NOT NULL DEFAULT 0, ADD COLUMN "readers_revision" bigint NOT NULL DEFAULT 0, ADD COLUMN "readers_at" timestamptz NULL, ADD COLUMN "groups_attempt" bigint NOT NULL DEFAULT 0, ADD COLUMN "groups_generation" bigint NOT NULL DEFAULT 0, ADD COLUMN "groups_at" timestamptz NULL, ADD COLUMN "groups_due_at" timestamptz NULL, ADD COLUMN "groups_failure" character varying NULL;
+-- modify "conversations" table
+ALTER TABLE "conversations" ADD COLUMN "named" character varying NOT NULL DEFAULT '';
 
 -- When the source said who may see a document; null while it has not.
 alter table documents add column readers_at timestamptz;
