@@ -7,7 +7,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"magpie/ent"
 	"magpie/graph/model"
 
@@ -15,9 +14,9 @@ import (
 )
 
 func (r *connectorResolver) Permissions(ctx context.Context, obj *ent.Connector) (*model.ConnectorPermissions, error) {
-	panic(fmt.Errorf("not implemented: Permissions - permissions"))
+	return r.connectorPermissions(obj), nil
 }
 
 func (r *queryResolver) WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error) {
-	panic(fmt.Errorf("not implemented: WhyVisible - whyVisible"))
+	return r.whyVisible(ctx, documentID, user)
 }

@@ -66,6 +66,11 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	s.Use(pageLimit{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
 	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		// Everything that an operation reads, and whatever it sets going, finds out
+		// by this who may read what.
+		if r.Principals != nil {
+			ctx = viewer.WithPrincipals(ctx, r.Principals)
+		}
 		return next(withLoaders(ctx, r))
 	})
 	s.AroundResponses(safeProtocolErrors)

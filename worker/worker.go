@@ -39,6 +39,16 @@ type Purger interface {
 	Purge(ctx context.Context, t tasks.Purge) error
 }
 
+// Permissions keeps what is known of the permissions of sources up to date
+// (worker/syncer). Both find their work in PostgreSQL; any number of workers may
+// call them.
+type Permissions interface {
+	// RefreshGroups reads groups and their members where that is due.
+	RefreshGroups(ctx context.Context) error
+	// StartReaders starts the jobs that read who may see which documents.
+	StartReaders(ctx context.Context) error
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	Concurrency   int           // tasks worked on at once: 4
@@ -54,6 +64,9 @@ type Options struct {
 	MaintainEvery time.Duration
 	// Purge deletes what is to be deleted. May be nil: then it stays, unseen.
 	Purge Purger
+	// Permissions reads who may see what, where that is due. May be nil: then only
+	// who asks for it has it read.
+	Permissions Permissions
 	Log   *slog.Logger
 }
 
@@ -164,6 +177,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.opt.Purge != nil {
 		loops.Go(func() { every(ctx, w.opt.SweepEvery, w.purge) })
 	}
+	if w.opt.Permissions != nil {
+		loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.readers) })
+		loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.groups) })
+	}
 	if w.opt.Maintain != nil {
 		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
 	}
@@ -230,6 +247,18 @@ func (w *Worker) purge(ctx context.Context) {
 func (w *Worker) schedule(ctx context.Context) {
 	if _, err := w.jobs.StartDue(ctx); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "scheduled syncs could not be started; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) readers(ctx context.Context) {
+	if err := w.opt.Permissions.StartReaders(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "refreshes of permissions could not be started; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) groups(ctx context.Context) {
+	if err := w.opt.Permissions.RefreshGroups(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "groups could not be looked after; the next round will", "error", err)
 	}
 }
 

@@ -27,7 +27,7 @@ func flow() map[string][]string {
 		"ent/migrate/migrations":      {},
 		"ent/rule":                    {"internal/viewer"},
 		"ent/schema":                  {"ent/rule", "internal/gid", "internal/viewer"},
-		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
+		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/principal", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},
@@ -48,6 +48,7 @@ func flow() map[string][]string {
 		"internal/llm":                {"internal/llm"},
 		"internal/member":             {},
 		"internal/note":               with(),
+		"internal/principal":          with("internal/fresh"),
 		"internal/people":             with("internal/authn", "internal/transaction", "ent"),
 		"internal/oauth":              with("ent", "internal/secret"),
 		"internal/quota":              with("internal/fresh", "internal/audit"),
@@ -77,7 +78,7 @@ func flow() map[string][]string {
 		"rest":                        with("rest/openapi", "internal/authn", "internal/ratelimit"),
 		"rest/openapi":                {},
 		"internal/widget":             {},
-		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/note", "internal/principal", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":                {},
 	}
 }
@@ -143,7 +144,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/principal", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

@@ -16,6 +16,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/parse"
 	"magpie/internal/note"
+	"magpie/internal/principal"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -30,6 +31,16 @@ type Index interface {
 	Fail(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record, reason string) (uuid.UUID, error)
 	Forget(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error)
 	SetReaders(ctx context.Context, scope viewer.Scope, f index.Fence, changes []index.DocumentReaders) (int, error)
+	Restricted(ctx context.Context, scope viewer.Scope, connector uuid.UUID, unsaid bool, limit int) ([]uuid.UUID, error)
+}
+
+// Groups keeps who belongs to which group at the sources (principal.Store).
+type Groups interface {
+	Begin(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (*principal.Reading, error)
+	DueGroups(ctx context.Context, limit int) ([]principal.Due, error)
+	DueReaders(ctx context.Context, age time.Duration, limit int) ([]principal.Due, error)
+	BeginReaders(ctx context.Context, d principal.Due, revision int) error
+	EndReaders(ctx context.Context, d principal.Due) error
 }
 
 // Grants give connectors the tokens of their OAuth grants (internal/oauth).
@@ -59,8 +70,12 @@ type Options struct {
 	Ingest     ingest.Options
 	Grants     Grants // may be nil: no connector works with a grant
 	Notes      Notes  // what sources remember; may be nil: nothing
-	Now        func() time.Time
-	Log        *slog.Logger
+	Groups     Groups // may be nil: groups are not read, and grant nothing
+	// ReadersEvery is how often the readers of all documents are read anew, where
+	// permissions are enforced: 24 h.
+	ReadersEvery time.Duration
+	Now          func() time.Time
+	Log          *slog.Logger
 }
 
 const (
@@ -95,6 +110,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RetryDelay <= 0 {
 		o.RetryDelay = time.Second
+	}
+	if o.ReadersEvery <= 0 {
+		o.ReadersEvery = 24 * time.Hour
 	}
 	if o.Now == nil {
 		o.Now = time.Now

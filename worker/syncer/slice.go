@@ -19,6 +19,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
 )
 
 // slice is one worker's turn at a job.
@@ -33,6 +34,7 @@ type slice struct {
 	source   connectors.Source
 	lister   connectors.PermissionLister // with enforced
 	enforced bool                        // documents are for their readers only
+	within   viewer.Scope                // of what is done outside of a job
 	secrets  map[string]string           // the opened credentials
 	filters  connectors.Filters
 	embedder embed.Embedder
@@ -158,7 +160,7 @@ func (s *slice) openSource(ctx context.Context) error {
 		settings.Token = s.engine.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}
 	if s.engine.opt.Notes != nil {
-		if settings.Notes, err = s.engine.opt.Notes.Of(s.run.Scope(), row.ID); err != nil {
+		if settings.Notes, err = s.engine.opt.Notes.Of(s.scope(), row.ID); err != nil {
 			return err
 		}
 	}
@@ -199,6 +201,14 @@ func (s *slice) credentials() (map[string]string, error) {
 		return nil, errors.New("the credentials are no JSON object of strings")
 	}
 	return credentials, nil
+}
+
+// scope is the workspace that is worked in.
+func (s *slice) scope() viewer.Scope {
+	if s.run == nil {
+		return s.within
+	}
+	return s.run.Scope()
 }
 
 // over reports whether the slice has done its share.

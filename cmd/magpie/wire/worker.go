@@ -37,12 +37,13 @@ func (a *App) Worker() *worker.Worker {
 	}
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool),
+		Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}),
+		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}), Permissions: engine,
 	})
 }
 
