@@ -9,10 +9,12 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	"magpie/ent/connector"
 	"magpie/graph/model"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
 	"magpie/internal/principal"
+	"magpie/internal/viewer"
 )
 
 func (r *Resolver) whyVisible(ctx context.Context, document uuid.UUID, user string) (*model.DocumentVisibility, error) {
@@ -50,6 +52,44 @@ func repermit(update *ent.ConnectorUpdateOne, before, after map[string]any) {
 	if is {
 		update.ClearGroupsDueAt()
 	}
+}
+
+// withoutPaths takes the paths out of jobs that were started for some items of a
+// connector which keeps to the permissions of its source: they are not everybody's
+// to know. Administrators see them.
+func (r *Resolver) withoutPaths(next ent.Querier) ent.Querier {
+	return ent.QuerierFunc(func(ctx context.Context, query ent.Query) (ent.Value, error) {
+		value, err := next.Query(ctx, query)
+		rows, jobs := value.([]*ent.SyncJob)
+		v, known := viewer.From(ctx)
+		if err != nil || !jobs || known && (v.Kind == viewer.KindSystem || v.Role.AtLeast(viewer.RoleAdmin)) {
+			return value, err
+		}
+		var ids []uuid.UUID
+		for _, row := range rows {
+			if len(row.FileFilter) > 0 {
+				ids = append(ids, row.ConnectorID)
+			}
+		}
+		if len(ids) == 0 {
+			return value, nil
+		}
+		found, err := r.client(ctx).Connector.Query().Where(connector.IDIn(ids...)).Select(connector.FieldID, connector.FieldConfig).All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		free := map[uuid.UUID]bool{}
+		for _, row := range found {
+			_, enforced := connectors.Settings{Config: row.Config}.IncludesPermissions()
+			free[row.ID] = !enforced
+		}
+		for _, row := range rows {
+			if !free[row.ConnectorID] {
+				row.FileFilter = nil
+			}
+		}
+		return value, nil
+	})
 }
 
 func (r *Resolver) connectorPermissions(row *ent.Connector) *model.ConnectorPermissions {

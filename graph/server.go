@@ -50,7 +50,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	if o.QueryCache == 0 {
 		o.QueryCache = 1000
 	}
-	r.Ent.Intercept(ent.InterceptFunc(remember))
+	r.Ent.Intercept(ent.InterceptFunc(remember), ent.InterceptFunc(r.withoutPaths))
 	s := handler.New(schema)
 	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
 	s.SetErrorPresenter(presenter(r.Log))

@@ -67,7 +67,7 @@ type Options struct {
 	// Permissions reads who may see what, where that is due. May be nil: then only
 	// who asks for it has it read.
 	Permissions Permissions
-	Log   *slog.Logger
+	Log         *slog.Logger
 }
 
 func (o Options) withDefaults() Options {

@@ -109,8 +109,8 @@ func (r *Reading) Add(ctx context.Context, groups []Group) error {
 // Commit makes the set count in the place of the one before, and says when the
 // next one is due. ErrOvertaken is in its error when a later reading began.
 func (r *Reading) Commit(ctx context.Context) error {
-	tag, err := r.store.pool.Exec(ctx, `update connectors set groups_generation = $3, groups_at = $4, groups_failure = null,
-			groups_due_at = $4 + $5::interval where id = $1 and workspace_id = $2 and groups_attempt = $3`,
+	tag, err := r.store.pool.Exec(ctx, `update connectors set groups_generation = $3, groups_at = $4::timestamptz, groups_failure = null,
+			groups_due_at = $4::timestamptz + $5::interval where id = $1 and workspace_id = $2 and groups_attempt = $3`,
 		r.connector, r.workspace, r.number, r.began, r.store.opt.Every)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = errors.Join(ErrOvertaken, r.drop(ctx))

@@ -53,7 +53,16 @@ func (s *slice) readGroups(ctx context.Context) error {
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
 	defer cancel()
-	return errors.Join(err, reading.Fail(late, s.shown(messageOf(err)), after))
+	return errors.Join(err, reading.Fail(late, s.shown(said(err)), after))
+}
+
+// said is what people get to read of an error.
+func said(err error) string {
+	var stop *stopError
+	if errors.As(err, &stop) {
+		return stop.message
+	}
+	return messageOf(err)
 }
 
 func ignoreOvertaken(err error) error {
@@ -132,7 +141,7 @@ func (e *Engine) refreshGroups(ctx context.Context, d principal.Due) error {
 		return nil
 	}
 	if err := s.openSource(ctx); err != nil {
-		return errors.Join(redacted(s, err), e.noteGroups(ctx, scope, row, s.shown(messageOf(err))))
+		return errors.Join(redacted(s, err), e.noteGroups(ctx, scope, row, s.shown(said(err))))
 	}
 	defer s.closeSource(ctx)
 	if err := s.readGroups(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,15 +17,17 @@ import (
 // script is a source that does what a test asks for. Its items are named by
 // their paths.
 type script struct {
-	mu       sync.Mutex
-	files    map[string]file
-	pageSize int
-	opens    map[string]int
-	walks    int
-	closes   int
-	readers  map[string]connectors.Readers
-	refusing error // to say who may see what
-	asked    int   // items whose readers were asked for
+	mu        sync.Mutex
+	files     map[string]file
+	pageSize  int
+	opens     map[string]int
+	walks     int
+	closes    int
+	readers   map[string]connectors.Readers
+	groups    []connectors.Group // one on each page
+	directory error              // what the directory answers in place of its last page
+	refusing  error              // to say who may see what
+	asked     int                // items whose readers were asked for
 
 	// walking and opening, when set, are asked before each Walk and Open.
 	walking func(ctx context.Context, cursor string) error
@@ -200,6 +203,37 @@ func (l lister) Readers(ctx context.Context, items []connectors.Item) (map[strin
 		}
 	}
 	return readers, ctx.Err()
+}
+
+// Groups makes the lister a directory.
+func (l lister) Groups(ctx context.Context, cursor string) (connectors.GroupPage, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, _ := strconv.Atoi(cursor)
+	if l.directory != nil && at+1 >= len(l.groups) {
+		return connectors.GroupPage{}, l.directory
+	}
+	if at >= len(l.groups) {
+		return connectors.GroupPage{Done: true}, nil
+	}
+	return connectors.GroupPage{Groups: l.groups[at : at+1], Next: strconv.Itoa(at + 1), Done: at+1 == len(l.groups)}, ctx.Err()
+}
+
+// belongs says who belongs to a group.
+func (s *script) belongs(group string, members ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups = slices.DeleteFunc(s.groups, func(g connectors.Group) bool { return g.Principal == group })
+	if len(members) > 0 {
+		s.groups = append(s.groups, connectors.Group{Principal: group, Name: group, Members: members})
+	}
+}
+
+// directoryFails makes every reading of groups end in an error.
+func (s *script) directoryFails(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.directory = err
 }
 
 // share says who may see a file; nobody at all sees everything.
