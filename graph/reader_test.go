@@ -102,8 +102,6 @@ type sight struct {
 	variables map[string]any
 	// code is the refusal that others get; none where they get an answer without it.
 	code string
-	// only tells that looking once changes what is there to be seen.
-	once bool
 }
 
 // sights has an entry for each root field that may tell of a document.
@@ -111,16 +109,17 @@ func (d *dossier) sights() map[string]sight {
 	id := func(v uuid.UUID) map[string]any { return map[string]any{"i": v} }
 	const shown = "{ id title path section url content summary metadata: allMetadata }"
 	const listed = "{ edges { node " + shown + " } totalCount }"
+	const inside = "{ edges { node { id title path section tags metadata: allMetadata } } totalCount }"
 	const items = "{ edges { node { path sourceID documentID } } totalCount }"
 	return map[string]sight{
 		"Query.node":        {query: "query($i: ID!) { node(id: $i) { id ... on Document " + shown + " } }", variables: id(d.document), code: "not_found"},
 		"Query.nodes":       {query: "query($i: [ID!]!) { nodes(ids: $i) { id ... on Document " + shown + " } }", variables: map[string]any{"i": []any{d.document, d.collection}}, code: "not_found"},
 		"Query.document":    {query: "query($i: ID!) { document(id: $i) " + shown + " }", variables: id(d.document), code: "not_found"},
 		"Query.documents":   {query: "query($i: ID!) { documents(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
-		"Query.collection":  {query: "query($i: ID!) { collection(id: $i) { documents(first: 20) " + listed + " connectorRows: connectors } }", variables: id(d.collection)},
-		"Query.collections": {query: "{ collections(first: 5) { edges { node { documents(first: 20) " + listed + " } } } }"},
-		"Query.connector":   {query: "query($i: ID!) { connector(id: $i) { documents(first: 20) " + listed + " items(first: 20) " + items + " } }", variables: id(d.connector)},
-		"Query.connectors":  {query: "{ connectors(first: 5) { edges { node { documents(first: 20) " + listed + " items(first: 20) " + items + " } } } }"},
+		"Query.collection":  {query: "query($i: ID!) { collection(id: $i) { documents(first: 20) " + inside + " } }", variables: id(d.collection)},
+		"Query.collections": {query: "{ collections(first: 5) { edges { node { documents(first: 20) " + inside + " } } } }"},
+		"Query.connector":   {query: "query($i: ID!) { connector(id: $i) { documents(first: 20) " + inside + " items(first: 20) " + items + " } }", variables: id(d.connector)},
+		"Query.connectors":  {query: "{ connectors(first: 5) { edges { node { documents(first: 20) " + inside + " items(first: 20) " + items + " } } } }"},
 		"Query.syncItems":   {query: "query($i: ID!) { syncItems(connectorId: $i, first: 20) " + items + " }", variables: id(d.connector)},
 		"Query.search": {query: `query($i: ID!) { search(input: {query: "quokka grass", collection: $i, minScore: 0, facets: {fields: [SECTION, TAGS]}}) {
 			results { title snippet url section tags metadata } total facets { values { value } } } }`, variables: id(d.collection)},

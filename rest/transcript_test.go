@@ -183,6 +183,12 @@ func examples() map[string][]example {
 			{target: connector + "/files"}, {target: connector + "/files?q=queues&sort=bytes&order=desc&limit=1"}, {target: connector + "/files?sort=name"},
 		},
 		"GET /api/v1/connectors/kinds": {{target: "/api/v1/connectors/kinds"}, {target: "/api/v1/connectors/kinds", bare: true}},
+		"GET /api/v1/documents/{id}/why": {
+			{target: "/api/v1/documents/" + documentID + "/why?user=ada%40example.com"},
+			{target: "/api/v1/documents/" + documentID + "/why"},
+			{target: "/api/v1/documents/" + missingID + "/why?user=ada@example.com"},
+			{target: "/api/v1/documents/x/why?user=ada@example.com"},
+		},
 		"POST /api/v1/connectors/{id}/refresh-permissions": {
 			{target: connector + "/refresh-permissions"}, {target: "/api/v1/connectors/" + missingID + "/refresh-permissions"}, {target: "/api/v1/connectors/x/refresh-permissions"},
 		},
