@@ -8,7 +8,7 @@ const (
 	permissionModeField = "permission_mode"
 	// SubscriptionField is the field of config that asks the platform for webhooks.
 	SubscriptionField = "webhook_subscription"
-	thresholdField      = "deletion_threshold"
+	thresholdField    = "deletion_threshold"
 )
 
 // MaxDeletionThreshold is the largest share of a connector's documents, in

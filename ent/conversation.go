@@ -31,6 +31,8 @@ type Conversation struct {
 	CollectionID *uuid.UUID `json:"collection_id,omitempty"`
 	// the agent that it is held with; null for a chat
 	AgentID *uuid.UUID `json:"agent_id,omitempty"`
+	// the address whom requests by a secret key name as the one who asks; it goes on for that one only
+	Named string `json:"named,omitempty"`
 	// Title holds the value of the "title" field.
 	Title string `json:"title,omitempty"`
 	// what its first messages were about, for the chat model; written once they no longer fit into a prompt
@@ -87,7 +89,7 @@ func (*Conversation) scanValues(columns []string) ([]any, error) {
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case conversation.FieldSummarized:
 			values[i] = new(sql.NullInt64)
-		case conversation.FieldTitle, conversation.FieldSummary:
+		case conversation.FieldNamed, conversation.FieldTitle, conversation.FieldSummary:
 			values[i] = new(sql.NullString)
 		case conversation.FieldCreatedAt, conversation.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -151,6 +153,12 @@ func (_m *Conversation) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.AgentID = new(uuid.UUID)
 				*_m.AgentID = *value.S.(*uuid.UUID)
+			}
+		case conversation.FieldNamed:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field named", values[i])
+			} else if value.Valid {
+				_m.Named = value.String
 			}
 		case conversation.FieldTitle:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -237,6 +245,9 @@ func (_m *Conversation) String() string {
 		builder.WriteString("agent_id=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("named=")
+	builder.WriteString(_m.Named)
 	builder.WriteString(", ")
 	builder.WriteString("title=")
 	builder.WriteString(_m.Title)

@@ -94,6 +94,20 @@ func (_c *ConversationCreate) SetNillableAgentID(v *uuid.UUID) *ConversationCrea
 	return _c
 }
 
+// SetNamed sets the "named" field.
+func (_c *ConversationCreate) SetNamed(v string) *ConversationCreate {
+	_c.mutation.SetNamed(v)
+	return _c
+}
+
+// SetNillableNamed sets the "named" field if the given value is not nil.
+func (_c *ConversationCreate) SetNillableNamed(v *string) *ConversationCreate {
+	if v != nil {
+		_c.SetNamed(*v)
+	}
+	return _c
+}
+
 // SetTitle sets the "title" field.
 func (_c *ConversationCreate) SetTitle(v string) *ConversationCreate {
 	_c.mutation.SetTitle(v)
@@ -221,6 +235,10 @@ func (_c *ConversationCreate) defaults() error {
 		v := conversation.DefaultUpdatedAt()
 		_c.mutation.SetUpdatedAt(v)
 	}
+	if _, ok := _c.mutation.Named(); !ok {
+		v := conversation.DefaultNamed
+		_c.mutation.SetNamed(v)
+	}
 	if _, ok := _c.mutation.Title(); !ok {
 		v := conversation.DefaultTitle
 		_c.mutation.SetTitle(v)
@@ -256,6 +274,14 @@ func (_c *ConversationCreate) check() error {
 	}
 	if _, ok := _c.mutation.SubjectID(); !ok {
 		return &ValidationError{Name: "subject_id", err: errors.New(`ent: missing required field "Conversation.subject_id"`)}
+	}
+	if _, ok := _c.mutation.Named(); !ok {
+		return &ValidationError{Name: "named", err: errors.New(`ent: missing required field "Conversation.named"`)}
+	}
+	if v, ok := _c.mutation.Named(); ok {
+		if err := conversation.NamedValidator(v); err != nil {
+			return &ValidationError{Name: "named", err: fmt.Errorf(`ent: validator failed for field "Conversation.named": %w`, err)}
+		}
 	}
 	if _, ok := _c.mutation.Title(); !ok {
 		return &ValidationError{Name: "title", err: errors.New(`ent: missing required field "Conversation.title"`)}
@@ -326,6 +352,10 @@ func (_c *ConversationCreate) createSpec() (*Conversation, *sqlgraph.CreateSpec)
 	if value, ok := _c.mutation.CollectionID(); ok {
 		_spec.SetField(conversation.FieldCollectionID, field.TypeUUID, value)
 		_node.CollectionID = &value
+	}
+	if value, ok := _c.mutation.Named(); ok {
+		_spec.SetField(conversation.FieldNamed, field.TypeString, value)
+		_node.Named = value
 	}
 	if value, ok := _c.mutation.Title(); ok {
 		_spec.SetField(conversation.FieldTitle, field.TypeString, value)
@@ -524,6 +554,9 @@ func (u *ConversationUpsertOne) UpdateNewValues() *ConversationUpsertOne {
 		}
 		if _, exists := u.create.mutation.AgentID(); exists {
 			s.SetIgnore(conversation.FieldAgentID)
+		}
+		if _, exists := u.create.mutation.Named(); exists {
+			s.SetIgnore(conversation.FieldNamed)
 		}
 	}))
 	return u
@@ -834,6 +867,9 @@ func (u *ConversationUpsertBulk) UpdateNewValues() *ConversationUpsertBulk {
 			}
 			if _, exists := b.mutation.AgentID(); exists {
 				s.SetIgnore(conversation.FieldAgentID)
+			}
+			if _, exists := b.mutation.Named(); exists {
+				s.SetIgnore(conversation.FieldNamed)
 			}
 		}
 	}))

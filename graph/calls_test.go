@@ -89,7 +89,10 @@ func sourceCalls() map[string]maker {
 		"Query.apiKey":         on("query($i: ID!) { apiKey(id: $i) { name } }", aKey),
 		"Query.usage":          fixed("{ usage { queries } }", nil),
 		"Query.queryAnalytics": fixed("{ queryAnalytics { totals { searches } } }", nil),
-		"Query.auditLog":       fixed("{ auditLog { edges { node { action } } } }", nil),
+		"Query.whyVisible": func(_ *testing.T, _ *house, n *tenant, _ viewer.Viewer) call {
+			return call{query: "query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { rule } }", variables: map[string]any{"i": n.document}}
+		},
+		"Query.auditLog": fixed("{ auditLog { edges { node { action } } } }", nil),
 
 		"Mutation.createCollection":       fixed(`mutation { createCollection(input: {name: "New"}) { id } }`, nil),
 		"Mutation.updateCollection":       on(`mutation($i: ID!) { updateCollection(id: $i, input: {name: "Other"}) { id } }`, aCollection),

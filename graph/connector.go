@@ -268,6 +268,7 @@ func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpda
 		return err
 	}
 	update.SetConfig(config)
+	repermit(update, row.Config, config)
 	if grant != nil {
 		update.SetGrantID(*grant)
 	} else {

@@ -40,6 +40,7 @@ import (
 	"magpie/internal/llm"
 	"magpie/internal/oauth"
 	"magpie/internal/people"
+	"magpie/internal/principal"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/replay"
@@ -131,6 +132,8 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(runs.Close)
 	keys := authn.NewKeys(db.Ent, nil)
 	t.Cleanup(keys.Close)
+	principals := principal.New(db.Pool, principal.Options{For: time.Nanosecond})
+	t.Cleanup(principals.Close)
 	queries := quota.New(t.Context(), db.Pool, quota.Options{Log: log})
 	t.Cleanup(queries.Close)
 	flows := oauth.NewFlows(db.Pool, box, nil)
@@ -144,7 +147,7 @@ func newHouse(t *testing.T) *house {
 		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
 		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summaries, Runs: runs, People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
 		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn, SignIns: ratelimit.New(ratelimit.Options{}),
-		Inbox:  inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"}),
+		Inbox: inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"}), Principals: principals,
 		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
 	}}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})

@@ -14,9 +14,11 @@ import (
 	"magpie/ent/feedback"
 	"magpie/ent/message"
 	"magpie/graph/model"
+	"magpie/internal/apierr"
 	"magpie/internal/inbound"
 	"magpie/internal/index"
 	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
 )
 
 // loaders read what resolvers of single rows ask for in one statement a kind,
@@ -148,8 +150,14 @@ func (r *Resolver) loadFeedback(ctx context.Context, messages []uuid.UUID) (map[
 	return found, err
 }
 
-// loadDocumentCounts counts documents by connector and status.
+// loadDocumentCounts counts documents by connector and status, those that the
+// viewer may not read included. The connectors are ones that the viewer has read.
 func (r *Resolver) loadDocumentCounts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]model.DocumentCounts, error) {
+	v, _ := viewer.From(ctx)
+	if v.Workspace == uuid.Nil {
+		return nil, apierr.New(apierr.Unauthorized, "Session required")
+	}
+	ctx = viewer.With(ctx, viewer.System(v.Workspace))
 	var rows []struct {
 		ConnectorID uuid.UUID       `json:"connector_id"`
 		Status      document.Status `json:"status"`

@@ -24,6 +24,7 @@ import (
 	"magpie/internal/oauth"
 	"magpie/internal/pace"
 	"magpie/internal/people"
+	"magpie/internal/principal"
 	"magpie/internal/quota"
 	"magpie/internal/replay"
 	"magpie/internal/search"
@@ -59,15 +60,17 @@ type Resolver struct {
 	Memories  *memory.Store
 	Summaries *summary.Summarizer
 	Quota     *quota.Quota
-	Analytics *analytics.Store
-	Grants    *oauth.Grants
-	SignOn    *signon.SignOn
-	Inbox     *inbound.Inbox
-	Pacer     *pace.Pacer    // of connection tests; may be nil: they are made at will
-	Queries   QueryLog       // may be nil: nothing is noted
-	Audit     SignInLog      // of sign-ins that failed; may be nil
-	SignIns   authn.Attempts // to begin signing in at a provider
-	Log       *slog.Logger
+	// Principals are who belongs to which group at the sources.
+	Principals *principal.Store
+	Analytics  *analytics.Store
+	Grants     *oauth.Grants
+	SignOn     *signon.SignOn
+	Inbox      *inbound.Inbox
+	Pacer      *pace.Pacer    // of connection tests; may be nil: they are made at will
+	Queries    QueryLog       // may be nil: nothing is noted
+	Audit      SignInLog      // of sign-ins that failed; may be nil
+	SignIns    authn.Attempts // to begin signing in at a provider
+	Log        *slog.Logger
 	// MinScore is the min_score of a search that names none.
 	MinScore float64
 	Now      func() time.Time

@@ -50,7 +50,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	if o.QueryCache == 0 {
 		o.QueryCache = 1000
 	}
-	r.Ent.Intercept(ent.InterceptFunc(remember))
+	r.Ent.Intercept(ent.InterceptFunc(remember), ent.InterceptFunc(r.withoutPaths))
 	if r.defaults == nil {
 		r.defaults = &defaults{}
 	}
@@ -69,6 +69,11 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	s.Use(pageLimit{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
 	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		// Everything that an operation reads, and whatever it sets going, finds out
+		// by this who may read what.
+		if r.Principals != nil {
+			ctx = viewer.WithPrincipals(ctx, r.Principals)
+		}
 		return next(withLoaders(ctx, r))
 	})
 	s.AroundResponses(safeProtocolErrors)

@@ -16,6 +16,7 @@ const (
 	keyHeader       = "X-Service-Key"
 	timestampHeader = "X-Service-Timestamp"
 	signatureHeader = "X-Service-Signature"
+	userHeader      = "X-Service-User"
 	limitHeader     = "X-RateLimit-Limit"
 	remainingHeader = "X-RateLimit-Remaining"
 	resetHeader     = "X-RateLimit-Reset"
@@ -98,8 +99,26 @@ func (x *exchange) admitKey(raw []byte) error {
 	}
 	v := key.Viewer
 	v.Surface = viewer.SurfacePublic
+	if v.Named, err = x.named(key); err != nil {
+		return err
+	}
 	x.ctx = viewer.With(x.ctx, v)
 	return nil
+}
+
+// named is whom a request by a secret key says it is for, "" for nobody. Of a
+// publishable key, which anybody can read off a page, it is not believed.
+func (x *exchange) named(key authn.Key) (string, error) {
+	given := x.r.Header.Values(userHeader)
+	if key.Publishable || len(given) == 0 {
+		return "", nil
+	}
+	if len(given) == 1 {
+		if mail, err := authn.CleanEmail(given[0]); err == nil {
+			return mail, nil
+		}
+	}
+	return "", apierr.Invalid(userHeader, "must be one email address")
 }
 
 func (x *exchange) key() (authn.Key, string, error) {

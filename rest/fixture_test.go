@@ -363,6 +363,7 @@ func rows() map[string]any {
 		"total": 5, "completed": 3, "partial": 1, "failed": 1, "canceled": 0, "successRate": 0.8, "meanDuration": 12.5, "bytesFetched": 20480, "pages": 30,
 		"retried": 1, "added": 20, "modified": 2, "deleted": 1, "lastSuccess": late, "lastFailure": nil,
 	}
+	connector["permissions"] = object{"mode": "strict", "readersReadAt": late, "groupsReadAt": nil, "warning": "Read too long ago."}
 	item := object{
 		"id": itemID, "path": "guides/broken.json", "sourceID": "guides/broken.json", "jobID": jobID, "documentID": nil, "status": "FAILED",
 		"reason": "invalid JSON", "retryable": false, "suppressed": false, "createdAt": early, "updatedAt": late,
@@ -403,7 +404,11 @@ func rows() map[string]any {
 	}
 	all := map[string]any{
 		"runs": page("end+of/runs", run), "run": run,
-		"auditLog":         page("", entry),
+		"auditLog": page("", entry),
+		"whyVisible": object{
+			"documentId": documentID, "user": "ada@example.com", "visible": true, "rule": "MEMBER", "explanation": "A member of Staff.",
+			"groups": []any{object{"id": "7", "name": "Staff"}}, "readersReadAt": early, "groupsReadAt": nil,
+		},
 		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
 		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
 		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,

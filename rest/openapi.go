@@ -91,6 +91,9 @@ func (d *describer) credentials() {
 			Description: "With a secret key: when the request was signed, in Unix milliseconds, at most five minutes off."},
 		{Name: signatureHeader, In: "header", Schema: openapi.Of(openapi.String),
 			Description: "With a secret key: the hex HMAC-SHA256 of timestamp, dot and exact body under the key. One that is there is checked; a key may require one."},
+		{Name: userHeader, In: "header", Schema: openapi.Of(openapi.String),
+			Description: "With a secret key: the email address of the person who asks. Documents that are not for everybody are found by those who may see them at the source. " +
+				"Of a publishable key it is ignored."},
 	} {
 		c.Parameters.Set(p.Name, p)
 	}
@@ -114,7 +117,7 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	switch {
 	case r.Surface == viewer.SurfacePublic:
 		made.Security = append(made.Security, map[string][]string{keyScheme: {}})
-		headers = append(headers, timestampHeader, signatureHeader)
+		headers = append(headers, timestampHeader, signatureHeader, userHeader)
 	case r.optional:
 		made.Security = append(made.Security, map[string][]string{}, map[string][]string{sessionScheme: {}})
 	case !r.Anonymous:

@@ -143,6 +143,7 @@ func newTable() []*route {
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
 			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, filled: true}}},
 	}
+	table = append(table, permissionRoutes()...)
 	table = append(table, routesPeople()...)
 	table = append(table, agentRoutes()...)
 	table = append(table, runRoutes()...)

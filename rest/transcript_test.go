@@ -189,6 +189,12 @@ func examples() map[string][]example {
 		"POST /api/v1/connectors/{id}/resume": {
 			{target: connector + "/resume"}, {target: "/api/v1/connectors/" + missingID + "/resume"}, {target: "/api/v1/connectors/x/resume"},
 		},
+		"GET /api/v1/documents/{id}/why": {
+			{target: "/api/v1/documents/" + documentID + "/why?user=ada%40example.com"},
+			{target: "/api/v1/documents/" + documentID + "/why"},
+			{target: "/api/v1/documents/" + missingID + "/why?user=ada@example.com"},
+			{target: "/api/v1/documents/x/why?user=ada@example.com"},
+		},
 		"POST /api/v1/connectors/{id}/refresh-permissions": {
 			{target: connector + "/refresh-permissions"}, {target: "/api/v1/connectors/" + missingID + "/refresh-permissions"}, {target: "/api/v1/connectors/x/refresh-permissions"},
 		},

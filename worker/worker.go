@@ -49,6 +49,16 @@ type Subscriptions interface {
 	Keep(ctx context.Context) (int, error)
 }
 
+// Permissions keeps what is known of the permissions of sources up to date
+// (worker/syncer). Both find their work in PostgreSQL; any number of workers may
+// call them.
+type Permissions interface {
+	// RefreshGroups reads groups and their members where that is due.
+	RefreshGroups(ctx context.Context) error
+	// StartReaders starts the jobs that read who may see which documents.
+	StartReaders(ctx context.Context) error
+}
+
 // Options are settings with useful zero values.
 type Options struct {
 	Concurrency   int           // tasks worked on at once: 4
@@ -71,7 +81,10 @@ type Options struct {
 	// Subscriptions are looked after every SubscribeEvery (15 s). May be nil.
 	Subscriptions  Subscriptions
 	SubscribeEvery time.Duration
-	Log            *slog.Logger
+	// Permissions reads who may see what, where that is due. May be nil: then only
+	// who asks for it has it read.
+	Permissions Permissions
+	Log         *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -189,6 +202,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.opt.Subscriptions != nil {
 		loops.Go(func() { every(ctx, w.opt.SubscribeEvery, w.subscribe) })
 	}
+	if w.opt.Permissions != nil {
+		loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.readers) })
+		loops.Go(func() { every(ctx, w.opt.ScheduleEvery, w.groups) })
+	}
 	if w.opt.Maintain != nil {
 		loops.Go(func() { every(ctx, w.opt.MaintainEvery, w.maintain) })
 	}
@@ -267,6 +284,18 @@ func (w *Worker) inbound(ctx context.Context) {
 func (w *Worker) subscribe(ctx context.Context) {
 	if _, err := w.opt.Subscriptions.Keep(ctx); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "subscriptions could not be looked after; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) readers(ctx context.Context) {
+	if err := w.opt.Permissions.StartReaders(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "refreshes of permissions could not be started; the next round will", "error", err)
+	}
+}
+
+func (w *Worker) groups(ctx context.Context) {
+	if err := w.opt.Permissions.RefreshGroups(ctx); err != nil && ctx.Err() == nil {
+		w.opt.Log.WarnContext(ctx, "groups could not be looked after; the next round will", "error", err)
 	}
 }
 

@@ -33,10 +33,13 @@ type Fake struct {
 
 	files   map[string]File
 	readers map[string]connectors.Readers
-	faults  []*Fault
-	calls   map[Call]int
-	opens   map[string]int
-	asked   int
+	// groups are the directory's; directory is what reading it comes to.
+	groups    []connectors.Group
+	directory error
+	faults    []*Fault
+	calls     map[Call]int
+	opens     map[string]int
+	asked     int
 }
 
 var _ Fixture = (*Fake)(nil)

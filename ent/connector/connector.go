@@ -51,6 +51,26 @@ const (
 	FieldLastSync = "last_sync"
 	// FieldLastError holds the string denoting the last_error field in the database.
 	FieldLastError = "last_error"
+	// FieldClosed holds the string denoting the closed field in the database.
+	FieldClosed = "closed"
+	// FieldPermissionsRevision holds the string denoting the permissions_revision field in the database.
+	FieldPermissionsRevision = "permissions_revision"
+	// FieldReadersPending holds the string denoting the readers_pending field in the database.
+	FieldReadersPending = "readers_pending"
+	// FieldReadersRevision holds the string denoting the readers_revision field in the database.
+	FieldReadersRevision = "readers_revision"
+	// FieldReadersAt holds the string denoting the readers_at field in the database.
+	FieldReadersAt = "readers_at"
+	// FieldGroupsAttempt holds the string denoting the groups_attempt field in the database.
+	FieldGroupsAttempt = "groups_attempt"
+	// FieldGroupsGeneration holds the string denoting the groups_generation field in the database.
+	FieldGroupsGeneration = "groups_generation"
+	// FieldGroupsAt holds the string denoting the groups_at field in the database.
+	FieldGroupsAt = "groups_at"
+	// FieldGroupsDueAt holds the string denoting the groups_due_at field in the database.
+	FieldGroupsDueAt = "groups_due_at"
+	// FieldGroupsFailure holds the string denoting the groups_failure field in the database.
+	FieldGroupsFailure = "groups_failure"
 	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
 	FieldDeletingAt = "deleting_at"
 	// EdgeCollection holds the string denoting the collection edge name in mutations.
@@ -139,6 +159,16 @@ var Columns = []string{
 	FieldNextSyncAt,
 	FieldLastSync,
 	FieldLastError,
+	FieldClosed,
+	FieldPermissionsRevision,
+	FieldReadersPending,
+	FieldReadersRevision,
+	FieldReadersAt,
+	FieldGroupsAttempt,
+	FieldGroupsGeneration,
+	FieldGroupsAt,
+	FieldGroupsDueAt,
+	FieldGroupsFailure,
 	FieldDeletingAt,
 }
 
@@ -180,6 +210,20 @@ var (
 	ScheduleIntervalValidator func(string) error
 	// LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	LastErrorValidator func(string) error
+	// DefaultClosed holds the default value on creation for the "closed" field.
+	DefaultClosed bool
+	// DefaultPermissionsRevision holds the default value on creation for the "permissions_revision" field.
+	DefaultPermissionsRevision int
+	// DefaultReadersPending holds the default value on creation for the "readers_pending" field.
+	DefaultReadersPending int
+	// DefaultReadersRevision holds the default value on creation for the "readers_revision" field.
+	DefaultReadersRevision int
+	// DefaultGroupsAttempt holds the default value on creation for the "groups_attempt" field.
+	DefaultGroupsAttempt int64
+	// DefaultGroupsGeneration holds the default value on creation for the "groups_generation" field.
+	DefaultGroupsGeneration int64
+	// GroupsFailureValidator is a validator for the "groups_failure" field. It is called by the builders before save.
+	GroupsFailureValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -314,6 +358,56 @@ func ByLastSync(opts ...sql.OrderTermOption) OrderOption {
 // ByLastError orders the results by the last_error field.
 func ByLastError(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLastError, opts...).ToFunc()
+}
+
+// ByClosed orders the results by the closed field.
+func ByClosed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldClosed, opts...).ToFunc()
+}
+
+// ByPermissionsRevision orders the results by the permissions_revision field.
+func ByPermissionsRevision(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPermissionsRevision, opts...).ToFunc()
+}
+
+// ByReadersPending orders the results by the readers_pending field.
+func ByReadersPending(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReadersPending, opts...).ToFunc()
+}
+
+// ByReadersRevision orders the results by the readers_revision field.
+func ByReadersRevision(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReadersRevision, opts...).ToFunc()
+}
+
+// ByReadersAt orders the results by the readers_at field.
+func ByReadersAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReadersAt, opts...).ToFunc()
+}
+
+// ByGroupsAttempt orders the results by the groups_attempt field.
+func ByGroupsAttempt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGroupsAttempt, opts...).ToFunc()
+}
+
+// ByGroupsGeneration orders the results by the groups_generation field.
+func ByGroupsGeneration(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGroupsGeneration, opts...).ToFunc()
+}
+
+// ByGroupsAt orders the results by the groups_at field.
+func ByGroupsAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGroupsAt, opts...).ToFunc()
+}
+
+// ByGroupsDueAt orders the results by the groups_due_at field.
+func ByGroupsDueAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGroupsDueAt, opts...).ToFunc()
+}
+
+// ByGroupsFailure orders the results by the groups_failure field.
+func ByGroupsFailure(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGroupsFailure, opts...).ToFunc()
 }
 
 // ByDeletingAt orders the results by the deleting_at field.

@@ -121,6 +121,56 @@ func LastError(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldLastError, v))
 }
 
+// Closed applies equality check predicate on the "closed" field. It's identical to ClosedEQ.
+func Closed(v bool) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldClosed, v))
+}
+
+// PermissionsRevision applies equality check predicate on the "permissions_revision" field. It's identical to PermissionsRevisionEQ.
+func PermissionsRevision(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldPermissionsRevision, v))
+}
+
+// ReadersPending applies equality check predicate on the "readers_pending" field. It's identical to ReadersPendingEQ.
+func ReadersPending(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldReadersPending, v))
+}
+
+// ReadersRevision applies equality check predicate on the "readers_revision" field. It's identical to ReadersRevisionEQ.
+func ReadersRevision(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldReadersRevision, v))
+}
+
+// ReadersAt applies equality check predicate on the "readers_at" field. It's identical to ReadersAtEQ.
+func ReadersAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldReadersAt, v))
+}
+
+// GroupsAttempt applies equality check predicate on the "groups_attempt" field. It's identical to GroupsAttemptEQ.
+func GroupsAttempt(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsAttempt, v))
+}
+
+// GroupsGeneration applies equality check predicate on the "groups_generation" field. It's identical to GroupsGenerationEQ.
+func GroupsGeneration(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsGeneration, v))
+}
+
+// GroupsAt applies equality check predicate on the "groups_at" field. It's identical to GroupsAtEQ.
+func GroupsAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsAt, v))
+}
+
+// GroupsDueAt applies equality check predicate on the "groups_due_at" field. It's identical to GroupsDueAtEQ.
+func GroupsDueAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsDueAt, v))
+}
+
+// GroupsFailure applies equality check predicate on the "groups_failure" field. It's identical to GroupsFailureEQ.
+func GroupsFailure(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsFailure, v))
+}
+
 // DeletingAt applies equality check predicate on the "deleting_at" field. It's identical to DeletingAtEQ.
 func DeletingAt(v time.Time) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldDeletingAt, v))
@@ -764,6 +814,441 @@ func LastErrorEqualFold(v string) predicate.Connector {
 // LastErrorContainsFold applies the ContainsFold predicate on the "last_error" field.
 func LastErrorContainsFold(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldContainsFold(FieldLastError, v))
+}
+
+// ClosedEQ applies the EQ predicate on the "closed" field.
+func ClosedEQ(v bool) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldClosed, v))
+}
+
+// ClosedNEQ applies the NEQ predicate on the "closed" field.
+func ClosedNEQ(v bool) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldClosed, v))
+}
+
+// PermissionsRevisionEQ applies the EQ predicate on the "permissions_revision" field.
+func PermissionsRevisionEQ(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldPermissionsRevision, v))
+}
+
+// PermissionsRevisionNEQ applies the NEQ predicate on the "permissions_revision" field.
+func PermissionsRevisionNEQ(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldPermissionsRevision, v))
+}
+
+// PermissionsRevisionIn applies the In predicate on the "permissions_revision" field.
+func PermissionsRevisionIn(vs ...int) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldPermissionsRevision, vs...))
+}
+
+// PermissionsRevisionNotIn applies the NotIn predicate on the "permissions_revision" field.
+func PermissionsRevisionNotIn(vs ...int) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldPermissionsRevision, vs...))
+}
+
+// PermissionsRevisionGT applies the GT predicate on the "permissions_revision" field.
+func PermissionsRevisionGT(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldPermissionsRevision, v))
+}
+
+// PermissionsRevisionGTE applies the GTE predicate on the "permissions_revision" field.
+func PermissionsRevisionGTE(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldPermissionsRevision, v))
+}
+
+// PermissionsRevisionLT applies the LT predicate on the "permissions_revision" field.
+func PermissionsRevisionLT(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldPermissionsRevision, v))
+}
+
+// PermissionsRevisionLTE applies the LTE predicate on the "permissions_revision" field.
+func PermissionsRevisionLTE(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldPermissionsRevision, v))
+}
+
+// ReadersPendingEQ applies the EQ predicate on the "readers_pending" field.
+func ReadersPendingEQ(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldReadersPending, v))
+}
+
+// ReadersPendingNEQ applies the NEQ predicate on the "readers_pending" field.
+func ReadersPendingNEQ(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldReadersPending, v))
+}
+
+// ReadersPendingIn applies the In predicate on the "readers_pending" field.
+func ReadersPendingIn(vs ...int) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldReadersPending, vs...))
+}
+
+// ReadersPendingNotIn applies the NotIn predicate on the "readers_pending" field.
+func ReadersPendingNotIn(vs ...int) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldReadersPending, vs...))
+}
+
+// ReadersPendingGT applies the GT predicate on the "readers_pending" field.
+func ReadersPendingGT(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldReadersPending, v))
+}
+
+// ReadersPendingGTE applies the GTE predicate on the "readers_pending" field.
+func ReadersPendingGTE(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldReadersPending, v))
+}
+
+// ReadersPendingLT applies the LT predicate on the "readers_pending" field.
+func ReadersPendingLT(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldReadersPending, v))
+}
+
+// ReadersPendingLTE applies the LTE predicate on the "readers_pending" field.
+func ReadersPendingLTE(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldReadersPending, v))
+}
+
+// ReadersRevisionEQ applies the EQ predicate on the "readers_revision" field.
+func ReadersRevisionEQ(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldReadersRevision, v))
+}
+
+// ReadersRevisionNEQ applies the NEQ predicate on the "readers_revision" field.
+func ReadersRevisionNEQ(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldReadersRevision, v))
+}
+
+// ReadersRevisionIn applies the In predicate on the "readers_revision" field.
+func ReadersRevisionIn(vs ...int) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldReadersRevision, vs...))
+}
+
+// ReadersRevisionNotIn applies the NotIn predicate on the "readers_revision" field.
+func ReadersRevisionNotIn(vs ...int) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldReadersRevision, vs...))
+}
+
+// ReadersRevisionGT applies the GT predicate on the "readers_revision" field.
+func ReadersRevisionGT(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldReadersRevision, v))
+}
+
+// ReadersRevisionGTE applies the GTE predicate on the "readers_revision" field.
+func ReadersRevisionGTE(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldReadersRevision, v))
+}
+
+// ReadersRevisionLT applies the LT predicate on the "readers_revision" field.
+func ReadersRevisionLT(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldReadersRevision, v))
+}
+
+// ReadersRevisionLTE applies the LTE predicate on the "readers_revision" field.
+func ReadersRevisionLTE(v int) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldReadersRevision, v))
+}
+
+// ReadersAtEQ applies the EQ predicate on the "readers_at" field.
+func ReadersAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldReadersAt, v))
+}
+
+// ReadersAtNEQ applies the NEQ predicate on the "readers_at" field.
+func ReadersAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldReadersAt, v))
+}
+
+// ReadersAtIn applies the In predicate on the "readers_at" field.
+func ReadersAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldReadersAt, vs...))
+}
+
+// ReadersAtNotIn applies the NotIn predicate on the "readers_at" field.
+func ReadersAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldReadersAt, vs...))
+}
+
+// ReadersAtGT applies the GT predicate on the "readers_at" field.
+func ReadersAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldReadersAt, v))
+}
+
+// ReadersAtGTE applies the GTE predicate on the "readers_at" field.
+func ReadersAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldReadersAt, v))
+}
+
+// ReadersAtLT applies the LT predicate on the "readers_at" field.
+func ReadersAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldReadersAt, v))
+}
+
+// ReadersAtLTE applies the LTE predicate on the "readers_at" field.
+func ReadersAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldReadersAt, v))
+}
+
+// ReadersAtIsNil applies the IsNil predicate on the "readers_at" field.
+func ReadersAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldReadersAt))
+}
+
+// ReadersAtNotNil applies the NotNil predicate on the "readers_at" field.
+func ReadersAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldReadersAt))
+}
+
+// GroupsAttemptEQ applies the EQ predicate on the "groups_attempt" field.
+func GroupsAttemptEQ(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsAttempt, v))
+}
+
+// GroupsAttemptNEQ applies the NEQ predicate on the "groups_attempt" field.
+func GroupsAttemptNEQ(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGroupsAttempt, v))
+}
+
+// GroupsAttemptIn applies the In predicate on the "groups_attempt" field.
+func GroupsAttemptIn(vs ...int64) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGroupsAttempt, vs...))
+}
+
+// GroupsAttemptNotIn applies the NotIn predicate on the "groups_attempt" field.
+func GroupsAttemptNotIn(vs ...int64) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGroupsAttempt, vs...))
+}
+
+// GroupsAttemptGT applies the GT predicate on the "groups_attempt" field.
+func GroupsAttemptGT(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldGroupsAttempt, v))
+}
+
+// GroupsAttemptGTE applies the GTE predicate on the "groups_attempt" field.
+func GroupsAttemptGTE(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldGroupsAttempt, v))
+}
+
+// GroupsAttemptLT applies the LT predicate on the "groups_attempt" field.
+func GroupsAttemptLT(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldGroupsAttempt, v))
+}
+
+// GroupsAttemptLTE applies the LTE predicate on the "groups_attempt" field.
+func GroupsAttemptLTE(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldGroupsAttempt, v))
+}
+
+// GroupsGenerationEQ applies the EQ predicate on the "groups_generation" field.
+func GroupsGenerationEQ(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsGeneration, v))
+}
+
+// GroupsGenerationNEQ applies the NEQ predicate on the "groups_generation" field.
+func GroupsGenerationNEQ(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGroupsGeneration, v))
+}
+
+// GroupsGenerationIn applies the In predicate on the "groups_generation" field.
+func GroupsGenerationIn(vs ...int64) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGroupsGeneration, vs...))
+}
+
+// GroupsGenerationNotIn applies the NotIn predicate on the "groups_generation" field.
+func GroupsGenerationNotIn(vs ...int64) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGroupsGeneration, vs...))
+}
+
+// GroupsGenerationGT applies the GT predicate on the "groups_generation" field.
+func GroupsGenerationGT(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldGroupsGeneration, v))
+}
+
+// GroupsGenerationGTE applies the GTE predicate on the "groups_generation" field.
+func GroupsGenerationGTE(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldGroupsGeneration, v))
+}
+
+// GroupsGenerationLT applies the LT predicate on the "groups_generation" field.
+func GroupsGenerationLT(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldGroupsGeneration, v))
+}
+
+// GroupsGenerationLTE applies the LTE predicate on the "groups_generation" field.
+func GroupsGenerationLTE(v int64) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldGroupsGeneration, v))
+}
+
+// GroupsAtEQ applies the EQ predicate on the "groups_at" field.
+func GroupsAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsAt, v))
+}
+
+// GroupsAtNEQ applies the NEQ predicate on the "groups_at" field.
+func GroupsAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGroupsAt, v))
+}
+
+// GroupsAtIn applies the In predicate on the "groups_at" field.
+func GroupsAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGroupsAt, vs...))
+}
+
+// GroupsAtNotIn applies the NotIn predicate on the "groups_at" field.
+func GroupsAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGroupsAt, vs...))
+}
+
+// GroupsAtGT applies the GT predicate on the "groups_at" field.
+func GroupsAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldGroupsAt, v))
+}
+
+// GroupsAtGTE applies the GTE predicate on the "groups_at" field.
+func GroupsAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldGroupsAt, v))
+}
+
+// GroupsAtLT applies the LT predicate on the "groups_at" field.
+func GroupsAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldGroupsAt, v))
+}
+
+// GroupsAtLTE applies the LTE predicate on the "groups_at" field.
+func GroupsAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldGroupsAt, v))
+}
+
+// GroupsAtIsNil applies the IsNil predicate on the "groups_at" field.
+func GroupsAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldGroupsAt))
+}
+
+// GroupsAtNotNil applies the NotNil predicate on the "groups_at" field.
+func GroupsAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldGroupsAt))
+}
+
+// GroupsDueAtEQ applies the EQ predicate on the "groups_due_at" field.
+func GroupsDueAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsDueAt, v))
+}
+
+// GroupsDueAtNEQ applies the NEQ predicate on the "groups_due_at" field.
+func GroupsDueAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGroupsDueAt, v))
+}
+
+// GroupsDueAtIn applies the In predicate on the "groups_due_at" field.
+func GroupsDueAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGroupsDueAt, vs...))
+}
+
+// GroupsDueAtNotIn applies the NotIn predicate on the "groups_due_at" field.
+func GroupsDueAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGroupsDueAt, vs...))
+}
+
+// GroupsDueAtGT applies the GT predicate on the "groups_due_at" field.
+func GroupsDueAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldGroupsDueAt, v))
+}
+
+// GroupsDueAtGTE applies the GTE predicate on the "groups_due_at" field.
+func GroupsDueAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldGroupsDueAt, v))
+}
+
+// GroupsDueAtLT applies the LT predicate on the "groups_due_at" field.
+func GroupsDueAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldGroupsDueAt, v))
+}
+
+// GroupsDueAtLTE applies the LTE predicate on the "groups_due_at" field.
+func GroupsDueAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldGroupsDueAt, v))
+}
+
+// GroupsDueAtIsNil applies the IsNil predicate on the "groups_due_at" field.
+func GroupsDueAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldGroupsDueAt))
+}
+
+// GroupsDueAtNotNil applies the NotNil predicate on the "groups_due_at" field.
+func GroupsDueAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldGroupsDueAt))
+}
+
+// GroupsFailureEQ applies the EQ predicate on the "groups_failure" field.
+func GroupsFailureEQ(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsFailure, v))
+}
+
+// GroupsFailureNEQ applies the NEQ predicate on the "groups_failure" field.
+func GroupsFailureNEQ(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGroupsFailure, v))
+}
+
+// GroupsFailureIn applies the In predicate on the "groups_failure" field.
+func GroupsFailureIn(vs ...string) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGroupsFailure, vs...))
+}
+
+// GroupsFailureNotIn applies the NotIn predicate on the "groups_failure" field.
+func GroupsFailureNotIn(vs ...string) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGroupsFailure, vs...))
+}
+
+// GroupsFailureGT applies the GT predicate on the "groups_failure" field.
+func GroupsFailureGT(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldGroupsFailure, v))
+}
+
+// GroupsFailureGTE applies the GTE predicate on the "groups_failure" field.
+func GroupsFailureGTE(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldGroupsFailure, v))
+}
+
+// GroupsFailureLT applies the LT predicate on the "groups_failure" field.
+func GroupsFailureLT(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldGroupsFailure, v))
+}
+
+// GroupsFailureLTE applies the LTE predicate on the "groups_failure" field.
+func GroupsFailureLTE(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldGroupsFailure, v))
+}
+
+// GroupsFailureContains applies the Contains predicate on the "groups_failure" field.
+func GroupsFailureContains(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldContains(FieldGroupsFailure, v))
+}
+
+// GroupsFailureHasPrefix applies the HasPrefix predicate on the "groups_failure" field.
+func GroupsFailureHasPrefix(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldHasPrefix(FieldGroupsFailure, v))
+}
+
+// GroupsFailureHasSuffix applies the HasSuffix predicate on the "groups_failure" field.
+func GroupsFailureHasSuffix(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldHasSuffix(FieldGroupsFailure, v))
+}
+
+// GroupsFailureIsNil applies the IsNil predicate on the "groups_failure" field.
+func GroupsFailureIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldGroupsFailure))
+}
+
+// GroupsFailureNotNil applies the NotNil predicate on the "groups_failure" field.
+func GroupsFailureNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldGroupsFailure))
+}
+
+// GroupsFailureEqualFold applies the EqualFold predicate on the "groups_failure" field.
+func GroupsFailureEqualFold(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEqualFold(FieldGroupsFailure, v))
+}
+
+// GroupsFailureContainsFold applies the ContainsFold predicate on the "groups_failure" field.
+func GroupsFailureContainsFold(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldContainsFold(FieldGroupsFailure, v))
 }
 
 // DeletingAtEQ applies the EQ predicate on the "deleting_at" field.

@@ -28,6 +28,8 @@ const (
 	FieldCollectionID = "collection_id"
 	// FieldAgentID holds the string denoting the agent_id field in the database.
 	FieldAgentID = "agent_id"
+	// FieldNamed holds the string denoting the named field in the database.
+	FieldNamed = "named"
 	// FieldTitle holds the string denoting the title field in the database.
 	FieldTitle = "title"
 	// FieldSummary holds the string denoting the summary field in the database.
@@ -65,6 +67,7 @@ var Columns = []string{
 	FieldSubjectID,
 	FieldCollectionID,
 	FieldAgentID,
+	FieldNamed,
 	FieldTitle,
 	FieldSummary,
 	FieldSummarized,
@@ -94,6 +97,10 @@ var (
 	DefaultUpdatedAt func() time.Time
 	// UpdateDefaultUpdatedAt holds the default value on update for the "updated_at" field.
 	UpdateDefaultUpdatedAt func() time.Time
+	// DefaultNamed holds the default value on creation for the "named" field.
+	DefaultNamed string
+	// NamedValidator is a validator for the "named" field. It is called by the builders before save.
+	NamedValidator func(string) error
 	// DefaultTitle holds the default value on creation for the "title" field.
 	DefaultTitle string
 	// TitleValidator is a validator for the "title" field. It is called by the builders before save.
@@ -142,6 +149,11 @@ func ByCollectionID(opts ...sql.OrderTermOption) OrderOption {
 // ByAgentID orders the results by the agent_id field.
 func ByAgentID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAgentID, opts...).ToFunc()
+}
+
+// ByNamed orders the results by the named field.
+func ByNamed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNamed, opts...).ToFunc()
 }
 
 // ByTitle orders the results by the title field.

@@ -86,6 +86,11 @@ func AgentID(v uuid.UUID) predicate.Conversation {
 	return predicate.Conversation(sql.FieldEQ(FieldAgentID, v))
 }
 
+// Named applies equality check predicate on the "named" field. It's identical to NamedEQ.
+func Named(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEQ(FieldNamed, v))
+}
+
 // Title applies equality check predicate on the "title" field. It's identical to TitleEQ.
 func Title(v string) predicate.Conversation {
 	return predicate.Conversation(sql.FieldEQ(FieldTitle, v))
@@ -339,6 +344,71 @@ func AgentIDIsNil() predicate.Conversation {
 // AgentIDNotNil applies the NotNil predicate on the "agent_id" field.
 func AgentIDNotNil() predicate.Conversation {
 	return predicate.Conversation(sql.FieldNotNull(FieldAgentID))
+}
+
+// NamedEQ applies the EQ predicate on the "named" field.
+func NamedEQ(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEQ(FieldNamed, v))
+}
+
+// NamedNEQ applies the NEQ predicate on the "named" field.
+func NamedNEQ(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldNEQ(FieldNamed, v))
+}
+
+// NamedIn applies the In predicate on the "named" field.
+func NamedIn(vs ...string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldIn(FieldNamed, vs...))
+}
+
+// NamedNotIn applies the NotIn predicate on the "named" field.
+func NamedNotIn(vs ...string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldNotIn(FieldNamed, vs...))
+}
+
+// NamedGT applies the GT predicate on the "named" field.
+func NamedGT(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldGT(FieldNamed, v))
+}
+
+// NamedGTE applies the GTE predicate on the "named" field.
+func NamedGTE(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldGTE(FieldNamed, v))
+}
+
+// NamedLT applies the LT predicate on the "named" field.
+func NamedLT(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldLT(FieldNamed, v))
+}
+
+// NamedLTE applies the LTE predicate on the "named" field.
+func NamedLTE(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldLTE(FieldNamed, v))
+}
+
+// NamedContains applies the Contains predicate on the "named" field.
+func NamedContains(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldContains(FieldNamed, v))
+}
+
+// NamedHasPrefix applies the HasPrefix predicate on the "named" field.
+func NamedHasPrefix(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldHasPrefix(FieldNamed, v))
+}
+
+// NamedHasSuffix applies the HasSuffix predicate on the "named" field.
+func NamedHasSuffix(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldHasSuffix(FieldNamed, v))
+}
+
+// NamedEqualFold applies the EqualFold predicate on the "named" field.
+func NamedEqualFold(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldEqualFold(FieldNamed, v))
+}
+
+// NamedContainsFold applies the ContainsFold predicate on the "named" field.
+func NamedContainsFold(v string) predicate.Conversation {
+	return predicate.Conversation(sql.FieldContainsFold(FieldNamed, v))
 }
 
 // TitleEQ applies the EQ predicate on the "title" field.

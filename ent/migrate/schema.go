@@ -277,6 +277,16 @@ var (
 		{Name: "next_sync_at", Type: field.TypeTime, Nullable: true},
 		{Name: "last_sync", Type: field.TypeTime, Nullable: true},
 		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "closed", Type: field.TypeBool, Default: false},
+		{Name: "permissions_revision", Type: field.TypeInt, Default: 0},
+		{Name: "readers_pending", Type: field.TypeInt, Default: 0},
+		{Name: "readers_revision", Type: field.TypeInt, Default: 0},
+		{Name: "readers_at", Type: field.TypeTime, Nullable: true},
+		{Name: "groups_attempt", Type: field.TypeInt64, Default: 0},
+		{Name: "groups_generation", Type: field.TypeInt64, Default: 0},
+		{Name: "groups_at", Type: field.TypeTime, Nullable: true},
+		{Name: "groups_due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "groups_failure", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 		{Name: "collection_id", Type: field.TypeUUID},
 		{Name: "grant_id", Type: field.TypeUUID, Nullable: true},
@@ -289,13 +299,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "connectors_collections_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[16]},
+				Columns:    []*schema.Column{ConnectorsColumns[26]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "connectors_oauth_grants_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[17]},
+				Columns:    []*schema.Column{ConnectorsColumns[27]},
 				RefColumns: []*schema.Column{OauthGrantsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
@@ -317,7 +327,7 @@ var (
 			{
 				Name:    "connector_deleting_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConnectorsColumns[15]},
+				Columns: []*schema.Column{ConnectorsColumns[25]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "deleting_at is not null",
 				},
@@ -332,6 +342,7 @@ var (
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "subject_id", Type: field.TypeUUID},
 		{Name: "collection_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "named", Type: field.TypeString, Size: 320, Default: ""},
 		{Name: "title", Type: field.TypeString, Size: 300, Default: ""},
 		{Name: "summary", Type: field.TypeString, Size: 2147483647, Default: ""},
 		{Name: "summarized", Type: field.TypeInt, Default: 0},
@@ -345,7 +356,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "conversations_agents_conversations",
-				Columns:    []*schema.Column{ConversationsColumns[9]},
+				Columns:    []*schema.Column{ConversationsColumns[10]},
 				RefColumns: []*schema.Column{AgentsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},

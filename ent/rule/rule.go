@@ -58,6 +58,8 @@ type Tenant struct {
 	// sees them any more. With Owner it is the field of the edge of that name,
 	// and hides all rows that hang on such a one.
 	Doomed, Owner string
+	// Guard hides rows that tell of documents which the viewer may not read.
+	Guard Guard
 }
 
 var (
@@ -174,6 +176,9 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 	}
 	if t.Doomed != "" {
 		f.Where(t.kept())
+	}
+	if err := t.Guard.apply(ctx, v, target); err != nil {
+		return fmt.Errorf("%w: %w", privacy.Deny, err)
 	}
 	if !v.AllCollections {
 		if t.Collection == "" {

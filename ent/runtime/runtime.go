@@ -624,6 +624,34 @@ func init() {
 	connectorDescLastError := connectorFields[12].Descriptor()
 	// connector.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	connector.LastErrorValidator = connectorDescLastError.Validators[0].(func(string) error)
+	// connectorDescClosed is the schema descriptor for closed field.
+	connectorDescClosed := connectorFields[13].Descriptor()
+	// connector.DefaultClosed holds the default value on creation for the closed field.
+	connector.DefaultClosed = connectorDescClosed.Default.(bool)
+	// connectorDescPermissionsRevision is the schema descriptor for permissions_revision field.
+	connectorDescPermissionsRevision := connectorFields[14].Descriptor()
+	// connector.DefaultPermissionsRevision holds the default value on creation for the permissions_revision field.
+	connector.DefaultPermissionsRevision = connectorDescPermissionsRevision.Default.(int)
+	// connectorDescReadersPending is the schema descriptor for readers_pending field.
+	connectorDescReadersPending := connectorFields[15].Descriptor()
+	// connector.DefaultReadersPending holds the default value on creation for the readers_pending field.
+	connector.DefaultReadersPending = connectorDescReadersPending.Default.(int)
+	// connectorDescReadersRevision is the schema descriptor for readers_revision field.
+	connectorDescReadersRevision := connectorFields[16].Descriptor()
+	// connector.DefaultReadersRevision holds the default value on creation for the readers_revision field.
+	connector.DefaultReadersRevision = connectorDescReadersRevision.Default.(int)
+	// connectorDescGroupsAttempt is the schema descriptor for groups_attempt field.
+	connectorDescGroupsAttempt := connectorFields[18].Descriptor()
+	// connector.DefaultGroupsAttempt holds the default value on creation for the groups_attempt field.
+	connector.DefaultGroupsAttempt = connectorDescGroupsAttempt.Default.(int64)
+	// connectorDescGroupsGeneration is the schema descriptor for groups_generation field.
+	connectorDescGroupsGeneration := connectorFields[19].Descriptor()
+	// connector.DefaultGroupsGeneration holds the default value on creation for the groups_generation field.
+	connector.DefaultGroupsGeneration = connectorDescGroupsGeneration.Default.(int64)
+	// connectorDescGroupsFailure is the schema descriptor for groups_failure field.
+	connectorDescGroupsFailure := connectorFields[22].Descriptor()
+	// connector.GroupsFailureValidator is a validator for the "groups_failure" field. It is called by the builders before save.
+	connector.GroupsFailureValidator = connectorDescGroupsFailure.Validators[0].(func(string) error)
 	// connectorDescID is the schema descriptor for id field.
 	connectorDescID := connectorMixinFields0[0].Descriptor()
 	// connector.DefaultID holds the default value on creation for the id field.
@@ -652,18 +680,24 @@ func init() {
 	conversation.DefaultUpdatedAt = conversationDescUpdatedAt.Default.(func() time.Time)
 	// conversation.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
 	conversation.UpdateDefaultUpdatedAt = conversationDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// conversationDescNamed is the schema descriptor for named field.
+	conversationDescNamed := conversationFields[3].Descriptor()
+	// conversation.DefaultNamed holds the default value on creation for the named field.
+	conversation.DefaultNamed = conversationDescNamed.Default.(string)
+	// conversation.NamedValidator is a validator for the "named" field. It is called by the builders before save.
+	conversation.NamedValidator = conversationDescNamed.Validators[0].(func(string) error)
 	// conversationDescTitle is the schema descriptor for title field.
-	conversationDescTitle := conversationFields[3].Descriptor()
+	conversationDescTitle := conversationFields[4].Descriptor()
 	// conversation.DefaultTitle holds the default value on creation for the title field.
 	conversation.DefaultTitle = conversationDescTitle.Default.(string)
 	// conversation.TitleValidator is a validator for the "title" field. It is called by the builders before save.
 	conversation.TitleValidator = conversationDescTitle.Validators[0].(func(string) error)
 	// conversationDescSummary is the schema descriptor for summary field.
-	conversationDescSummary := conversationFields[4].Descriptor()
+	conversationDescSummary := conversationFields[5].Descriptor()
 	// conversation.DefaultSummary holds the default value on creation for the summary field.
 	conversation.DefaultSummary = conversationDescSummary.Default.(string)
 	// conversationDescSummarized is the schema descriptor for summarized field.
-	conversationDescSummarized := conversationFields[5].Descriptor()
+	conversationDescSummarized := conversationFields[6].Descriptor()
 	// conversation.DefaultSummarized holds the default value on creation for the summarized field.
 	conversation.DefaultSummarized = conversationDescSummarized.Default.(int)
 	// conversationDescID is the schema descriptor for id field.

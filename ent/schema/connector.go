@@ -40,6 +40,16 @@ func (Connector) Fields() []ent.Field {
 		field.Time("next_sync_at").Optional().Nillable().Comment("when the schedule starts the next sync"),
 		field.Time("last_sync").Optional().Nillable().Comment("when the last sync finished with its documents stored"),
 		field.String("last_error").Optional().Nillable().MaxLen(2000),
+		field.Bool("closed").Default(false).Annotations(hidden()).Comment("nobody finds its documents: their readers are not known yet"),
+		field.Int("permissions_revision").Default(0).Annotations(hidden()).Comment("rises when it changes whether and how permissions are enforced"),
+		field.Int("readers_pending").Default(0).Annotations(hidden()).Comment("the revision that the job which reads the readers goes by"),
+		field.Int("readers_revision").Default(0).Annotations(hidden()).Comment("the revision that the stored readers are of"),
+		field.Time("readers_at").Optional().Nillable().Annotations(hidden()).Comment("when all readers had been read anew last"),
+		field.Int64("groups_attempt").Default(0).Annotations(hidden()).Comment("number of the newest reading of groups"),
+		field.Int64("groups_generation").Default(0).Annotations(hidden()).Comment("number of the reading that counts"),
+		field.Time("groups_at").Optional().Nillable().Annotations(hidden()).Comment("when the groups that count had been read"),
+		field.Time("groups_due_at").Optional().Nillable().Annotations(hidden()).Comment("when they are to be read again; null is at once"),
+		field.String("groups_failure").Optional().Nillable().MaxLen(2000).Annotations(hidden()).Comment("why the newest reading failed"),
 		doomed(),
 	}
 }

@@ -30,6 +30,8 @@ func (Conversation) Fields() []ent.Field {
 		field.UUID("collection_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
 		field.UUID("agent_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
 			Comment("the agent that it is held with; null for a chat"),
+		field.String("named").Default("").MaxLen(320).Immutable().Annotations(hidden()).
+			Comment("the address whom requests by a secret key name as the one who asks; it goes on for that one only"),
 		field.String("title").MaxRuneLen(300).Default(""),
 		field.Text("summary").Default("").Annotations(hidden()).Comment("what its first messages were about, for the chat model; written once they no longer fit into a prompt"),
 		field.Int("summarized").Default(0).Annotations(hidden()).Comment("how many of its first messages the summary covers"),

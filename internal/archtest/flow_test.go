@@ -29,6 +29,7 @@ func flow() map[string][]string {
 		"ent/schema":                  {"ent/rule", "internal/gid", "internal/viewer"},
 		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/inbound", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
 		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit", "internal/pace"),
+		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/principal", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},
@@ -52,6 +53,7 @@ func flow() map[string][]string {
 		"internal/member":             {},
 		"internal/note":               with(),
 		"internal/pace":               {"connectors"},
+		"internal/principal":          with("internal/fresh"),
 		"internal/people":             with("internal/authn", "internal/transaction", "ent"),
 		"internal/oauth":              with("ent", "internal/secret"),
 		"internal/quota":              with("internal/fresh", "internal/audit"),
@@ -84,6 +86,7 @@ func flow() map[string][]string {
 		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker":                      with("worker", "internal/attached", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker":                      with("worker", "internal/pace", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/note", "internal/principal", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
 		"worker/tasks":                {},
 	}
 }
@@ -154,6 +157,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"vitess.io/vitess":                  {"connectors/mysql"},
 		"github.com/pganalyze":              {"connectors/postgresql"},
 		"github.com/jackc/pgx":              {"connectors/postgresql", "internal/attached", "internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/principal", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

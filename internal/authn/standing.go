@@ -88,7 +88,7 @@ func (a *Accounts) readStanding(ctx context.Context, id uuid.UUID) (standing, bo
 	return standing{
 		viewer: viewer.Viewer{
 			Workspace: row.WorkspaceID, Subject: row.UserID, Session: row.ID, Kind: viewer.KindSession,
-			Role: roleOf(member.Role), AllCollections: true, Email: row.Edges.User.Email,
+			Role: roleOf(member.Role), AllCollections: true, Email: row.Edges.User.Email, Verified: row.Edges.User.EmailVerified,
 		},
 		ended: row.RevokedAt != nil, expires: row.ExpiresAt,
 	}, true, nil

@@ -108,6 +108,12 @@ type Config struct {
 	DefaultMinScore float64 `env:"DEFAULT_MIN_SCORE" envDefault:"0.5"`
 	// IdempotencyWindow is how long the auto mode leaves a processed document alone.
 	IdempotencyWindow time.Duration `env:"IDEMPOTENCY_WINDOW" envDefault:"30m"`
+	// GroupsRefresh is how often it is read who belongs to which group at the sources whose permissions are kept to;
+	// GroupsMaxAge is how long what was read counts where that fails.
+	GroupsRefresh time.Duration `env:"GROUPS_REFRESH" envDefault:"1h"`
+	GroupsMaxAge  time.Duration `env:"GROUPS_MAX_AGE" envDefault:"24h"`
+	// PermissionsRefresh is how often it is read anew who may see which document there.
+	PermissionsRefresh time.Duration `env:"PERMISSIONS_REFRESH" envDefault:"24h"`
 	// PublishableRateLimit and SecretRateLimit are requests a minute; 0 is no limit.
 	PublishableRateLimit int `env:"PUBLISHABLE_RATE_LIMIT" envDefault:"60"`
 	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`

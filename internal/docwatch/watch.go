@@ -80,9 +80,16 @@ func (w *watcher) wants(c *index.DocumentChange) bool {
 		(w.filter.Document == uuid.Nil || c.Document == w.filter.Document)
 }
 
+// may reports whether somebody may be told of a document. One whose row is gone
+// has nothing but its id.
+func may(readers viewer.Readers, c *index.DocumentChange) bool {
+	return c.Connector == uuid.Nil || readers.Everything() || !c.Closed && readers.May(c.Readers)
+}
+
 // Watch follows documents within a scope, of which the caller has shown that the
 // viewer may read them; convert makes events what is wanted. The first event has
 // the present numbers, and with a cursor the documents that changed after it.
+// Documents that the viewer in ctx may not read are not told of, but counted.
 // Who reads slowly gets fewer events, with the newest state of each document.
 // The channel is closed when ctx ends, when what is watched is gone, and when f
 // is closed.
@@ -186,9 +193,13 @@ func (r *reader[T]) step(ctx context.Context, first *Event) error {
 			return err
 		}
 	}
+	readers, err := viewer.ReadersOf(ctx) // anew for each: who watches for hours may lose a right meanwhile
+	if err != nil {
+		return err //nolint:wrapcheck // is only logged
+	}
 	wanted := make([]index.DocumentChange, 0, min(len(changes), mostChanges))
 	for i := range changes {
-		if !after(changes[i].At, r.at) || !r.watcher.wants(&changes[i]) {
+		if !after(changes[i].At, r.at) || !r.watcher.wants(&changes[i]) || !may(readers, &changes[i]) {
 			continue
 		}
 		wanted = append(wanted, changes[i])

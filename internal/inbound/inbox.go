@@ -44,8 +44,8 @@ type Options struct {
 	Known time.Duration
 	// BaseURL is where platforms reach this service.
 	BaseURL string
-	Now   func() time.Time
-	Log   *slog.Logger
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 func (o Options) withDefaults() Options {

@@ -19,14 +19,17 @@ func (s *Store) States(ctx context.Context, scope viewer.Scope) ([]State, error)
 		return nil, err
 	}
 	rows, err := s.pool.Query(ctx, `select c.id, c.name, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
-			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0)
+			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0),
+			exists (select from documents d where d.collection_id = c.id and d.readers is not null),
+			case when exists (select from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and k.closed) then array(
+				select k.id::text from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and not k.closed) end
 		from collections c left join collection_state s on s.collection_id = c.id
 		where c.workspace_id = $1 and ($2 or c.id = any($3)) and c.deleting_at is null order by c.id`, within.workspace, within.all, within.collections)
 	if err != nil {
 		return nil, fmt.Errorf("read the states of collections: %w", readable(err))
 	}
 	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v State, err error) {
-		err = row.Scan(&v.Collection, &v.Name, &v.Model, &v.Generation, &v.Change, &v.Required, &v.Documents, &v.Passages, &v.Words)
+		err = row.Scan(&v.Collection, &v.Name, &v.Model, &v.Generation, &v.Change, &v.Required, &v.Documents, &v.Passages, &v.Words, &v.Restricted, &v.Open)
 		return v, err
 	})
 	if err != nil {

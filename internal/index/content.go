@@ -13,7 +13,7 @@ import (
 )
 
 // Content returns the whole text of a document as Markdown, "" for one that has
-// none yet. A document that is deleted or out of reach is not found.
+// none yet. A document that is deleted, out of reach or not for the viewer in ctx is not found.
 func (s *Store) Content(ctx context.Context, scope viewer.Scope, document uuid.UUID) (string, error) {
 	return s.text(ctx, scope, document, "coalesce(t.body, '')")
 }
@@ -29,13 +29,17 @@ func (s *Store) text(ctx context.Context, scope viewer.Scope, document uuid.UUID
 	if err != nil {
 		return "", err
 	}
+	everything, principals, err := readersOf(ctx)
+	if err != nil {
+		return "", err
+	}
 	var text string
 	err = s.inTransaction(ctx, func(conn *pgx.Conn) error {
 		b := &pgx.Batch{}
 		begin(b, within.workspace)
 		b.Queue(`select `+column+` from documents d left join document_texts t on t.document_id = d.id
-			where d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null`,
-			document, within.workspace, within.all, within.collections).
+			where d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null`+mayRead(5),
+			document, within.workspace, within.all, within.collections, everything, principals).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&text) })
 		b.Queue("commit")
 		return run(ctx, conn, b, "read a document's text")
@@ -53,14 +57,18 @@ func (s *Store) SetSummary(ctx context.Context, scope viewer.Scope, document uui
 	if err != nil {
 		return err
 	}
+	everything, principals, err := readersOf(ctx)
+	if err != nil {
+		return err
+	}
 	return s.write(ctx, func(conn *pgx.Conn) error {
 		var changed int64
 		b := &pgx.Batch{}
 		beginWrite(b, within.workspace)
 		b.Queue(`update document_texts t set summary = $5 from documents d
 			where t.document_id = d.id and d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4))
-				and d.deleted_at is null`,
-			document, within.workspace, within.all, within.collections, clean(summary)).
+				and d.deleted_at is null`+mayRead(6),
+			document, within.workspace, within.all, within.collections, clean(summary), everything, principals).
 			Exec(func(tag pgconn.CommandTag) error { changed = tag.RowsAffected(); return nil })
 		b.Queue("commit")
 		if err := run(ctx, conn, b, "keep a summary"); err != nil {

@@ -14,6 +14,11 @@ import (
 	"magpie/internal/viewer"
 )
 
+// keptBack are the readers of what could not be read, for connectors that keep to
+// the permissions of their source: nobody.
+const keptBack = `(select case when k.config->>'include_permissions' = 'true' and coalesce(k.config->>'permission_mode', 'strict') <> 'permissive'
+			then '{}'::text[] end from connectors k where k.id = $3)`
+
 // A version that is there stays searchable and learns why it is not the newest;
 // a document that was deleted stays so. Only what was never indexed has failed.
 const failDocument = `with noted as (
@@ -22,8 +27,8 @@ const failDocument = `with noted as (
 		returning id
 	), made as (
 		insert into documents (id, workspace_id, connector_id, collection_id, source_id, path, title, url,
-			source_created_at, source_updated_at, bytes, failure, tags, processed_at, created_at, updated_at, status)
-		select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]', coalesce($13, now()), now(), now(), 'FAILED'
+			source_created_at, source_updated_at, bytes, failure, tags, processed_at, created_at, updated_at, status, readers)
+		select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]', coalesce($13, now()), now(), now(), 'FAILED', ` + keptBack + `
 		where not exists (select from noted)
 		on conflict (connector_id, source_id) do update set path = excluded.path, title = excluded.title, url = excluded.url,
 			source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at, bytes = excluded.bytes,

@@ -31,6 +31,10 @@ type DocumentChange struct {
 	Title, Path string
 	Status      string // as the database has it; DELETED for a row that is gone
 	Failure     string // why its newest version could not be indexed
+	// Readers are the principals that may read it, as [Record].Readers are; Closed
+	// tells that nobody may yet.
+	Readers []string
+	Closed  bool
 }
 
 // StatusCounts are numbers of documents by status.
@@ -151,19 +155,20 @@ func (s *Store) DocumentChanges(ctx context.Context, scope viewer.Scope, collect
 		return nil, fmt.Errorf("read changed documents: %w", err)
 	}
 	rows, err := s.pool.Query(ctx, `select x.change_number, x.document_id, coalesce(d.connector_id, $6), coalesce(d.title, ''), coalesce(d.path, ''),
-			coalesce(d.status, 'DELETED'), coalesce(d.failure, '')
+			coalesce(d.status, 'DELETED'), coalesce(d.failure, ''), d.readers, coalesce(k.closed, false)
 		from (
 			select change_number, document_id from document_changes
 			where collection_id = $1 and workspace_id = $2 and change_number >= $3 and (change_number, document_id) > ($3, $4)
 			order by change_number, document_id limit $5
 		) x
 		left join documents d on d.id = x.document_id and d.collection_id = $1 and d.workspace_id = $2
+		left join connectors k on k.id = d.connector_id
 		order by x.change_number, x.document_id`, collection, workspace, after.Number, after.Document, limit, uuid.Nil)
 	if err != nil {
 		return nil, fmt.Errorf("read changed documents: %w", readable(err))
 	}
 	changes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c DocumentChange, err error) {
-		err = row.Scan(&c.At.Number, &c.Document, &c.Connector, &c.Title, &c.Path, &c.Status, &c.Failure)
+		err = row.Scan(&c.At.Number, &c.Document, &c.Connector, &c.Title, &c.Path, &c.Status, &c.Failure, &c.Readers, &c.Closed)
 		c.At.Document = c.Document
 		return c, err
 	})

@@ -228,17 +228,17 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 
 const documentColumns = `id, workspace_id, connector_id, collection_id, source_id, path, title, url, section, version,
 	tags, doc_type, language, author, pages, metadata, source_created_at, source_updated_at, source_version, content_hash,
-	bytes, passage_count, index_bytes, index_words, processed_at, readers`
+	bytes, passage_count, index_bytes, index_words, processed_at, readers, readers_at`
 
 const insertDocument = `insert into documents (` + documentColumns + `, created_at, updated_at, indexed_at, status)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-		coalesce($25, now()), $26, now(), now(), now(), 'INDEXED')`
+		coalesce($25, now()), $26, $27, now(), now(), now(), 'INDEXED')`
 
 const updateDocument = `update documents set
 	path = $6, title = $7, url = $8, section = $9, version = $10, tags = $11, doc_type = $12, language = $13, author = $14,
 	pages = $15, metadata = $16, source_created_at = $17, source_updated_at = $18, source_version = $19, content_hash = $20,
 	bytes = $21, passage_count = $22, index_bytes = $23, index_words = $24, processed_at = coalesce($25, now()), updated_at = now(),
-	readers = $26, indexed_at = now(), status = 'INDEXED', deleted_at = null, failure = null
+	readers = $26, readers_at = $27, indexed_at = now(), status = 'INDEXED', deleted_at = null, failure = null
 	where id = $1 and workspace_id = $2 and connector_id = $3 and collection_id = $4 and source_id = $5`
 
 // The longest values of the documents' columns, in bytes, as ent/schema has them.
@@ -260,7 +260,7 @@ func (p *prepared) args(workspace, id uuid.UUID, r *Record) []any {
 		optional(r.Section, maxSection), optional(r.Version, maxVersion), p.tags, optional(r.DocType, maxDocType),
 		optional(r.Language, maxLanguage), optional(r.Author, maxAuthor), positive(r.Pages), p.metadata,
 		known(r.CreatedAt), known(r.UpdatedAt), cut(r.SourceVersion, maxSourceVersion), r.Hash,
-		r.Bytes, len(r.Passages), r.storedBytes(), p.words, known(r.ProcessedAt), p.readers,
+		r.Bytes, len(r.Passages), r.storedBytes(), p.words, known(r.ProcessedAt), p.readers, known(r.ReadersAt),
 	}
 }
 

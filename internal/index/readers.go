@@ -16,6 +16,8 @@ import (
 type DocumentReaders struct {
 	Document uuid.UUID
 	Readers  []string
+	// Unsaid tells that it is not the source who says so.
+	Unsaid bool
 }
 
 // SetReaders changes who may find documents and says of how many it did; those
@@ -31,8 +33,14 @@ func (s *Store) SetReaders(ctx context.Context, scope viewer.Scope, f Fence, cha
 		return 0, nil
 	}
 	ids, everyone, lists := make([]uuid.UUID, len(changes)), make([]bool, len(changes)), make([]string, len(changes))
+	var said, unsaid []uuid.UUID
 	for i, c := range changes {
 		ids[i], everyone[i], lists[i] = c.Document, c.Readers == nil, readersText(c.Readers)
+		if c.Unsaid {
+			unsaid = append(unsaid, c.Document)
+		} else {
+			said = append(said, c.Document)
+		}
 	}
 	count := 0
 	err = s.write(ctx, func(conn *pgx.Conn) error {
@@ -53,10 +61,11 @@ func (s *Store) SetReaders(ctx context.Context, scope viewer.Scope, f Fence, cha
 					and d.readers is distinct from case when w.everyone then null else coalesce(w.readers, '{}') end
 				order by d.id for no key update of d
 			), changed as (
-				update documents set readers = d.readers, updated_at = now() from d where documents.id = d.id
+				update documents set readers = d.readers, readers_at = case when d.id = any($8) then now() end, updated_at = now()
+				from d where documents.id = d.id
 			)
 			select collection_id, array_agg(id) from d group by collection_id order by collection_id`,
-			ids, within.workspace, within.all, within.collections, ids, everyone, lists).
+			ids, within.workspace, within.all, within.collections, ids, everyone, lists, said).
 			Query(func(rows pgx.Rows) error {
 				var collection uuid.UUID
 				var documents []uuid.UUID
@@ -68,6 +77,16 @@ func (s *Store) SetReaders(ctx context.Context, scope viewer.Scope, f Fence, cha
 				})
 				return err
 			})
+		// That the source has said what was stored already is no change of it.
+		for _, told := range []struct {
+			documents []uuid.UUID
+			set       string
+		}{{said, "readers_at = now() where readers_at is null"}, {unsaid, "readers_at = null where readers_at is not null"}} {
+			if len(told.documents) > 0 {
+				b.Queue("update documents set "+told.set+" and id = any($1) and workspace_id = $2 and ($3 or collection_id = any($4))",
+					told.documents, within.workspace, within.all, within.collections)
+			}
+		}
 		if err := run(ctx, conn, b, what); err != nil {
 			return err
 		}
@@ -83,6 +102,43 @@ func (s *Store) SetReaders(ctx context.Context, scope viewer.Scope, f Fence, cha
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	return count, nil
+}
+
+// Restricted lists documents of a connector that are not for everybody, at most
+// limit; with unsaid those of which the source did not say so, and that somebody
+// may find.
+func (s *Store) Restricted(ctx context.Context, scope viewer.Scope, connector uuid.UUID, unsaid bool, limit int) ([]uuid.UUID, error) {
+	within, err := reachOf(scope)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, `select id from documents
+		where connector_id = $1 and workspace_id = $2 and ($3 or collection_id = any($4))
+			and case when $5 then readers_at is null and readers is distinct from '{}' else readers is not null end
+		order by id limit $6`, connector, within.workspace, within.all, within.collections, unsaid, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list documents by their readers: %w", readable(err))
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("list documents by their readers: %w", readable(err))
+	}
+	return ids, nil
+}
+
+// mayRead is the condition under which a document (alias d) may be read, with the
+// parameters $n and $n+1.
+func mayRead(n int) string {
+	return fmt.Sprintf(` and ($%d or (d.readers is null or d.readers && $%d::text[]) and d.connector_id not in (select id from connectors where closed))`, n, n+1)
+}
+
+// readersOf are the two parameters of mayRead for the viewer in ctx.
+func readersOf(ctx context.Context) (everything bool, principals []string, err error) {
+	r, err := viewer.ReadersOf(ctx)
+	if err != nil {
+		return false, nil, fmt.Errorf("find out who may read: %w", err)
+	}
+	return r.Everything(), r.Principals(), nil
 }
 
 // readersText joins principals by a character that none of them has then, each

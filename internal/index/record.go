@@ -54,6 +54,8 @@ type Record struct {
 	// Readers are the principals that may find the document; nil lets everyone
 	// who reaches the collection find it, an empty list nobody.
 	Readers []string
+	// ReadersAt is when the source said so; zero when it was not asked, or did not say.
+	ReadersAt time.Time
 	// CreatedAt and UpdatedAt are the source's times; zero is unknown.
 	CreatedAt, UpdatedAt time.Time
 	// ProcessedAt is when the content was looked at; zero takes the database's clock.

@@ -25,6 +25,11 @@ type State struct {
 	// Documents, Passages and Words count what searches can find; Words are
 	// those of all bodies.
 	Documents, Passages, Words int64
+	// Restricted tells that some document is not for everybody.
+	Restricted bool
+	// Open are the connectors whose documents may be found, by their ids; nil is
+	// all of them. The readers of the others are not known yet.
+	Open []string
 }
 
 // ChangeReader takes what [Store.Changes] tells. An error of either function

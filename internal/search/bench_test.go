@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -98,12 +99,17 @@ func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questi
 // measure runs the questions one after another and reports latencies.
 func (f *fixture) measure(b *testing.B, id tenant, questions []string, q search.Query) {
 	b.Helper()
+	f.measureAs(b.Context(), b, id, questions, q)
+}
+
+func (f *fixture) measureAs(ctx context.Context, b *testing.B, id tenant, questions []string, q search.Query) {
+	b.Helper()
 	q.Limit, q.MinScore, q.Highlight = 10, 0.5, true
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		q.Text = questions[i%len(questions)]
 		start := time.Now()
-		if _, err := f.engine.Search(b.Context(), id.scope, q); err != nil {
+		if _, err := f.engine.Search(ctx, id.scope, q); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(start))
@@ -240,6 +246,17 @@ func BenchmarkSearch(b *testing.B) {
 			b.Run("filtered-to-5-percent", func(b *testing.B) {
 				f.measure(b, id, questions, search.Query{Filters: search.Filters{Section: "7"}})
 			})
+			b.Run("all-as-somebody", func(b *testing.B) { f.measureAs(asking(b, []string{"user:ann"}), b, id, questions, search.Query{}) })
+			// Every document is for ten of a hundred groups; who asks has fifty principals.
+			f.exec(`update documents set readers = array(select 'group:' || ((hashtext(id::text || n) & 1023) % 100) from generate_series(1, 10) n)
+				where collection_id = $1`, id.collection)
+			f.exec("update collection_state set generation = generation + 1 where collection_id = $1", id.collection)
+			groups := make([]string, 50)
+			for i := range groups {
+				groups[i] = fmt.Sprint("group:", i*2)
+			}
+			b.Run("readable-by-Magpie", func(b *testing.B) { f.measureAs(asking(b, nil), b, id, questions, search.Query{}) })
+			b.Run("readable-by-groups", func(b *testing.B) { f.measureAs(asking(b, groups), b, id, questions, search.Query{}) })
 			b.Run("filtered-to-half", func(b *testing.B) {
 				f.measure(b, id, questions, search.Query{Filters: search.Filters{Language: "en"}})
 			})

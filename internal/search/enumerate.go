@@ -66,6 +66,10 @@ func (e *Engine) countFound(ctx context.Context, scope viewer.Scope, workspace u
 // countAll counts one collection after the other, so that however many are not
 // in memory one connection is enough.
 func (e *Engine) countAll(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query) ([]Facet, error) {
+	readers, err := readersOf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	states, err := e.store.States(ctx, scope)
 	if err != nil {
 		return nil, fmt.Errorf("find collections: %w", err)
@@ -81,7 +85,7 @@ func (e *Engine) countAll(ctx context.Context, scope viewer.Scope, workspace uui
 		if err != nil {
 			return nil, err
 		}
-		m := member{state: state, snapshot: snapshot}
+		m := member{state: state, snapshot: snapshot, readers: readers}
 		if snapshot == nil {
 			err = e.withStored(ctx, workspace, state, func(s *postgres.Source) error {
 				m.stored = s

@@ -89,7 +89,7 @@ func (c *chosen) filters(without search.Field) search.Filters {
 	}
 	f := search.Filters{
 		Sections: values(search.FieldSection), Versions: values(search.FieldVersion), Languages: values(search.FieldLanguage),
-		Tags: values(search.FieldTags), DocTypes: values(search.FieldDocType), Sources: values(search.FieldSource), Readers: c.readers,
+		Tags: values(search.FieldTags), DocTypes: values(search.FieldDocType), Sources: values(search.FieldSource),
 	}
 	if len(f.Sections) == 1 { // one value may be said either way
 		f.Section, f.Sections = f.Sections[0], nil
@@ -327,7 +327,7 @@ func (s *shelf) compare(t *testing.T, engines map[string]*search.Engine) {
 			}
 			want = append(want, c.facet(field, documents, ranges, ask.Facets.Values))
 		}
-		got, err := e.Facets(t.Context(), scope, ask)
+		got, err := e.Facets(asking(t, c.readers), scope, ask)
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%s, %q, %+v: %v (-want +got)\n%s", name, ask.Text, c, err, diff)
 		}
@@ -335,7 +335,7 @@ func (s *shelf) compare(t *testing.T, engines map[string]*search.Engine) {
 			continue
 		}
 		ask.Limit = 10
-		results, err := e.Search(t.Context(), scope, ask)
+		results, err := e.Search(asking(t, c.readers), scope, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func (s *shelf) found(t *testing.T, e *search.Engine, scope viewer.Scope, ask se
 	documents := map[uuid.UUID]bool{}
 	ask.Facets, ask.Limit, ask.Filters = nil, 100, c.filters(without)
 	for {
-		r, err := e.Search(t.Context(), scope, ask)
+		r, err := e.Search(asking(t, c.readers), scope, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +409,7 @@ func TestSuggestionsAreTitles(t *testing.T) {
 	titled(id, "e", "Kubernetes for bosses", []string{"boss"})
 	titled(other, "x", "Kubernetes of others", nil)
 	for typed, want := range map[string]int{"kube": 2, "KUBERN": 1, "running kubel": 1, "otters": 1, "zebra": 0, "kubernetes o": 2, "\"": 0, "-kube": 0} {
-		got, err := f.engine.Suggest(t.Context(), id.scope, typed, 10, search.Filters{Readers: []string{"me"}})
+		got, err := f.engine.Suggest(asking(t, []string{"me"}), id.scope, typed, 10, search.Filters{})
 		if err != nil || len(got) != want {
 			t.Errorf("%q: %+v, %v, want %d", typed, got, err, want)
 		}

@@ -48,9 +48,9 @@ type Filters struct {
 	From, Until time.Time
 	// Documents narrows to these; nil does not.
 	Documents []uuid.UUID
-	// Readers are the principals of who asks. With nil nothing is checked;
-	// otherwise documents that name readers are left out unless one of these is
-	// among them.
+	// Readers narrows to documents that are for everybody, or for one of these
+	// principals; nil does not. What the viewer in the context may not find is
+	// left out in any case.
 	Readers []string
 }
 

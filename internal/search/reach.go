@@ -29,6 +29,7 @@ type reach struct {
 	members     []member           // of the parts, and after them those that only facets look at
 	stored      []*postgres.Source // those of the parts that hold a connection
 	how         how
+	readers     readers
 	permits     int64
 	lexicalOnly bool
 }
@@ -39,11 +40,13 @@ type member struct {
 	part     rank.Part
 	snapshot *resident.Snapshot
 	stored   *postgres.Source
+	readers  readers
 }
 
 // through is the collection as a part that is seen through a filter.
 func (m *member) through(ctx context.Context, f *rank.Filter) (rank.Part, error) {
 	part := m.part
+	f = m.readers.within(f, &m.state, m.snapshot == nil)
 	if m.snapshot != nil {
 		part.Source = m.snapshot.View(f)
 		return part, nil
@@ -69,8 +72,11 @@ type how struct {
 func (e *Engine) open(
 	ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, question *rank.Question, how how,
 ) (*reach, error) {
+	readers, err := readersOf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if how.ahead == nil {
-		var err error
 		if how.ahead, err = e.look(ctx, scope); err != nil {
 			return nil, err
 		}
@@ -81,7 +87,7 @@ func (e *Engine) open(
 		question.Restrict(filter)
 		vectors.text = q.Text
 	}
-	r := &reach{engine: e, workspace: workspace, how: how}
+	r := &reach{engine: e, workspace: workspace, how: how, readers: readers}
 	var rest []index.State
 	var late []member
 	for _, state := range q.Filters.chosen(states, how.wide) {
@@ -98,10 +104,10 @@ func (e *Engine) open(
 		case err != nil:
 			return nil, err
 		case snapshot == nil:
-			rest, late = append(rest, state), append(late, member{state: state, part: part})
+			rest, late = append(rest, state), append(late, member{state: state, part: part, readers: readers})
 		default:
-			part.Source = snapshot.View(filter)
-			r.members = append(r.members, member{state: state, part: part, snapshot: snapshot})
+			part.Source = snapshot.View(readers.within(filter, &state, false))
+			r.members = append(r.members, member{state: state, part: part, snapshot: snapshot, readers: readers})
 		}
 	}
 	r.lexicalOnly = vectors.without
@@ -236,7 +242,7 @@ func (r *reach) openStored(ctx context.Context, workspace uuid.UUID, f *rank.Fil
 	}
 	r.permits = need
 	for i, state := range states {
-		source, err := r.engine.tier.Open(ctx, workspace, state, f)
+		source, err := r.engine.tier.Open(ctx, workspace, state, r.readers.within(f, &state, true))
 		if err != nil {
 			return err
 		}

@@ -73,6 +73,8 @@ type Viewer struct {
 
 	Secret      bool   // a secret key, not a publishable one
 	Email       string // of a signed-in person; the login of an actor at the command line
+	Verified    bool   // the signed-in person is known to own Email
+	Named       string // the address whom a request by a secret key named as the one who asks
 	ChatModel   string // the key's widget_model_id
 	ChatContext string // the key's widget_context
 }

@@ -18,6 +18,7 @@ import (
 	"magpie/internal/ingest/parse"
 	"magpie/internal/note"
 	"magpie/internal/pace"
+	"magpie/internal/principal"
 	"magpie/internal/secret"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -33,6 +34,16 @@ type Index interface {
 	Forget(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error)
 	Restore(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error)
 	SetReaders(ctx context.Context, scope viewer.Scope, f index.Fence, changes []index.DocumentReaders) (int, error)
+	Restricted(ctx context.Context, scope viewer.Scope, connector uuid.UUID, unsaid bool, limit int) ([]uuid.UUID, error)
+}
+
+// Groups keeps who belongs to which group at the sources (principal.Store).
+type Groups interface {
+	Begin(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (*principal.Reading, error)
+	DueGroups(ctx context.Context, limit int) ([]principal.Due, error)
+	DueReaders(ctx context.Context, age time.Duration, limit int) ([]principal.Due, error)
+	BeginReaders(ctx context.Context, d principal.Due, revision int) error
+	EndReaders(ctx context.Context, d principal.Due) error
 }
 
 // Grants give connectors the tokens of their OAuth grants (internal/oauth).
@@ -69,6 +80,10 @@ type Options struct {
 	Grants     Grants // may be nil: no connector works with a grant
 	Notes      Notes  // what sources remember; may be nil: nothing
 	Told       Told   // what platforms tell while a job runs; may be nil: it waits
+	Groups     Groups // may be nil: groups are not read, and grant nothing
+	// ReadersEvery is how often the readers of all documents are read anew, where
+	// permissions are enforced: 24 h.
+	ReadersEvery time.Duration
 	// Schemas keeps what is read of attached databases; nil: they cannot be synced.
 	Schemas Schemas
 	// Pacer gives the turns of platforms; may be nil: they are asked at will.
@@ -117,6 +132,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RetryDelay <= 0 {
 		o.RetryDelay = time.Second
+	}
+	if o.ReadersEvery <= 0 {
+		o.ReadersEvery = 24 * time.Hour
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -319,9 +319,12 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 	record.Metadata = metadata(t.item.Metadata, found.Metadata)
 	record.Bytes, record.Hash, record.Text = size, result.Hash[:], result.Text
 	record.Passages, record.Vectors, record.Model = result.Passages, result.Vectors, s.embedder.Model()
-	var err error
-	if record.Readers, err = s.readersOf(ctx, t); err != nil {
+	readers, said, err := s.readersOf(ctx, t)
+	if err != nil {
 		return err
+	}
+	if record.Readers = readers; said {
+		record.ReadersAt = s.engine.opt.Now()
 	}
 	outcome, err := s.engine.index.Put(ctx, s.run.Scope(), s.fence, record)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"magpie/connectors"
 	"magpie/ent"
 	"magpie/ent/document"
 	"magpie/internal/index"
 	"magpie/internal/member"
+	"magpie/internal/principal"
 	"magpie/internal/syncjob"
 )
 
@@ -24,14 +24,46 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 		s.run.Warn(fmt.Sprintf("Connectors of the type %q import no permissions, so there is nothing to refresh.", s.kind.Name))
 		return nil
 	}
-	if imports, _ := (connectors.Settings{Config: s.connector.Config}).IncludesPermissions(); !imports {
-		s.run.Warn("The connector does not import permissions (config.include_permissions is off), so nothing was changed.")
+	due := principal.Due{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}
+	groups := s.engine.opt.Groups
+	if s.atStart() && groups != nil {
+		if err := groups.BeginReaders(ctx, due, s.connector.PermissionsRevision); err != nil {
+			return err
+		}
+	}
+	if err := s.readReaders(ctx); err != nil {
+		return err
+	}
+	if groups == nil {
 		return nil
+	}
+	return groups.EndReaders(ctx, due)
+}
+
+// atStart reports whether the job has not finished a page yet.
+func (s *slice) atStart() bool { return s.job.Cursor == "" && !s.job.Walked }
+
+// readReaders gives all documents their readers.
+func (s *slice) readReaders(ctx context.Context) error {
+	imports, enforced := (connectors.Settings{Config: s.connector.Config}).IncludesPermissions()
+	if !enforced {
+		if !imports {
+			s.run.Warn("The connector does not import permissions (config.include_permissions is off): whoever reaches the collection finds everything.")
+		}
+		return s.allow(ctx, false, nil)
 	}
 	if err := s.openSource(ctx); err != nil {
 		return err
 	}
 	defer s.closeSource(ctx)
+	if s.atStart() {
+		if err := s.readGroups(ctx); err != nil {
+			return err
+		}
+	}
+	if s.job.Walked {
+		return s.allow(ctx, true, []string{})
+	}
 	for cursor := s.job.Cursor; ; {
 		page, err := s.source.Walk(ctx, cursor)
 		if err != nil {
@@ -44,7 +76,10 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 			}
 		}
 		if page.Done {
-			return s.saved(s.run.SavePage(ctx, cursor, true))
+			if err := s.saved(s.run.SavePage(ctx, cursor, true)); err != nil {
+				return err
+			}
+			return s.allow(ctx, true, []string{})
 		}
 		if page.Next == cursor {
 			return &stopError{message: "The source goes round in circles: a page names itself as the next one."}
@@ -59,6 +94,39 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 	}
 }
 
+// allowed is how many documents one statement gives other readers.
+const allowed = 500
+
+// allow gives documents readers whom the source did not name: all that are for
+// some only, or with unsaid those of which the source never said for whom they
+// are, such as ones that it does not have any more.
+func (s *slice) allow(ctx context.Context, unsaid bool, readers []string) error {
+	for {
+		ids, err := s.engine.index.Restricted(ctx, s.run.Scope(), s.connector.ID, unsaid, allowed)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		changes := make([]index.DocumentReaders, len(ids))
+		for i, id := range ids {
+			changes[i] = index.DocumentReaders{Document: id, Readers: readers, Unsaid: true}
+		}
+		changed, err := s.engine.index.SetReaders(ctx, s.run.Scope(), s.fence, changes)
+		if err != nil {
+			return fmt.Errorf("store who may see documents: %w", err)
+		}
+		s.decided(func(c *syncjob.Counters) {
+			c.Modified += changed
+			c.Indexed += changed
+		})
+		if changed == 0 {
+			return nil // documents of another collection, or of nobody's any more
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // refreshReaders gives the documents of some items, and of the members of those
 // that are archives, the readers that the items have now.
 func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) error {
@@ -66,11 +134,9 @@ func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) err
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	var readers map[string]connectors.Readers
-	if s.enforced {
-		if readers, err = s.lister.Readers(ctx, items); err != nil {
-			return classify(err)
-		}
+	readers, err := s.lister.Readers(ctx, items)
+	if err != nil {
+		return classify(err)
 	}
 	byKey := make(map[string]string, len(items))
 	for _, item := range items {
@@ -83,9 +149,7 @@ func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) err
 			item = byKey[archive]
 		}
 		changes[i].Document = row.ID
-		if s.enforced {
-			changes[i].Readers = principals(readers[item])
-		}
+		changes[i].Readers = s.principals(readers[item])
 	}
 	changed, err := s.engine.index.SetReaders(ctx, s.run.Scope(), s.fence, changes)
 	if err != nil {
@@ -109,7 +173,7 @@ func (s *slice) documentsOf(ctx context.Context, items []connectors.Item) ([]*en
 		ids[i] = items[i].ID
 	}
 	rows, err := s.engine.client.Document.Query().
-		Where(document.ConnectorID(s.connector.ID), document.StatusEQ(document.StatusIndexed),
+		Where(document.ConnectorID(s.connector.ID), document.StatusIn(document.StatusIndexed, document.StatusFailed),
 			document.Or(document.SourceIDIn(ids...), member.Of(ids...))).
 		Select(document.FieldID, document.FieldSourceID).All(ctx)
 	if err != nil {
@@ -118,47 +182,43 @@ func (s *slice) documentsOf(ctx context.Context, items []connectors.Item) ([]*en
 	return rows, nil
 }
 
-// readersOf asks who may see what is about to be stored. An error is the
-// slice's; a source that cannot say it for this item hides the document.
-func (s *slice) readersOf(ctx context.Context, t task) ([]string, error) {
+// readersOf asks who may see what is about to be stored, and says whether the
+// source did answer. An error is the slice's; a source that cannot say it for
+// this item hides the document.
+func (s *slice) readersOf(ctx context.Context, t task) (readers []string, said bool, err error) {
 	if !s.enforced {
-		return nil, nil
+		return nil, false, nil
 	}
 	item := t.item
 	if archive, inside := member.Archive(item.ID); inside && t.member != nil {
 		item.ID = archive
 	}
-	readers, err := s.lister.Readers(ctx, []connectors.Item{item})
+	answer, err := s.lister.Readers(ctx, []connectors.Item{item})
 	if err == nil {
-		return principals(readers[item.ID]), nil
+		return s.principals(answer[item.ID]), true, nil
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // the end of the slice
+		return nil, false, context.Cause(ctx) // the end of the slice
 	}
 	switch err := classify(err).(type) { //nolint:errorlint // what classify makes, unwrapped
 	case *stopError:
-		return nil, err
+		return nil, false, err
 	case *waitError:
 		if s.mayWait(err) {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	s.log.WarnContext(ctx, "the source does not say who may see an item", "item", t.item.ID)
 	s.run.Warn("The source did not say who may see some of its items; nobody finds them until it does.")
-	return []string{}, nil
+	return []string{}, false, nil
 }
 
 // principals are readers as the index keeps them.
-func principals(r connectors.Readers) []string {
+func (s *slice) principals(r connectors.Readers) []string {
 	if r.Everyone {
 		return nil
 	}
-	list := make([]string, 0, len(r.Principals))
-	for _, p := range r.Principals {
-		if p = strings.TrimSpace(p); p != "" {
-			list = append(list, p)
-		}
-	}
+	list := principal.Qualify(s.connector.ID, r.Principals)
 	slices.Sort(list)
 	return slices.Compact(list)
 }

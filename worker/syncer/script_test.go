@@ -19,6 +19,8 @@ func (s *script) fill(n int, version string)              { s.Fill(n, version) }
 func (s *script) remove(paths ...string)                  { s.Remove(paths...) }
 func (s *script) change(path string, change func(*file))  { s.Change(path, change) }
 func (s *script) share(path string, principals ...string) { s.Share(path, principals...) }
+func (s *script) belongs(group string, members ...string) { s.Belongs(group, members...) }
+func (s *script) directoryFails(err error)                { s.DirectoryFails(err) }
 func (s *script) opened() int                             { return s.Opened() }
 func (s *script) item(path string) connectors.Item        { return s.Item(path) }
 func (s *script) hooks(walking, opening func(ctx context.Context, at string) error) {

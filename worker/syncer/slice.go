@@ -19,6 +19,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/pace"
 	"magpie/internal/syncjob"
+	"magpie/internal/viewer"
 )
 
 // slice is one worker's turn at a job.
@@ -33,6 +34,7 @@ type slice struct {
 	source   connectors.Source
 	lister   connectors.PermissionLister // with enforced
 	enforced bool                        // documents are for their readers only
+	within   viewer.Scope                // of what is done outside of a job
 	secrets  map[string]string           // the opened credentials
 	filters  connectors.Filters
 	embedder embed.Embedder
@@ -43,7 +45,7 @@ type slice struct {
 	progress atomic.Bool // something was decided in this slice
 	line     *pace.Line  // of the source's credentials; nil: none
 	turn     turn
-	planning bool        // nothing is done, it is only written down what would be
+	planning bool // nothing is done, it is only written down what would be
 }
 
 // work does the slice. Nil means that the job has nothing more to do.
@@ -164,7 +166,7 @@ func (s *slice) openPipeline(ctx context.Context) error {
 
 // openSource opens the connector's source.
 func (s *slice) openSource(ctx context.Context) error {
-	settings, err := s.engine.settings(s.run.Scope(), s.connector)
+	settings, err := s.engine.settings(s.scope(), s.connector)
 	if err != nil {
 		return err
 	}
@@ -195,6 +197,14 @@ func (s *slice) closeSource(ctx context.Context) {
 
 // shown is a text as people may read it.
 func (s *slice) shown(text string) string { return s.kind.Redact(text, s.secrets) }
+
+// scope is the workspace that is worked in.
+func (s *slice) scope() viewer.Scope {
+	if s.run == nil {
+		return s.within
+	}
+	return s.run.Scope()
+}
 
 // over reports whether the slice has done its share.
 func (s *slice) over(ctx context.Context) bool {

@@ -149,6 +149,7 @@ func intrusions(ada belongings) map[string]intrusion {
 		"DELETE /api/v1/collections/{id}":                       {collection, nil, 404},
 		"POST /api/v1/collections/{id}/refresh-stats":           {collection + "/refresh-stats", nil, 404},
 		"GET /api/v1/documents/{id}/content":                    {"/api/v1/documents/" + ada.document + "/content", nil, 404},
+		"GET /api/v1/documents/{id}/why":                        {"/api/v1/documents/" + ada.document + "/why?user=ada@example.com", nil, 404},
 		"GET /api/v1/documents/{id}/summary":                    {"/api/v1/documents/" + ada.document + "/summary", nil, 404},
 		"GET /api/v1/connectors":                                {"/api/v1/connectors?collection=" + ada.collection, nil, 200},
 		"POST /api/v1/connectors":                               {"/api/v1/connectors", map[string]any{"name": "x", "type": "file_upload", "collection": ada.collection}, 404},

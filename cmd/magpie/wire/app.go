@@ -39,6 +39,7 @@ import (
 	"magpie/internal/oauth"
 	"magpie/internal/pace"
 	"magpie/internal/people"
+	"magpie/internal/principal"
 	"magpie/internal/quota"
 	"magpie/internal/ratelimit"
 	"magpie/internal/replay"
@@ -68,20 +69,22 @@ type App struct {
 	Secrets  *secret.Box
 	Kinds    *connectors.Registry
 	Files    *sourcefile.Files
-	Index    *index.Store
-	Parser   *parse.Parser
-	Models   *embed.Registry
-	Search   *search.Engine
-	Chat     *chat.Chat
-	Runs     *run.Runs
-	Queries  *analytics.Log
-	Queue    *tasks.Asynq
-	Bus      *syncjob.RedisBus
-	Jobs     *syncjob.Jobs
-	Grants   *oauth.Grants
-	Pacer    *pace.Pacer
-	SignOn   *signon.SignOn
-	Inbox    *inbound.Inbox
+	// Principals are who belongs to which group at the sources.
+	Principals *principal.Store
+	Index      *index.Store
+	Parser     *parse.Parser
+	Models     *embed.Registry
+	Search     *search.Engine
+	Chat       *chat.Chat
+	Runs       *run.Runs
+	Queries    *analytics.Log
+	Queue      *tasks.Asynq
+	Bus        *syncjob.RedisBus
+	Jobs       *syncjob.Jobs
+	Grants     *oauth.Grants
+	Pacer      *pace.Pacer
+	SignOn     *signon.SignOn
+	Inbox      *inbound.Inbox
 
 	analytics *analytics.Store
 	failures  *audit.SignIns
@@ -110,6 +113,8 @@ func (a *App) open(ctx context.Context) error {
 	}
 	analyzer := analysis.New()
 	a.Index = index.New(a.DB.Pool, analyzer)
+	a.Principals = principal.New(a.DB.Pool, principal.Options{MaxAge: a.Config.GroupsMaxAge, Every: a.Config.GroupsRefresh})
+	a.closers = append(a.closers, func() error { a.Principals.Close(); return nil })
 	parser, err := Parser(a.Config)
 	if err != nil {
 		return err
@@ -184,7 +189,7 @@ func (a *App) open(ctx context.Context) error {
 		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
 		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures, SignIns: a.limiter,
 		Inbox: a.Inbox, Pacer: a.Pacer, Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
-		Memories: memories,
+		Memories: memories, Principals: a.Principals,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil

@@ -42,13 +42,13 @@ func (a *App) Worker() *worker.Worker {
 	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
 		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool), Told: told,
-		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, now),
+		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, now), Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}),
+		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}), Permissions: engine,
 		Inbound: told, Subscriptions: subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log}),
 	})
 }

@@ -14,6 +14,11 @@ func (v *View) selection() bitmap {
 		return v.selected
 	}
 	s := v.snapshot
+	if v.filter != nil && v.filter.Readers != nil && !s.restricted() {
+		all := *v.filter
+		all.Readers = nil
+		v.filter = &all
+	}
 	if v.filter == nil || unfiltered(v.filter) {
 		v.selected, v.all, v.count = s.live, true, s.statistics.Passages
 		if v.selected == nil {
@@ -36,6 +41,11 @@ func (v *View) selection() bitmap {
 	}
 	v.count = v.selected.count()
 	return v.selected
+}
+
+// restricted reports whether some document is not for everybody.
+func (s *Snapshot) restricted() bool {
+	return slices.ContainsFunc(s.parts, func(p part) bool { return len(p.segment.documents.readers) > 0 })
 }
 
 // everything reports whether the filter leaves all that is live.

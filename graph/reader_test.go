@@ -1,0 +1,451 @@
+package graph_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"magpie/ent/membership"
+	"magpie/ent/syncitem"
+	"magpie/graph"
+	"magpie/internal/docwatch"
+	"magpie/internal/embed"
+	"magpie/internal/index"
+	"magpie/internal/ingest/chunk"
+	"magpie/internal/principal"
+	"magpie/internal/viewer"
+)
+
+// dossier is a document that one person may read. Its every text has the word
+// vermilion, and no question does.
+type dossier struct {
+	*tenant
+	h                *house
+	t                *testing.T
+	scope            viewer.Scope
+	document, item   uuid.UUID
+	reader, stranger viewer.Viewer
+}
+
+const marker = "ermilion"
+
+func newDossier(t *testing.T) *dossier {
+	t.Helper()
+	h := newHouse(t)
+	d := &dossier{h: h, t: t, tenant: h.tenant(t, "ada")}
+	system := viewer.With(t.Context(), viewer.System(d.viewer.Workspace))
+	var err error
+	d.scope, err = viewer.System(d.viewer.Workspace).Scope()
+	d.must(err)
+	d.must(h.db.Ent.Connector.UpdateOneID(d.connector).SetConfig(map[string]any{"include_permissions": true}).Exec(system))
+	d.store("group:readers")
+	d.groups(principal.Group{Principal: "group:readers", Name: "Readers", Members: []string{"group:team"}},
+		principal.Group{Principal: "group:team", Name: "Team", Members: []string{"user:Reader@example.com", "group:readers"}})
+	item, err := h.db.Ent.SyncItem.Create().SetConnectorID(d.connector).SetJobID(d.job).SetSourceID("vermilion.md").SetPath("vermilion.md").
+		SetDocumentID(d.document).SetStatus(syncitem.StatusIndexed).Save(system)
+	d.must(err)
+	d.item = item.ID
+	d.reader, d.stranger = d.person("reader@example.com", true), d.person("stranger@example.com", true)
+	return d
+}
+
+func (d *dossier) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// person is an editor whose address is known to be theirs, or not.
+func (d *dossier) person(mail string, verified bool) viewer.Viewer {
+	d.t.Helper()
+	v := d.h.member(d.t, d.tenant, mail, membership.RoleEditor)
+	v.Verified = verified
+	return v
+}
+
+// store keeps the document, for these readers.
+func (d *dossier) store(readers ...string) {
+	d.t.Helper()
+	const title, text = "Vermilion dossier", "The quokka lives on the island of vermilion, where it eats grass."
+	models := d.h.resolver.Models.Default()
+	vectors, err := models.Embed(d.t.Context(), []string{title + "\n" + text}, embed.Passage)
+	d.must(err)
+	made, err := d.h.resolver.Index.Put(d.t.Context(), d.scope, index.Fence{}, &index.Record{
+		Connector: d.connector, Collection: d.collection, SourceID: "vermilion.md", Path: "vermilion.md", Title: title, Text: text, Section: "vermilion",
+		Tags: []string{"vermilion"}, Summary: "All of vermilion.", Language: "en", Hash: []byte("v"), Passages: []chunk.Passage{{Text: text, End: len(text)}},
+		Vectors: vectors, Model: models.Model(), Readers: principal.Qualify(d.connector, readers), ReadersAt: time.Now(),
+	})
+	d.must(err)
+	d.document = made.Document
+}
+
+// groups are the ones of the source from now on.
+func (d *dossier) groups(groups ...principal.Group) {
+	d.t.Helper()
+	r, err := d.h.resolver.Principals.Begin(d.t.Context(), d.scope, d.connector)
+	d.must(err)
+	d.must(r.Add(d.t.Context(), groups))
+	d.must(r.Commit(d.t.Context()))
+}
+
+// sight is a way to look at documents. The reader sees the dossier by it, and
+// whoever may not read it sees no trace.
+type sight struct {
+	query     string
+	variables map[string]any
+	// code is the refusal that others get; none where they get an answer without it.
+	code string
+}
+
+// sights has an entry for each root field that may tell of a document.
+func (d *dossier) sights() map[string]sight {
+	id := func(v uuid.UUID) map[string]any { return map[string]any{"i": v} }
+	const shown = "{ id title path section url content summary metadata: allMetadata }"
+	const listed = "{ edges { node " + shown + " } totalCount }"
+	const inside = "{ edges { node { id title path section tags metadata: allMetadata } } totalCount }"
+	const items = "{ edges { node { path sourceID documentID } } totalCount }"
+	return map[string]sight{
+		"Query.node":        {query: "query($i: ID!) { node(id: $i) { id ... on Document " + shown + " } }", variables: id(d.document), code: "not_found"},
+		"Query.nodes":       {query: "query($i: [ID!]!) { nodes(ids: $i) { id ... on Document " + shown + " } }", variables: map[string]any{"i": []any{d.document, d.collection}}, code: "not_found"},
+		"Query.document":    {query: "query($i: ID!) { document(id: $i) " + shown + " }", variables: id(d.document), code: "not_found"},
+		"Query.documents":   {query: "query($i: ID!) { documents(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
+		"Query.collection":  {query: "query($i: ID!) { collection(id: $i) { documents(first: 20) " + inside + " } }", variables: id(d.collection)},
+		"Query.collections": {query: "{ collections(first: 5) { edges { node { documents(first: 20) " + inside + " } } } }"},
+		"Query.connector":   {query: "query($i: ID!) { connector(id: $i) { documents(first: 20) " + inside + " items(first: 20) " + items + " } }", variables: id(d.connector)},
+		"Query.connectors":  {query: "{ connectors(first: 5) { edges { node { documents(first: 20) " + inside + " items(first: 20) " + items + " } } } }"},
+		"Query.syncItems":   {query: "query($i: ID!) { syncItems(connectorId: $i, first: 20) " + items + " }", variables: id(d.connector)},
+		"Query.search": {query: `query($i: ID!) { search(input: {query: "quokka grass", collection: $i, minScore: 0, facets: {fields: [SECTION, TAGS]}}) {
+			results { title snippet url section tags metadata } total facets { values { value } } } }`, variables: id(d.collection)},
+		"Query.searchFacets":      {query: `{ searchFacets(input: {}) { documents values { value label } } }`},
+		"Query.searchSuggestions": {query: `{ searchSuggestions(prefix: "dos") { text } }`},
+		"Subscription.chat":       {query: `subscription { chat(input: {message: "Where does the quokka live?"}) { __typename ... on ChatContent { delta } ... on ChatSources { sources { title url } } } }`},
+		"Subscription.runAgent": {query: `subscription($i: ID!) { runAgent(input: {agentId: $i, message: "Where does the quokka live?"}) { __typename ... on AgentContent { content } } }`,
+			variables: id(d.agent)},
+		"Mutation.allowItem": {query: "mutation($i: ID!, $c: ID!) { allowItem(id: $i, connectorId: $c) { path } }", variables: map[string]any{"i": d.item, "c": d.connector}, code: "not_found"},
+	}
+}
+
+// unseeing are the root fields that tell of no document that somebody may not
+// read, and why.
+func unseeing() map[string]string {
+	const own, no, told, job = "shows what one said and was told oneself", "knows nothing of documents", "is for administrators, and holds no text", "shows counts"
+	out := map[string]string{
+		"Query.conversation": own, "Query.conversations": own, "Query.exportConversation": own, "Query.run": own, "Query.runs": own,
+		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": told, "Query.whyVisible": told, "Query.queryAnalytics": "shows what was asked",
+		"Query.syncJob": job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "are uploads, which are for everybody",
+		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
+		"Subscription.documentStatus": "has a test of its own, since it does not end",
+		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
+		"Mutation.retryItems":         "has a test of its own, since it can be done once",
+	}
+	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys chatModels connectorKinds invitation invitationOfToken
+		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed usage`) {
+		out["Query."+name] = no
+	}
+	return out
+}
+
+// fieldsOf lists the fields of the schema's roots by name.
+func fieldsOf(roots ...*ast.Definition) []string {
+	var out []string
+	for _, root := range roots {
+		for _, f := range root.Fields {
+			if !strings.HasPrefix(f.Name, "__") {
+				out = append(out, root.Name+"."+f.Name)
+			}
+		}
+	}
+	return out
+}
+
+// holding are the types in which a document may be.
+func holding(schema *ast.Schema) map[string]bool {
+	types := map[string]bool{"Document": true, "SyncItem": true, "SearchResult": true, "Node": true}
+	for grown := true; grown; {
+		grown = false
+		for name, def := range schema.Types {
+			if types[name] || def.Kind != ast.Object || name == "Query" || name == "Mutation" || name == "Subscription" {
+				continue
+			}
+			if slices.ContainsFunc(def.Fields, func(f *ast.FieldDefinition) bool { return types[f.Type.Name()] }) {
+				types[name], grown = true, true
+			}
+		}
+	}
+	return types
+}
+
+func TestEveryWayToADocumentIsTried(t *testing.T) {
+	t.Parallel()
+	schema := graph.NewSchema(&graph.Resolver{}).Schema()
+	d := &dossier{tenant: &tenant{}}
+	sights, unseeing := d.sights(), unseeing()
+	fields := fieldsOf(schema.Query, schema.Subscription)
+	for _, f := range schema.Mutation.Fields {
+		if holding(schema)[f.Type.Name()] || sights["Mutation."+f.Name].query != "" || unseeing["Mutation."+f.Name] != "" {
+			fields = append(fields, "Mutation."+f.Name)
+		}
+	}
+	for _, name := range fields {
+		_, seen := sights[name]
+		_, not := unseeing[name]
+		// What a mutation of a connector or collection answers is what the queries of these are tried for.
+		if !seen && !not && !strings.HasPrefix(name, "Mutation.") {
+			t.Errorf("%s: may it tell of documents? Give it an entry in sights or unseeing (graph/reader_test.go)", name)
+		}
+	}
+	for _, name := range append(slices.Collect(maps.Keys(sights)), slices.Collect(maps.Keys(unseeing))...) {
+		if !slices.Contains(fields, name) {
+			t.Errorf("%s is no root field any more (graph/reader_test.go)", name)
+		}
+	}
+	// Rows inside rows are reached by these edges only.
+	for name, def := range schema.Types {
+		if def.Kind != ast.Object || name == "Query" || name == "Mutation" || name == "Subscription" {
+			continue
+		}
+		for _, f := range def.Fields {
+			edge := name + "." + f.Name
+			if to := f.Type.Name(); (to == "Document" || to == "DocumentConnection" || to == "SyncItem" || to == "SyncItemConnection") &&
+				!slices.Contains([]string{"Collection.documents", "Connector.documents", "Connector.items", "DocumentEdge.node", "SyncItemEdge.node"}, edge) {
+				t.Errorf("%s leads to documents; is it tried (graph/reader_test.go)?", edge)
+			}
+		}
+	}
+}
+
+// tells checks whether v finds the dossier by every way.
+func (d *dossier) tells(who string, v viewer.Viewer, finds bool) {
+	d.t.Helper()
+	for name, s := range d.sights() {
+		got := d.h.ask(d.t, v, s.query, s.variables)
+		switch seen := strings.Contains(got.body, marker); {
+		case seen != finds:
+			d.t.Errorf("%s finds the dossier by %s: %v\n%s", who, name, seen, got.body)
+		case finds && got.code() != "":
+			d.t.Errorf("%s is refused by %s: %s", who, name, got.body)
+		case !finds && got.code() != s.code:
+			d.t.Errorf("%s is told %q by %s, not %q: %s", who, got.code(), name, s.code, got.body)
+		}
+	}
+}
+
+func TestADocumentIsFoundByItsReadersOnly(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	d.tells("the reader", d.reader, true)
+	d.tells("a stranger", d.stranger, false)
+	d.tells("the owner of the workspace, whose address nobody vouches for", d.viewer, false)
+	unverified := d.reader
+	unverified.Verified = false
+	d.tells("whoever calls themselves the reader", unverified, false)
+
+	// What is not there and what may not be read look the same.
+	missing := d.h.ask(t, d.stranger, "query($i: ID!) { document(id: $i) { title } }", map[string]any{"i": strings.Replace(d.document.String(), d.document.String()[:6], "0192a4", 1)})
+	hidden := d.h.ask(t, d.stranger, "query($i: ID!) { document(id: $i) { title } }", map[string]any{"i": d.document})
+	if missing.body != hidden.body {
+		t.Errorf("a missing document: %s\none that may not be read: %s", missing.body, hidden.body)
+	}
+	// Those who manage the connector see how many there are.
+	counts := d.h.ask(t, d.stranger, "query($i: ID!) { connector(id: $i) { documentCounts { indexed } documents(first: 5) { totalCount } } }", map[string]any{"i": d.connector})
+	if counts.at("connector.documentCounts.indexed") != 2.0 || counts.at("connector.documents.totalCount") != 1.0 {
+		t.Errorf("counts: %s", counts.body)
+	}
+	for _, mutation := range []string{"mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", "mutation($j: ID!, $c: ID!) { retryItems(connectorId: $c, ids: [$j]) { fileFilter } }"} {
+		if got := d.h.ask(t, d.stranger, mutation, map[string]any{"i": d.document, "j": d.item, "c": d.connector}); got.code() != "not_found" {
+			t.Errorf("%s: %s", mutation, got.body)
+		}
+	}
+}
+
+func TestWhatChangesAtTheSourceBinds(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	const search = `{ search(input: {query: "quokka", minScore: 0}) { results { title } } searchFacets(input: {}) { values { value } } documents(first: 9) { edges { node { title } } } }`
+	finds := func(what string, v viewer.Viewer, want bool) {
+		t.Helper()
+		if got := d.h.ask(t, v, search, nil); strings.Contains(got.body, marker) != want || got.code() != "" {
+			t.Errorf("%s: %s", what, got.body)
+		}
+	}
+	team := func(members ...string) principal.Group {
+		return principal.Group{Principal: "group:team", Name: "Team", Members: members}
+	}
+	readers := principal.Group{Principal: "group:readers", Name: "Readers", Members: []string{"group:team"}}
+	finds("a member of a nested group", d.reader, true)
+	d.groups(readers, team("user:stranger@example.com"))
+	finds("whose membership was revoked", d.reader, false)
+	finds("a new member", d.stranger, true)
+	d.groups(readers)
+	finds("a member of a group that is gone", d.stranger, false)
+	d.groups(readers, team("user:reader@example.com"))
+	finds("a member again", d.reader, true)
+	// A directory that fails keeps what there is, for a day.
+	failing, err := d.h.resolver.Principals.Begin(t.Context(), d.scope, d.connector)
+	d.must(err)
+	d.must(failing.Fail(t.Context(), "the directory is away", 0))
+	finds("while the directory is away", d.reader, true)
+	warned := d.h.ask(t, d.viewer, "query($i: ID!) { connector(id: $i) { permissions { mode warning } } }", map[string]any{"i": d.connector})
+	if strings.Contains(warned.body, "away") { // uploads have no permissions
+		t.Errorf("a kind without permissions: %s", warned.body)
+	}
+	_, err = d.h.db.Pool.Exec(t.Context(), "update connectors set groups_at = now() - interval '25 hours' where id = $1", d.connector)
+	d.must(err)
+	finds("after a day without the directory", d.reader, false)
+	d.groups(readers, team("user:reader@example.com"))
+	finds("with it again", d.reader, true)
+	set := func(list []string) {
+		t.Helper()
+		_, err := d.h.resolver.Index.SetReaders(t.Context(), d.scope, index.Fence{}, []index.DocumentReaders{{Document: d.document, Readers: list}})
+		d.must(err)
+	}
+	set([]string{"user:stranger@example.com"})
+	finds("who is no reader any more", d.reader, false)
+	finds("who is one now", d.stranger, true)
+	set([]string{})
+	finds("of nobody's document", d.stranger, false)
+	set(nil)
+	finds("of everybody's document", d.stranger, true)
+	finds("of everybody's document, unverified", d.viewer, true)
+	// A connector that is told to be strict shows nothing until the readers are known.
+	_, err = d.h.db.Pool.Exec(t.Context(), "update connectors set closed = true where id = $1", d.connector)
+	d.must(err)
+	finds("of a closed connector", d.stranger, false)
+	for _, s := range []string{"Query.search", "Query.document", "Query.node", "Query.searchFacets", "Query.syncItems"} {
+		if got := d.h.ask(t, d.reader, d.sights()[s].query, d.sights()[s].variables); strings.Contains(got.body, marker) {
+			t.Errorf("%s of a closed connector: %s", s, got.body)
+		}
+	}
+}
+
+func TestKeysFindWhatWhomTheyNameMayRead(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	key := viewer.Viewer{
+		Workspace: d.viewer.Workspace, Subject: d.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, Collections: []uuid.UUID{d.collection}, Secret: true,
+	}
+	chat := func(v viewer.Viewer, conversation any) answer {
+		t.Helper()
+		return d.h.ask(t, v, `subscription($c: ID) { chat(input: {message: "Where does the quokka live?", conversationId: $c}) {
+			__typename ... on ChatStart { conversationId } ... on ChatContent { delta } } }`, map[string]any{"c": conversation})
+	}
+	named, other, publishable := key, key, key
+	named.Named, other.Named = "reader@example.com", "stranger@example.com"
+	publishable.Secret, publishable.Named = false, "reader@example.com"
+	for who, try := range map[string]struct {
+		v     viewer.Viewer
+		finds bool
+	}{"the reader": {named, true}, "a stranger": {other, false}, "nobody": {key, false}, "the reader by a publishable key": {publishable, false}} {
+		found := d.h.ask(t, try.v, `{ search(input: {query: "quokka grass", minScore: 0}) { results { title snippet } } }`, nil)
+		if strings.Contains(found.body, marker) != try.finds || found.code() != "" {
+			t.Errorf("%s searches: %s", who, found.body)
+		}
+		if said := chat(try.v, nil); strings.Contains(said.body, marker) != try.finds {
+			t.Errorf("%s chats: %s", who, said.body)
+		}
+	}
+	// A conversation goes on for whom it was held with.
+	first := chat(named, nil)
+	_, rest, _ := strings.Cut(first.body, `"conversationId":"`)
+	talk, _, found := strings.Cut(rest, `"`)
+	if !found {
+		t.Fatalf("no conversation: %s", first.body)
+	}
+	for who, v := range map[string]viewer.Viewer{"a stranger": other, "nobody": key} {
+		if got := chat(v, talk); got.code() != "not_found" {
+			t.Errorf("%s goes on with the reader's conversation: %s", who, got.body)
+		}
+	}
+	if got := chat(named, talk); got.code() != "" {
+		t.Errorf("the reader goes on: %s", got.body)
+	}
+}
+
+func TestNewsOfADocumentReachItsReadersOnly(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	last := d.h.put(t, d.tenant, "last.md", "The last one", "Nothing.")
+	for who, try := range map[string]struct {
+		v     viewer.Viewer
+		finds bool
+	}{"the reader": {d.reader, true}, "a stranger": {d.stranger, false}} {
+		ctx, cancel := context.WithTimeout(viewer.WithPrincipals(viewer.With(t.Context(), try.v), d.h.resolver.Principals), time.Minute)
+		reach, err := viewer.ScopeOf(ctx)
+		d.must(err)
+		events, err := docwatch.Watch(ctx, d.h.resolver.News, reach, docwatch.Filter{Collection: d.collection}, &docwatch.Cursor{Collection: d.collection},
+			func(e docwatch.Event) docwatch.Event { return e })
+		d.must(err)
+		found, counted, ended := false, int64(0), false
+		for e := range events {
+			if e.Counts != nil {
+				counted = e.Counts.Indexed
+			}
+			for _, c := range e.Documents {
+				found = found || strings.Contains(c.Title+c.Path, marker) || c.Document == d.document
+				ended = ended || c.Document == last
+			}
+			if ended {
+				break
+			}
+		}
+		cancel()
+		if !ended || found != try.finds || counted != 3 {
+			t.Errorf("%s is told of the dossier: %v; of %d documents; of the last: %v", who, found, counted, ended)
+		}
+	}
+}
+
+func TestPathsOfAJobAreForAdministratorsAndOpenConnectors(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	system := viewer.With(t.Context(), viewer.System(d.viewer.Workspace))
+	d.must(d.h.db.Ent.SyncJob.Update().SetStatus("COMPLETED").Exec(system))
+	job, err := d.h.db.Ent.SyncJob.Create().SetConnectorID(d.connector).SetFileFilter([]string{"vermilion.md"}).SetStatus("COMPLETED").Save(system)
+	d.must(err)
+	const query = "query($i: ID!) { syncJob(id: $i) { id fileFilter } }"
+	ask := func(v viewer.Viewer) bool {
+		t.Helper()
+		return strings.Contains(d.h.ask(t, v, query, map[string]any{"i": job.ID}).body, marker)
+	}
+	if ask(d.stranger) || !ask(d.viewer) {
+		t.Errorf("an editor sees the path: %v; an owner: %v", ask(d.stranger), ask(d.viewer))
+	}
+	d.must(d.h.db.Ent.Connector.UpdateOneID(d.connector).SetConfig(map[string]any{}).Exec(system))
+	if !ask(d.stranger) {
+		t.Error("the path of an open connector is hidden")
+	}
+}
+
+func TestWhyIsForAdministrators(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	const query = "query($i: ID!, $u: String!) { whyVisible(documentId: $i, user: $u) { visible rule user explanation groups { id name } readersReadAt groupsReadAt } }"
+	why := func(v viewer.Viewer, user string) answer {
+		t.Helper()
+		got := d.h.ask(t, v, query, map[string]any{"i": d.document, "u": user})
+		if strings.Contains(got.body, marker) {
+			t.Errorf("it tells of the text: %s", got.body)
+		}
+		return got
+	}
+	if got := why(d.viewer, " Reader@Example.com"); got.at("whyVisible.rule") != "MEMBER" || got.at("whyVisible.visible") != true || got.at("whyVisible.user") != "reader@example.com" ||
+		!strings.Contains(got.body, `"groups":[{"id":"team","name":"Team"},{"id":"readers","name":"Readers"}]`) || got.at("whyVisible.readersReadAt") == nil || got.at("whyVisible.groupsReadAt") == nil {
+		t.Errorf("why: %s", got.body)
+	}
+	if got := why(d.viewer, "stranger@example.com"); got.at("whyVisible.rule") != "NOT_LISTED" || got.at("whyVisible.visible") != false {
+		t.Errorf("why not: %s", got.body)
+	}
+	if got := why(d.viewer, "nobody"); got.code() != "invalid_request" {
+		t.Errorf("no address: %s", got.body)
+	}
+	if got := why(d.reader, "reader@example.com"); got.code() != "forbidden" {
+		t.Errorf("an editor asks: %s", got.body)
+	}
+}

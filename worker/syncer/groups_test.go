@@ -1,0 +1,180 @@
+package syncer_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"magpie/connectors"
+	"magpie/ent"
+	entjob "magpie/ent/syncjob"
+	"magpie/internal/index"
+	"magpie/internal/principal"
+	"magpie/internal/syncjob"
+)
+
+// sharing makes a fixture whose connector keeps to permissions, with the groups of
+// its source.
+func sharing(t *testing.T) (*fixture, *principal.Store) {
+	t.Helper()
+	f := newFixture(t)
+	f.options.Window = -1
+	f.row = f.connector("sharing", map[string]any{"include_permissions": true})
+	groups := principal.New(f.db.Pool, principal.Options{For: time.Nanosecond})
+	t.Cleanup(groups.Close)
+	f.options.Groups = groups
+	return f, groups
+}
+
+// groupsOf are the groups of a person, with the source's ids.
+func (f *fixture) groupsOf(groups *principal.Store, mail string) string {
+	f.Helper()
+	got, err := groups.Of(f.ctx, f.row.WorkspaceID, mail)
+	f.must(err)
+	slices.Sort(got)
+	return strings.ReplaceAll(strings.Join(got[:len(got)-1], " "), "group:"+f.row.ID.String()+":", "")
+}
+
+func (f *fixture) reload() *ent.Connector {
+	f.Helper()
+	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
+	f.must(err)
+	return row
+}
+
+func TestAJobReadsGroupsBeforeReaders(t *testing.T) {
+	t.Parallel()
+	f, groups := sharing(t)
+	f.work()
+	f.script.fill(2, "v1")
+	f.script.share("doc-0000.md", "group:a")
+	f.script.belongs("group:a", "group:b")
+	f.script.belongs("group:b", "user:Ada@example.com")
+	f.sync(auto())
+	f.expect(f.sync(permissions()), entjob.StatusCompleted, syncjob.Counters{Collected: 2, Unchanged: 2})
+	if got := f.groupsOf(groups, "ada@example.com"); got != "a b" {
+		t.Errorf("ada belongs to %q", got)
+	}
+	row := f.reload()
+	if row.ReadersAt == nil || row.GroupsAt == nil || row.GroupsFailure != nil {
+		t.Errorf("the connector is %+v", row)
+	}
+	// A directory that fails half way: what was known counts, and the job says why it failed.
+	f.script.belongs("group:a")
+	f.script.belongs("group:c", "user:ada@example.com")
+	f.script.directoryFails(connectors.Fatal(errors.New("the directory is locked")))
+	job := f.sync(permissions())
+	if job.Status != entjob.StatusFailed || job.Error == nil || *job.Error != "the directory is locked" {
+		t.Errorf("the job is %+v", job)
+	}
+	if got := f.groupsOf(groups, "ada@example.com"); got != "a b" {
+		t.Errorf("ada belongs to %q", got)
+	}
+	if row := f.reload(); row.GroupsFailure == nil || *row.GroupsFailure != "the directory is locked" {
+		t.Errorf("the connector is %+v", row)
+	}
+	f.script.directoryFails(nil)
+	f.sync(permissions())
+	if got := f.groupsOf(groups, "ada@example.com"); got != "b c" {
+		t.Errorf("ada belongs to %q", got)
+	}
+	if row := f.reload(); row.GroupsFailure != nil {
+		t.Errorf("the connector is %+v", row)
+	}
+}
+
+func TestGroupsAreReadByThemselvesWhenTheirTimeHasCome(t *testing.T) {
+	t.Parallel()
+	f, groups := sharing(t)
+	engine := f.engine(f.jobs)
+	f.script.belongs("group:a", "user:ada@example.com")
+	f.must(engine.RefreshGroups(f.ctx))
+	if got := f.groupsOf(groups, "ada@example.com"); got != "a" {
+		t.Errorf("ada belongs to %q", got)
+	}
+	row := f.reload()
+	if due := time.Until(*row.GroupsDueAt); due < 30*time.Minute || due > time.Hour {
+		t.Errorf("the next time is in %s", due)
+	}
+	f.script.belongs("group:a")
+	f.must(engine.RefreshGroups(f.ctx)) // is not due
+	if got := f.groupsOf(groups, "ada@example.com"); got != "a" {
+		t.Errorf("ada belongs to %q", got)
+	}
+	due := func() {
+		t.Helper()
+		f.must(f.db.Ent.Connector.UpdateOneID(f.row.ID).ClearGroupsDueAt().Exec(f.ctx))
+	}
+	due()
+	f.script.belongs("group:b", "user:bob@example.com")
+	f.script.directoryFails(connectors.Retryable(errors.New("slow down"), 20*time.Minute))
+	f.must(engine.RefreshGroups(f.ctx))
+	row = f.reload()
+	if row.GroupsFailure == nil || *row.GroupsFailure != "slow down" || time.Until(*row.GroupsDueAt) < 10*time.Minute {
+		t.Errorf("the connector is %+v", row)
+	}
+	if got := f.groupsOf(groups, "ada@example.com"); got != "a" {
+		t.Errorf("ada belongs to %q", got)
+	}
+	due()
+	f.script.directoryFails(nil)
+	f.must(engine.RefreshGroups(f.ctx))
+	if ada, bob := f.groupsOf(groups, "ada@example.com"), f.groupsOf(groups, "bob@example.com"); ada != "" || bob != "b" {
+		t.Errorf("ada belongs to %q, bob to %q", ada, bob)
+	}
+}
+
+// What the graph does when somebody switches a connector.
+func (f *fixture) permit(config map[string]any, closed bool) {
+	f.Helper()
+	f.must(f.db.Ent.Connector.UpdateOneID(f.row.ID).SetConfig(config).AddPermissionsRevision(1).SetClosed(closed).Exec(f.ctx))
+}
+
+func TestSwitchingPermissionsStartsTheJobThatTakesEffect(t *testing.T) {
+	t.Parallel()
+	f, _ := sharing(t)
+	f.permit(map[string]any{}, false)
+	f.must(f.db.Ent.Connector.UpdateOneID(f.row.ID).SetReadersRevision(1).Exec(f.ctx))
+	engine := f.engine(f.jobs)
+	f.worker.Permissions = engine
+	stop := f.work()
+	f.script.fill(3, "v1")
+	f.script.share("doc-0000.md", "user:ada@example.com")
+	f.script.share("doc-0001.md")
+	f.sync(auto())
+	f.expectReaders(map[string]string{"doc-0000.md": "everyone", "doc-0001.md": "everyone", "doc-0002.md": "everyone"})
+	// A document that the source does not have any more is nobody's.
+	f.must(f.db.Ent.SyncItem.Update().SetSourceVersion("").Exec(f.ctx))
+	_, err := f.index.Fail(f.ctx, f.scope, index.Fence{}, &index.Record{Connector: f.row.ID, Collection: f.row.CollectionID, SourceID: "gone.md", Path: "gone.md"}, "broken")
+	f.must(err)
+	f.permit(map[string]any{"include_permissions": true}, true)
+	wait := func(what string, done func(*ent.Connector) bool) {
+		t.Helper()
+		deadline, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
+		defer tick.Stop()
+		for !done(f.reload()) {
+			select {
+			case <-deadline:
+				t.Fatalf("%s does not happen: %+v", what, f.reload())
+			case <-tick.C:
+			}
+		}
+	}
+	wait("the opening", func(row *ent.Connector) bool { return !row.Closed && row.ReadersRevision == row.PermissionsRevision })
+	f.expectReaders(map[string]string{"doc-0000.md": "user:ada@example.com", "doc-0001.md": "everyone", "doc-0002.md": "", "gone.md": ""})
+	f.permit(map[string]any{"include_permissions": true, "permission_mode": "permissive"}, false)
+	wait("the loosening", func(row *ent.Connector) bool { return row.ReadersRevision == row.PermissionsRevision })
+	f.expectReaders(map[string]string{"doc-0000.md": "everyone", "doc-0001.md": "everyone", "doc-0002.md": "everyone", "gone.md": "everyone"})
+	stop()
+	// What a job read that began before the last switch does not open the connector.
+	groups := f.options.Groups
+	d := principal.Due{Workspace: f.row.WorkspaceID, Connector: f.row.ID}
+	f.permit(map[string]any{"include_permissions": true}, true)
+	f.must(groups.BeginReaders(f.ctx, d, f.reload().PermissionsRevision-1))
+	f.must(groups.EndReaders(f.ctx, d))
+	if row := f.reload(); !row.Closed || row.ReadersRevision == row.PermissionsRevision {
+		t.Errorf("the connector is %+v", row)
+	}
+}
