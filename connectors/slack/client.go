@@ -65,7 +65,7 @@ func classify(e *Error, header http.Header) error {
 	switch e.Code {
 	case "ratelimited", "rate_limited":
 		return connectors.Retryable(e, max(restapi.RetryAfter(header), shortPause))
-	case "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org", "fetch_members_failed", "timezone_count_failed":
+	case "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org", "fetch_members_failed", "timezone_count_failed", "invalid_cursor":
 		return connectors.Retryable(e, restapi.RetryAfter(header))
 	case "missing_scope", "not_authed", "invalid_auth", "token_expired", "token_revoked", "account_inactive", "no_permission",
 		"not_allowed_token_type", "org_login_required", "ekm_access_denied", "access_denied", "team_access_not_granted", "accesslimited",
