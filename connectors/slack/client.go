@@ -168,7 +168,7 @@ func (a *api) once(ctx context.Context, method string, arguments url.Values, tok
 	}
 	var answer envelope
 	if json.Unmarshal(body, &answer) != nil || (!answer.OK && answer.Error == "") {
-		return "", header, connectors.Retryable(errors.New("Slack answered something that is not the JSON it promises; check config.apiUrl"), 0) //nolint:revive,staticcheck // a name
+		return "", header, connectors.Retryable(errors.New("Slack answered something that is not the JSON it promises; check config.apiUrl"), 0) //nolint:staticcheck // a name
 	}
 	if !answer.OK {
 		return "", header, classify(&Error{Method: method, Code: answer.Error, Needed: answer.Needed, Provided: answer.Provided}, header)
@@ -201,7 +201,7 @@ func (a *api) each(ctx context.Context, method string, arguments url.Values, pag
 		}
 		arguments.Set("cursor", cursor)
 	}
-	return connectors.Fatal(fmt.Errorf("Slack's %s does not come to an end", method)) //nolint:revive,staticcheck // a name
+	return connectors.Fatal(fmt.Errorf("Slack's %s does not come to an end", method)) //nolint:staticcheck // a name
 }
 
 // scopes are those of the token, as an answer's header tells; nil when it does not.

@@ -132,7 +132,7 @@ func fewer(err error, arguments url.Values) bool {
 // what follows would be taken for missing.
 func goesOn(page historyPage, cursor string, arguments url.Values) error {
 	if page.More && (cursor == "" || cursor == arguments.Get("cursor")) {
-		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:revive,staticcheck // a name
+		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:staticcheck // a name
 	}
 	return nil
 }
