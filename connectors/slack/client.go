@@ -65,7 +65,7 @@ func classify(e *Error, header http.Header) error {
 	switch e.Code {
 	case "ratelimited", "rate_limited":
 		return connectors.Retryable(e, max(restapi.RetryAfter(header), shortPause))
-	case "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org", "fetch_members_failed", "timezone_count_failed":
+	case "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org", "fetch_members_failed", "timezone_count_failed", "invalid_cursor":
 		return connectors.Retryable(e, restapi.RetryAfter(header))
 	case "missing_scope", "not_authed", "invalid_auth", "token_expired", "token_revoked", "account_inactive", "no_permission",
 		"not_allowed_token_type", "org_login_required", "ekm_access_denied", "access_denied", "team_access_not_granted", "accesslimited",
@@ -168,7 +168,7 @@ func (a *api) once(ctx context.Context, method string, arguments url.Values, tok
 	}
 	var answer envelope
 	if json.Unmarshal(body, &answer) != nil || (!answer.OK && answer.Error == "") {
-		return "", header, connectors.Retryable(errors.New("Slack answered something that is not the JSON it promises; check config.apiUrl"), 0) //nolint:revive,staticcheck // a name
+		return "", header, connectors.Retryable(errors.New("Slack answered something that is not the JSON it promises; check config.apiUrl"), 0) //nolint:staticcheck // a name
 	}
 	if !answer.OK {
 		return "", header, classify(&Error{Method: method, Code: answer.Error, Needed: answer.Needed, Provided: answer.Provided}, header)
@@ -201,7 +201,7 @@ func (a *api) each(ctx context.Context, method string, arguments url.Values, pag
 		}
 		arguments.Set("cursor", cursor)
 	}
-	return connectors.Fatal(fmt.Errorf("Slack's %s does not come to an end", method)) //nolint:revive,staticcheck // a name
+	return connectors.Fatal(fmt.Errorf("Slack's %s does not come to an end", method)) //nolint:staticcheck // a name
 }
 
 // scopes are those of the token, as an answer's header tells; nil when it does not.

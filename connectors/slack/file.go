@@ -154,7 +154,7 @@ func (s *source) clientOf(u *url.URL) (*restapi.Client, error) {
 }
 
 // errSignIn is what there is of a file that the token does not open.
-var errSignIn = errors.New("Slack gives its sign-in page in place of the file; give the app the scope files:read and invite the bot where the file was shared") //nolint:revive,staticcheck // a name
+var errSignIn = errors.New("Slack gives its sign-in page in place of the file; give the app the scope files:read and invite the bot where the file was shared") //nolint:staticcheck // a name
 
 func (s *source) download(ctx context.Context, address, mediaType string) (io.ReadCloser, error) {
 	u, err := url.Parse(address)
@@ -187,7 +187,7 @@ func (s *source) download(ctx context.Context, address, mediaType string) (io.Re
 
 // content is a file that is being read.
 type content struct {
-	ctx  context.Context //nolint:containedctx // of the request that the body belongs to
+	ctx  context.Context // of the request that the body belongs to
 	body io.ReadCloser
 }
 

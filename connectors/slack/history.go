@@ -3,15 +3,21 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 const (
 	historyLimit = "999"
+	// fewLimit is asked for where an answer of historyLimit was too large to be read.
+	fewLimit = "100"
 	// maxMessages is how many messages of one day, or of one thread, are taken.
 	maxMessages = 20_000
 )
@@ -44,12 +50,18 @@ func (a *api) history(ctx context.Context, c channel, until, from time.Time) (st
 		var page historyPage
 		cursor, _, err := a.call(ctx, "conversations.history", arguments, &page)
 		s.asked++
+		if fewer(err, arguments) {
+			continue
+		}
+		if err == nil {
+			err = goesOn(page, cursor, arguments)
+		}
 		if err != nil {
 			return stretch{}, err
 		}
 		s.messages = append(s.messages, readMessages(page.Messages)...)
 		s.messages = ordered(s.messages)
-		if !page.More || cursor == "" || cursor == arguments.Get("cursor") {
+		if !page.More {
 			return s, nil
 		}
 		arguments.Set("cursor", cursor)
@@ -81,6 +93,12 @@ func (a *api) replies(ctx context.Context, c channel, root string) (messages []*
 	for {
 		var page historyPage
 		cursor, _, err := a.call(ctx, "conversations.replies", arguments, &page)
+		if fewer(err, arguments) {
+			continue
+		}
+		if err == nil {
+			err = goesOn(page, cursor, arguments)
+		}
 		switch {
 		case codeOf(err) == "thread_not_found" || codeOf(err) == "message_not_found":
 			return nil, false, nil
@@ -88,7 +106,7 @@ func (a *api) replies(ctx context.Context, c channel, root string) (messages []*
 			return nil, false, err
 		}
 		messages = append(messages, readMessages(page.Messages)...)
-		if !page.More || cursor == "" || cursor == arguments.Get("cursor") || len(messages) >= maxMessages {
+		if !page.More || len(messages) >= maxMessages {
 			break
 		}
 		arguments.Set("cursor", cursor)
@@ -98,6 +116,25 @@ func (a *api) replies(ctx context.Context, c channel, root string) (messages []*
 		return nil, false, nil
 	}
 	return messages, true, nil
+}
+
+// fewer asks for less at once after an answer that was too large to be read, and
+// says whether it did.
+func fewer(err error, arguments url.Values) bool {
+	if !connectors.IsFatal(err) || codeOf(err) != "" || restapi.StatusOf(err) != 0 || arguments.Get("limit") == fewLimit {
+		return false
+	}
+	arguments.Set("limit", fewLimit)
+	return true
+}
+
+// goesOn refuses a page that has another one after it and does not lead there:
+// what follows would be taken for missing.
+func goesOn(page historyPage, cursor string, arguments url.Values) error {
+	if page.More && (cursor == "" || cursor == arguments.Get("cursor")) {
+		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:staticcheck // a name
+	}
+	return nil
 }
 
 // ordered are messages in the order they were sent, each once: pages may shift

@@ -20,7 +20,6 @@ type places struct {
 	team, address, self string // the workspace's id and web address, the token's user
 	bot                 bool
 	all                 map[string]channel
-	names               map[string]string
 	chosen              []channel // those to be walked, by id
 	matched             []channel // those chosen by name, archived ones too
 	warnings            []string
@@ -44,7 +43,7 @@ func (s *source) look(ctx context.Context) (*places, error) {
 	}
 	p := &places{
 		team: who.TeamID, address: strings.TrimRight(who.URL, "/"), self: who.UserID, bot: who.BotID != "",
-		all: make(map[string]channel), names: make(map[string]string), scopes: scopes(header),
+		all: make(map[string]channel), scopes: scopes(header),
 	}
 	types := "public_channel"
 	if s.private {
@@ -73,8 +72,7 @@ func (s *source) look(ctx context.Context) (*places, error) {
 // choose picks the channels that config.channels asks for.
 func (s *source) choose(p *places) {
 	met := make(map[string]bool)
-	for id, c := range p.all {
-		p.names[id] = c.Name
+	for _, c := range p.all {
 		if c.Private && !s.private {
 			continue
 		}
@@ -194,7 +192,7 @@ func (s *source) placesKept(ctx context.Context) (*places, error) {
 	if age := s.now().Sub(time.Unix(kept.At, 0)); kept.Print != s.print || age < 0 || age > placesAge {
 		return nil, nil //nolint:nilnil // documented
 	}
-	p := &places{team: kept.Team, address: kept.Address, self: kept.Self, bot: kept.Bot, all: make(map[string]channel), names: make(map[string]string)}
+	p := &places{team: kept.Team, address: kept.Address, self: kept.Self, bot: kept.Bot, all: make(map[string]channel)}
 	for _, c := range kept.Channels {
 		p.all[c.ID] = c
 	}
@@ -238,12 +236,19 @@ func (s *source) enter(ctx context.Context, p *places, c channel) error {
 // unreadable says that an error is about one channel alone.
 func unreadable(err error) bool { return errors.Is(err, connectors.ErrNotFound) }
 
-// known are the names in texts: of people and of the channels that the token sees.
-// Of a private channel that is not walked no name is told.
+// known are the names in texts: of people, and of the public channels that the
+// token sees. That of a private one is not told, as Slack does not tell it to
+// those outside.
 type known struct {
 	people *people
 	places *places
 }
 
-func (k known) person(id string) string  { return k.people.label(id) }
-func (k known) channel(id string) string { return k.places.names[id] }
+func (k known) person(id string) string { return k.people.label(id) }
+
+func (k known) channel(id string) string {
+	if c, seen := k.places.all[id]; seen && !c.Private {
+		return c.Name
+	}
+	return "private-channel"
+}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"magpie/connectors"
+	"magpie/connectors/slack"
 	"magpie/internal/testkit/slackserver"
 )
 
@@ -36,7 +38,7 @@ func TestMrkdwnBecomesMarkdown(t *testing.T) {
 		"*a* *b*":                           ": **a** **b**",
 		"<@" + o.ada + "> <@U404> <@U404|old> <!here> <!channel>":          ": @Ada Lovelace @U404 @U404 @here @channel",
 		"<!subteam^S1|@backend> <!subteam^S2> <!date^139^{date}|a day>":    ": @backend @subteam a day",
-		"<#" + o.general + "> <#C404|other> <#C405|>":                      ": #general #other #C405",
+		"<#" + o.general + "> <#C404|other> <#C405|>":                      ": #general #private-channel #private-channel",
 		"<https://example.com/a_b?x=1&amp;y=2>":                            ": <https://example.com/a_b?x=1&y=2>",
 		"<https://example.com|see *this* [x]>":                             `: [see \*this\* \[x\]](https://example.com)`,
 		"<mailto:ada@example.com|ada@example.com> <javascript:alert(1)|x>": ": [ada@example.com](mailto:ada@example.com) x",
@@ -118,4 +120,38 @@ func TestTitlesAreShortAndSafe(t *testing.T) {
 			t.Errorf("the path is %q", found[0].Path)
 		}
 	}
+}
+
+func FuzzMessage(f *testing.F) {
+	f.Add("*a* <@U1> ```x``` &gt; `", `[{"type":"rich_text","elements":[{"type":"rich_text_list","style":"ordered","indent":99,"elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"x","style":{"bold":true}}]}]}]}]`)
+	f.Add("<|><@><#><!>", `[{"type":"section","text":{"type":"plain_text","text":"*"}}]`)
+	o := &town{world: slackserver.New(f)}
+	o.general = o.world.AddChannel(slackserver.Channel{Name: "general", Members: []string{o.world.BotUser}})
+	registry, err := connectors.NewRegistry(slack.Kind(o.world.Dial))
+	if err != nil {
+		f.Fatal(err)
+	}
+	kind, _ := registry.Lookup("slack")
+	source, err := kind.New(f.Context(), settings(o.world, nil))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = source.Close() })
+	f.Fuzz(func(t *testing.T, text, blocks string) {
+		m := slackserver.Message{Text: text}
+		if json.Valid([]byte(blocks)) {
+			m.Blocks, m.Attachments = json.RawMessage(blocks), json.RawMessage(blocks)
+		}
+		root := o.world.Post(o.general, m)
+		o.reply(root, "END")
+		found, _, err := source.(connectors.Resolver).Resolve(t.Context(), []string{o.general + "/" + root})
+		if err != nil || len(found) != 1 {
+			t.Fatalf("found %d, %v", len(found), err)
+		}
+		item := found[0]
+		if !utf8.Valid(item.Content) || item.Title == "" || len(item.Path) > connectors.MaxIDBytes || !utf8.ValidString(item.Path) || strings.Count(item.Path, "/") != 1 {
+			t.Errorf("%q: %+v", text, item)
+		}
+		o.world.Delete(o.general, root)
+	})
 }

@@ -226,6 +226,7 @@ func TestRefusalsAreToldApart(t *testing.T) {
 		"no scope":        {slackserver.Fault{Body: `{"ok":false,"error":"missing_scope","needed":"channels:history","provided":"chat:write"}`}, auth, 0, "channels:history"},
 		"type of token":   {slackserver.Fault{Error: "not_allowed_token_type"}, auth, 0, "xoxb-"},
 		"unknown":         {slackserver.Fault{Error: "invalid_arguments"}, fatal, 0, "invalid_arguments"},
+		"a lost cursor":   {slackserver.Fault{Body: `{"ok":true,"messages":[],"has_more":true}`}, retry, 0, "there is more"},
 		"a false answer":  {slackserver.Fault{Body: `{"ok":true,"messages":{"a":1}}`}, retry, 0, "shape"},
 	} {
 		source := openWith(t, o.world, settings(o.world, nil))
@@ -546,5 +547,20 @@ func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
 		if asked := o.world.Asked(method); asked > most {
 			t.Errorf("%s was asked %d times in %d slices", method, asked, slices)
 		}
+	}
+}
+
+func TestAnAnswerTooLargeIsAskedForInParts(t *testing.T) {
+	t.Parallel()
+	o := newTown(t)
+	o.say("hello")
+	large := `{"ok":true,"messages":["` + strings.Repeat("x", 33<<20) + `"]}`
+	o.world.Fail("conversations.history", slackserver.Fault{Body: large})
+	if items, _ := walk(t, openWith(t, o.world, settings(o.world, nil))); len(items) != 1 {
+		t.Errorf("%d items", len(items))
+	}
+	o.world.Fail("conversations.history", slackserver.Fault{Body: large}, slackserver.Fault{Body: large})
+	if _, err := openWith(t, o.world, settings(o.world, nil)).Walk(t.Context(), ""); !connectors.IsFatal(err) {
+		t.Errorf("too large in any case: %v", err)
 	}
 }

@@ -193,7 +193,7 @@ func (v *visit) next(at int) {
 
 // leave goes on after a channel that cannot be read.
 func (v *visit) leave(at int, c channel, err error) error {
-	v.warn(fmt.Sprintf("#%s could not be read: %s.", c.Name, codeOf(err)))
+	v.warn(fmt.Sprintf("#%s could not be read: %s.", c.Name, or(codeOf(err), "it was not found")))
 	v.asked++
 	v.next(at)
 	return nil

@@ -211,15 +211,14 @@ func (e event) items() []string {
 	// of adds the documents that a message stands in: its day, or its thread. The
 	// first reply and the last one also change the day that the root stands in.
 	of := func(ts, root, subtype string) {
-		switch {
-		case root == "":
+		if root == "" {
 			day(ts)
-		default:
-			thread(root)
-			day(root)
-			if subtype == "thread_broadcast" {
-				day(ts)
-			}
+			return
+		}
+		thread(root)
+		day(root)
+		if subtype == "thread_broadcast" {
+			day(ts)
 		}
 	}
 	switch e.Subtype {

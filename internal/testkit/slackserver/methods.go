@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -373,7 +374,8 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	case f == nil:
 		http.NotFound(w, r)
 	case !allowed:
-		http.Redirect(w, r, s.URL+"/?redir="+r.URL.Path, http.StatusFound)
+		w.Header().Set("Location", s.URL+"/?redir="+url.QueryEscape(r.URL.Path))
+		w.WriteHeader(http.StatusFound)
 	default:
 		w.Header().Set("Content-Type", first(kind, "application/octet-stream"))
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
