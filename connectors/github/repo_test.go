@@ -139,10 +139,16 @@ func TestAllRepositoriesOfAnOwner(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+	p.Put("acme/site", "pages", "site.md", []byte("x"))
+	items, warnings := walked(t, open(t, p.settings(map[string]any{"repos": []any{"acme/*"}, "content": []any{"files"}, "branch": "pages"})))
+	expectPaths(t, items, "acme/site/site.md")
+	if len(warnings) != 4 || !strings.Contains(warnings[0], "no branch pages") {
+		t.Errorf("warnings %q", warnings)
+	}
 	all := p.settings(map[string]any{"repos": []any{"acme/*"}, "content": []any{"files"}})
 	walked(t, open(t, all))
 	p.DeleteRepo("acme/secret")
-	items, warnings := walked(t, open(t, all))
+	items, warnings = walked(t, open(t, all))
 	expectPaths(t, items, "acme/old/a.md", "acme/site/a.md")
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "acme/secret") {
 		t.Errorf("warnings %q", warnings)

@@ -143,7 +143,7 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 	return out, nil
 }
 
-func threadNote(r repo, page int) string { return r.note("threads") + "/" + strconv.Itoa(page) }
+func threadNote(r repo, page int) string { return r.note("threads") + strconv.Itoa(page) }
 
 func withoutBodies(page []thread) []thread {
 	page = slices.Clone(page)
