@@ -47,3 +47,14 @@ func TestWaitIsNeverNegative(t *testing.T) {
 		t.Errorf("after %v, want 0", after)
 	}
 }
+
+func TestSkipLeavesOneItemOut(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("read a.bin: %w", connectors.Skip(errors.New("kept elsewhere")))
+	if !connectors.IsSkip(err) || connectors.IsFatal(err) || connectors.IsNeedsAuth(err) || err.Error() != "read a.bin: kept elsewhere" {
+		t.Errorf("got %v", err)
+	}
+	if _, retryable := connectors.RetryAfterOf(err); retryable || connectors.Skip(nil) != nil || connectors.IsSkip(errors.New("x")) || connectors.IsSkip(nil) {
+		t.Error("a skip is mistaken for something else, or something else for a skip")
+	}
+}

@@ -42,7 +42,11 @@ func fileStage() stage {
 func walkFiles(ctx context.Context, s *source, r repo, p place, room int) (step, error) {
 	t, err := s.treeOf(ctx, r, p.rest == "")
 	if err != nil || t == nil {
-		return step{}, err
+		var out step
+		if err == nil && s.config.branch != "" {
+			out.warnings = []string{fmt.Sprintf("The repository %s has no branch %s; it brings no files.", r.FullName, s.config.branch)}
+		}
+		return out, err
 	}
 	var out step
 	skipped := 0

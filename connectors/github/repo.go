@@ -39,7 +39,8 @@ func (r repo) path(rest string) string { return "repos/" + r.FullName + rest }
 
 func (r repo) owner() string { owner, _, _ := strings.Cut(r.FullName, "/"); return owner }
 
-func (r repo) note(name string) string { return name + "/" + strconv.FormatInt(r.ID, 10) }
+// note names a note about a repository, or begins the names of several.
+func (r repo) note(name string) string { return name + "/" + strconv.FormatInt(r.ID, 10) + "/" }
 
 func (r repo) proper() error {
 	p, ok := parsePattern(r.FullName)
@@ -249,7 +250,13 @@ func (s *source) missed(ctx context.Context, before, now []repo) (warnings []str
 	asked := 0
 	for _, old := range before {
 		has := func(r repo) bool { return r.ID == old.ID }
-		if slices.ContainsFunc(now, has) || asked == maxMissed || !s.covers(old.FullName) {
+		if slices.ContainsFunc(now, has) {
+			continue
+		}
+		if err := s.forget(ctx, old); err != nil {
+			return nil, err
+		}
+		if asked == maxMissed || !s.covers(old.FullName) {
 			continue
 		}
 		asked++
@@ -265,6 +272,32 @@ func (s *source) missed(ctx context.Context, before, now []repo) (warnings []str
 		}
 	}
 	return warnings, nil
+}
+
+// forget drops what is noted of a repository.
+func (s *source) forget(ctx context.Context, r repo) error {
+	if s.notes == nil {
+		return nil
+	}
+	for _, name := range []string{"branch", "tree", "threads", "wiki"} {
+		if err := s.notes.Drop(ctx, r.note(name)); err != nil {
+			return fmt.Errorf("drop a note: %w", err)
+		}
+	}
+	return nil
+}
+
+// names says whether an entry of the config names a repository, not all of its
+// owner's. One that has another name by now is named, too.
+func (s *source) names(r repo) bool {
+	all := false
+	for _, p := range s.config.repos {
+		if !p.all() && strings.EqualFold(p.owner+"/"+p.name, r.FullName) {
+			return true
+		}
+		all = all || p.all() && strings.EqualFold(p.owner, r.owner())
+	}
+	return !all || s.config.branch == ""
 }
 
 // covers says whether an entry of the config is about a repository of this name.

@@ -17,6 +17,9 @@ import (
 // maxRemarkPages is how many pages of a hundred comments of one sort are read.
 const maxRemarkPages = 30
 
+// maxListPages ends a walk through a list that is never the same.
+const maxListPages = 10_000
+
 type account struct {
 	Login string `json:"login"`
 }
@@ -112,18 +115,23 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 		}
 		query = next
 	}
-	short := func(page []thread) []thread {
-		page = slices.Clone(page)
-		for i := range page {
-			page[i].Body = ""
-		}
-		return page
-	}
-	page, next, whole, err := ask(ctx, s, r.note("threads")+"/"+strconv.Itoa(p.n), restapi.Request{Path: r.path("/" + list), Query: query}, short)
+	page, next, whole, err := ask(ctx, s, threadNote(r, p.n), restapi.Request{Path: r.path("/" + list), Query: query}, withoutBodies)
 	if err != nil {
 		return step{}, threadError(err, r)
 	}
 	out := step{more: next != "", rest: next}
+	if p.n > 0 && query.Has("page") {
+		moved, err := s.moved(ctx, r, p.n-1)
+		if err != nil {
+			return step{}, threadError(err, r)
+		}
+		if p.n > maxListPages {
+			return step{}, connectors.Retryable(fmt.Errorf("the issues and pull requests of %s do not hold still", r.FullName), 0)
+		}
+		if moved {
+			out.more, out.rest = true, "" // from the start
+		}
+	}
 	for _, t := range page {
 		if item, ok := s.threadItem(r, t, list == "pulls"); ok {
 			if whole && t.Comments != nil && *t.Comments == 0 && t.PullRequest == nil {
@@ -133,6 +141,38 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 		}
 	}
 	return out, nil
+}
+
+func threadNote(r repo, page int) string { return r.note("threads") + strconv.Itoa(page) }
+
+func withoutBodies(page []thread) []thread {
+	page = slices.Clone(page)
+	for i := range page {
+		page[i].Body = ""
+	}
+	return page
+}
+
+// moved says whether a page of the list ends otherwise than when it was read,
+// just before the one that follows it: then an issue of it, or before it, was
+// deleted meanwhile, what follows moved up, and one was passed over. GitHub does
+// not count the request for a page that is the same; lists that it gives by
+// cursor, not by number, need none.
+func (s *source) moved(ctx context.Context, r repo, page int) (bool, error) {
+	var old kept[[]thread]
+	if err := s.recall(ctx, threadNote(r, page), &old); err != nil || len(old.Data) == 0 {
+		return false, err
+	}
+	path, rest, _ := strings.Cut(old.Asked, "?")
+	query, err := url.ParseQuery(rest)
+	if err != nil {
+		return false, nil //nolint:nilerr // a note of another version
+	}
+	now, _, _, err := ask(ctx, s, threadNote(r, page), restapi.Request{Path: path, Query: query}, withoutBodies)
+	if err != nil {
+		return false, err
+	}
+	return len(now) == 0 || now[len(now)-1].Number != old.Data[len(old.Data)-1].Number, nil
 }
 
 // threadItem leaves out what the config does not ask for.

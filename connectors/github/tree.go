@@ -44,7 +44,8 @@ type tree struct {
 // maxListed bounds how many entries are kept of a tree that GitHub does not give whole.
 const maxListed = 300_000
 
-// tip asks for the tree of the followed branch; "" for an empty repository.
+// tip asks for the tree of the followed branch; "" for an empty repository, and
+// for one that owner/* brought and that lacks the branch of the config.
 func (s *source) tip(ctx context.Context, r repo) (string, error) {
 	branch := s.config.branchOf(r)
 	if !properBranch(branch) {
@@ -67,6 +68,9 @@ func (s *source) tip(ctx context.Context, r repo) (string, error) {
 			return "", nil
 		case emptyErr != nil:
 			return "", fmt.Errorf("look into the repository %s: %w", r.FullName, stopped(emptyErr, r))
+		}
+		if !s.names(r) {
+			return "", nil // one of an owner's that does not have the branch
 		}
 		return "", connectors.Fatal(fmt.Errorf("the repository %s has no branch %s; correct config.%s", r.FullName, branch, optionBranch))
 	}
@@ -93,7 +97,7 @@ func stopped(err error, r repo) error {
 	return err
 }
 
-// treeOf is the newest tree of the followed branch; nil for an empty repository.
+// treeOf is the newest tree of the followed branch; nil where tip has none.
 // Where again is false, one that was asked for already will do.
 func (s *source) treeOf(ctx context.Context, r repo, again bool) (*tree, error) {
 	s.mutex.Lock()
@@ -180,8 +184,12 @@ func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool
 	if recursive {
 		query.Set("recursive", "1")
 	}
-	if _, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/git/trees/" + sha), Query: query}, &answer); err != nil {
-		return nil, false, fmt.Errorf("list the files of %s: %w", r.FullName, stopped(err, r))
+	_, err = s.api.JSON(ctx, restapi.Request{Path: r.path("/git/trees/" + sha), Query: query}, &answer)
+	if errors.Is(err, connectors.ErrNotFound) { // the branch has just named it
+		err = connectors.Retryable(errors.New("GitHub does not have the tree that it names"), 0)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("list the files of %s: %w", r.FullName, err)
 	}
 	if answer.Truncated {
 		return nil, false, nil

@@ -330,12 +330,12 @@ func TestWebhooksAreSetUpAndRepaired(t *testing.T) {
 		}
 	}
 	// What is followed no longer is told of no longer.
-	sub := subscribe(p.settings(nil), secret)
+	subscribe(p.settings(nil), secret)
 	if len(p.Hooks("acme/site")) != 1 || len(p.Hooks("acme/handbook")) != 1 {
 		t.Errorf("hooks %+v and %+v", p.Hooks("acme/site"), p.Hooks("acme/handbook"))
 	}
 	// All of an organisation: one webhook.
-	sub = subscribe(p.settings(map[string]any{"repos": []any{"acme/*"}}), secret)
+	sub := subscribe(p.settings(map[string]any{"repos": []any{"acme/*"}}), secret)
 	if len(p.Hooks("acme")) != 1 || len(p.Hooks("acme/handbook")) != 0 {
 		t.Errorf("hooks %+v and %+v", p.Hooks("acme"), p.Hooks("acme/handbook"))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -176,5 +177,24 @@ func TestWhatCannotBeReachedOrRead(t *testing.T) {
 	cancel()
 	if _, err := html.JSON(ctx, restapi.Request{}, &out); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+func TestRawBodiesAndLimitsToldInBodies(t *testing.T) {
+	t.Parallel()
+	c := client(t, restapi.Options{Limited: func(r *http.Response) (time.Duration, bool) {
+		body, err := io.ReadAll(r.Body)
+		return time.Minute, err == nil && strings.Contains(string(body), "too much")
+	}, Explain: func(body []byte) string { return string(body) }}, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) != "0009done\n" || r.Header.Get("Content-Type") != "application/x-git" {
+			t.Errorf("got %q as %s", body, r.Header.Get("Content-Type"))
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, "too much")
+	})
+	_, err := c.JSON(t.Context(), restapi.Request{Method: http.MethodPost, Raw: []byte("0009done\n"), Header: http.Header{"Content-Type": {"application/x-git"}}}, nil)
+	if after, ok := connectors.RetryAfterOf(err); !ok || after != time.Minute || !strings.Contains(err.Error(), "too much") {
+		t.Errorf("got %v after %v", err, after)
 	}
 }

@@ -2,7 +2,7 @@ package gitwire_test
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // as git does
+	"crypto/sha1"
 	"errors"
 	"os"
 	"slices"

@@ -165,8 +165,8 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 	}
 	// The buffer grows with what is there, not with what is claimed.
 	var content bytes.Buffer
-	n, err := content.ReadFrom(io.LimitReader(inflate, int64(size)+1)) //nolint:gosec // at most p.left
-	if err != nil || uint64(n) != size {                               //nolint:gosec // never negative
+	n, err := content.ReadFrom(io.LimitReader(inflate, int64(size)+1))
+	if err != nil || uint64(n) != size { //nolint:gosec // never negative
 		return nil, 0, fmt.Errorf("%w: an object has another size than it says", ErrMalformed)
 	}
 	o.content = content.Bytes()

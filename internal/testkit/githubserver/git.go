@@ -223,7 +223,7 @@ func packOf(all map[string]gitObject) []byte {
 		first := byte(o.kind<<4 | size&15) //nolint:gosec // seven bits
 		for size >>= 4; size > 0; size >>= 7 {
 			b.WriteByte(first | 0x80)
-			first = byte(size & 0x7f) //nolint:gosec // seven bits
+			first = byte(size & 0x7f)
 		}
 		b.WriteByte(first)
 		w := zlib.NewWriter(&b)
