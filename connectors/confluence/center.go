@@ -160,7 +160,7 @@ func (c *center) counted(ctx context.Context, query url.Values, cursor string) (
 	case !next || len(answer.Results) == 0:
 		return pages, "", nil
 	case len(rows) == 0:
-		return nil, "", connectors.Retryable(errors.New("Confluence gives lists that are too short to be followed"), 0)
+		return nil, "", connectors.Retryable(errors.New("the wiki gives lists that are too short to be followed"), 0)
 	}
 	return pages, fmt.Sprintf("at:%d:%s:%d", from+len(rows), rows[len(rows)-1].ID, restarts), nil
 }

@@ -23,7 +23,7 @@ import (
 // nearLimit is how long a walk lets a site rest that says that it is asked a lot.
 const nearLimit = 5 * time.Second
 
-var errLogin = errors.New("Confluence asks to log in instead of answering; enter the credentials again, and use a token where the site signs people in elsewhere")
+var errLogin = errors.New("the wiki asks to log in instead of answering; enter the credentials again, and use a token where the site signs people in elsewhere")
 
 // api talks to one site.
 type api struct {
@@ -199,7 +199,7 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return connectors.Retryable(errors.New("an answer of Confluence broke off"), 0)
+		return connectors.Retryable(errors.New("an answer of the wiki broke off"), 0)
 	case len(body) > restapi.MaxAnswer:
 		return errLarge
 	}
@@ -207,13 +207,13 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 		return connectors.NeedsAuth(errLogin)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return connectors.Retryable(errors.New("Confluence answered something that is not the JSON it promises; check the address"), 0)
+		return connectors.Retryable(errors.New("the wiki answered something that is not the JSON it promises; check the address"), 0)
 	}
 	return nil
 }
 
 // errLarge is an answer that is too large to be read; a shorter list may not be.
-var errLarge = errors.New("an answer of Confluence is too large")
+var errLarge = errors.New("an answer of the wiki is too large")
 
 // refusal looks at the reason that Confluence gives beside the status: a token
 // that has ended can come as 403 or as 404.
@@ -224,7 +224,7 @@ func (a *api) refusal(err error) error {
 	}
 	reason := failure.Header.Get("X-Seraph-LoginReason")
 	if strings.Contains(reason, "AUTHENTICATED_FAILED") || strings.Contains(reason, "AUTHENTICATION_DENIED") {
-		return connectors.NeedsAuth(errors.New("Confluence does not accept the credentials; enter them again (after several failures it also wants a login in the browser)"))
+		return connectors.NeedsAuth(errors.New("the wiki does not accept the credentials; enter them again (after several failures it also wants a login in the browser)"))
 	}
 	return err
 }

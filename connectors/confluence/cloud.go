@@ -141,7 +141,7 @@ func (c *cloud) list(ctx context.Context, of space, kind, cursor string) ([]*pag
 	}
 	next, token := following(paging{Links: answer.Links})
 	if next && token == "" {
-		return nil, "", connectors.Retryable(errors.New("Confluence said that a list goes on, but not where"), 0)
+		return nil, "", connectors.Retryable(errors.New("the wiki said that a list goes on, but not where"), 0)
 	}
 	return pages, token, nil
 }

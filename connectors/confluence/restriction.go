@@ -107,7 +107,7 @@ func (a *api) restriction(ctx context.Context, id string) (restriction, error) {
 // anonymous is what both deployments call whoever did not log in.
 const anonymous = "anonymous"
 
-var errSpaceReaders = connectors.NeedsAuth(errors.New("Confluence does not tell who may see the space; the account has to be an administrator of the space " +
+var errSpaceReaders = connectors.NeedsAuth(errors.New("the wiki does not tell who may see the space; the account has to be an administrator of the space " +
 	"(and Data Center before 9.1 needs its remote API switched on)"))
 
 func (c *cloud) readersOf(ctx context.Context, of space) (restriction, error) {

@@ -102,7 +102,7 @@ func (s *source) account(ctx context.Context) error {
 		return err
 	}
 	if me.Type == "anonymous" || me.id() == "" {
-		return connectors.NeedsAuth(errors.New("Confluence does not know the account; enter the credentials again"))
+		return connectors.NeedsAuth(errors.New("the wiki does not know the account; enter the credentials again"))
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -245,7 +245,7 @@ func (a *api) own(link string) (string, url.Values, error) {
 	if address.Host != "" {
 		base, _ := url.Parse(a.site.base)
 		if address.Host != base.Host || address.Scheme != base.Scheme {
-			return "", nil, errors.New("Confluence named a place for the content that is not its own")
+			return "", nil, errors.New("the wiki named a place for the content that is not its own")
 		}
 		return address.String(), nil, nil
 	}
