@@ -84,9 +84,14 @@ func (f *fixture) agrees(id tenant, r *follower) {
 	}
 	want := index.State{Name: "C",
 		Collection: id.collection, Position: fresh.at, Required: state.Required, Model: fresh.model,
-		Documents: int64(len(fresh.documents)), Passages: passages, Words: words,
+		Documents: int64(len(fresh.documents)), Passages: passages, Words: words, Restricted: state.Restricted,
 	}
-	if state != want {
+	for _, e := range fresh.documents {
+		if e.Readers != nil && !state.Restricted {
+			f.Fatal("a document is not for everybody, and the state does not know")
+		}
+	}
+	if !reflect.DeepEqual(state, want) {
 		f.Fatalf("the state is %+v, want %+v", state, want)
 	}
 }
