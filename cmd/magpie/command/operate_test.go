@@ -87,6 +87,16 @@ func TestCollectionsAndConnectors(t *testing.T) {
 	if out := s.ok("connectors", "kinds"); !strings.Contains(out, "file_upload") || !strings.Contains(out, "bucket=") {
 		t.Errorf("%s", out)
 	}
+	for operation, status := range map[string]string{"pause": "PAUSED", "resume": "ACTIVE"} {
+		if operation == "resume" {
+			s.ok("connectors", "pause", "Pail")
+		}
+		var row struct{ Status string }
+		if s.read(&row, "connectors", operation, "Pail"); row.Status != status {
+			t.Errorf("after %s the connector is %s", operation, row.Status)
+		}
+	}
+	s.ok("connectors", "resume", "Pail")
 	s.fails("give something to change", "connectors", "update", "Pail")
 	s.fails("the connection does not work", "connectors", "test", "Pail")
 	s.fails("--yes", "connectors", "delete", "Pail")
