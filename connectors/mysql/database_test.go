@@ -23,7 +23,9 @@ import (
 	"magpie/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+} // the log library of the parser starts it
 
 // shop is a database with a login that may read it, and one that may do everything.
 type shop struct {

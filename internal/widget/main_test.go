@@ -15,4 +15,7 @@ func (m withBrowser) Run() int {
 	return code
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(withBrowser{m}) }
+func TestMain(m *testing.M) {
+	// The log library of the SQL parser starts it by itself.
+	goleak.VerifyTestMain(withBrowser{m}, goleak.IgnoreAnyFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+}
