@@ -219,7 +219,7 @@ func examples() map[string][]example {
 		},
 		"GET /api/v1/connectors/{id}/plan/{jobId}": {{target: connector + "/plan/" + jobID}, {target: connector + "/plan/x"}},
 		"GET /api/v1/connectors/{id}/plan/{jobId}/items": {
-			{target: connector + "/plan/" + jobID + "/items"}, {target: connector + "/plan/" + jobID + "/items?action=modify,delete&q=guides&limit=5"},
+			{target: connector + "/plan/" + jobID + "/items"}, {target: connector + "/plan/" + jobID + "/items?action=delete&q=guides&limit=5"},
 			{target: connector + "/plan/" + jobID + "/items?action=rename"},
 		},
 		"GET /api/v1/connectors/{id}/quarantine": {

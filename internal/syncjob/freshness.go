@@ -65,7 +65,7 @@ func (r *Run) Searchable(lag time.Duration) {
 	r.lags[class] = c
 }
 
-// saveLags stores what was noted since the last time. Its failure is only
+// saveLags stores what was noted since it was last stored. Its failure is only
 // logged: these are statistics.
 func (r *Run) saveLags(ctx context.Context) {
 	r.mu.Lock()
@@ -82,8 +82,17 @@ func (r *Run) saveLags(ctx context.Context) {
 	}
 	err := r.query(ctx, "note the freshness of a connector", func(*sql.Rows) error { return nil },
 		saveLagsSQL, r.workspace, r.connector, r.jobs.now(), class, changes, longest)
-	if err != nil && ctx.Err() == nil {
-		r.jobs.log.WarnContext(ctx, "the freshness of a connector could not be noted", "connector", r.connector, "error", err)
+	if err == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for class, c := range taken { // the next save takes them along
+		sum := r.lags[class]
+		r.lags[class] = lagCount{sum.changes + c.changes, max(sum.longest, c.longest)}
+	}
+	if ctx.Err() == nil {
+		r.jobs.log.WarnContext(ctx, "the freshness of a connector could not be noted yet", "connector", r.connector, "error", err)
 	}
 }
 

@@ -116,7 +116,7 @@ func plansHold(t *testing.T, s *site) {
 	if plan.Job.Mode != "plan" || plan.Job.Status != "queued" || len(plan.Counts) != 9 || plan.Guard != nil {
 		t.Errorf("the plan is %+v", plan)
 	}
-	items := read[[]any](t, "its items", s.dashboard(t, http.MethodGet, connector+"/plan/"+job.JobID.String()+"/items?action=add,delete", ""), 200)
+	items := read[[]any](t, "its items", s.dashboard(t, http.MethodGet, connector+"/plan/"+job.JobID.String()+"/items?action=delete", ""), 200)
 	if len(items) != 0 {
 		t.Errorf("items %v", items)
 	}
