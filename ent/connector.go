@@ -53,6 +53,26 @@ type Connector struct {
 	LastSync *time.Time `json:"last_sync,omitempty"`
 	// LastError holds the value of the "last_error" field.
 	LastError *string `json:"last_error,omitempty"`
+	// nobody finds its documents: their readers are not known yet
+	Closed bool `json:"closed,omitempty"`
+	// rises when it changes whether and how permissions are enforced
+	PermissionsRevision int `json:"permissions_revision,omitempty"`
+	// the revision that the job which reads the readers goes by
+	ReadersPending int `json:"readers_pending,omitempty"`
+	// the revision that the stored readers are of
+	ReadersRevision int `json:"readers_revision,omitempty"`
+	// when all readers had been read anew last
+	ReadersAt *time.Time `json:"readers_at,omitempty"`
+	// number of the newest reading of groups
+	GroupsAttempt int64 `json:"groups_attempt,omitempty"`
+	// number of the reading that counts
+	GroupsGeneration int64 `json:"groups_generation,omitempty"`
+	// when the groups that count had been read
+	GroupsAt *time.Time `json:"groups_at,omitempty"`
+	// when they are to be read again; null is at once
+	GroupsDueAt *time.Time `json:"groups_due_at,omitempty"`
+	// why the newest reading failed
+	GroupsFailure *string `json:"groups_failure,omitempty"`
 	// being deleted since
 	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -166,11 +186,13 @@ func (*Connector) scanValues(columns []string) ([]any, error) {
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case connector.FieldConfig, connector.FieldCredentials:
 			values[i] = new([]byte)
-		case connector.FieldEnabled:
+		case connector.FieldEnabled, connector.FieldClosed:
 			values[i] = new(sql.NullBool)
-		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError:
+		case connector.FieldPermissionsRevision, connector.FieldReadersPending, connector.FieldReadersRevision, connector.FieldGroupsAttempt, connector.FieldGroupsGeneration:
+			values[i] = new(sql.NullInt64)
+		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError, connector.FieldGroupsFailure:
 			values[i] = new(sql.NullString)
-		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldDeletingAt:
+		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldReadersAt, connector.FieldGroupsAt, connector.FieldGroupsDueAt, connector.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		case connector.FieldID, connector.FieldWorkspaceID, connector.FieldCollectionID:
 			values[i] = new(uuid.UUID)
@@ -296,6 +318,70 @@ func (_m *Connector) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.LastError = new(string)
 				*_m.LastError = value.String
+			}
+		case connector.FieldClosed:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field closed", values[i])
+			} else if value.Valid {
+				_m.Closed = value.Bool
+			}
+		case connector.FieldPermissionsRevision:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field permissions_revision", values[i])
+			} else if value.Valid {
+				_m.PermissionsRevision = int(value.Int64)
+			}
+		case connector.FieldReadersPending:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field readers_pending", values[i])
+			} else if value.Valid {
+				_m.ReadersPending = int(value.Int64)
+			}
+		case connector.FieldReadersRevision:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field readers_revision", values[i])
+			} else if value.Valid {
+				_m.ReadersRevision = int(value.Int64)
+			}
+		case connector.FieldReadersAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field readers_at", values[i])
+			} else if value.Valid {
+				_m.ReadersAt = new(time.Time)
+				*_m.ReadersAt = value.Time
+			}
+		case connector.FieldGroupsAttempt:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field groups_attempt", values[i])
+			} else if value.Valid {
+				_m.GroupsAttempt = value.Int64
+			}
+		case connector.FieldGroupsGeneration:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field groups_generation", values[i])
+			} else if value.Valid {
+				_m.GroupsGeneration = value.Int64
+			}
+		case connector.FieldGroupsAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field groups_at", values[i])
+			} else if value.Valid {
+				_m.GroupsAt = new(time.Time)
+				*_m.GroupsAt = value.Time
+			}
+		case connector.FieldGroupsDueAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field groups_due_at", values[i])
+			} else if value.Valid {
+				_m.GroupsDueAt = new(time.Time)
+				*_m.GroupsDueAt = value.Time
+			}
+		case connector.FieldGroupsFailure:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field groups_failure", values[i])
+			} else if value.Valid {
+				_m.GroupsFailure = new(string)
+				*_m.GroupsFailure = value.String
 			}
 		case connector.FieldDeletingAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -427,6 +513,44 @@ func (_m *Connector) String() string {
 	builder.WriteString(", ")
 	if v := _m.LastError; v != nil {
 		builder.WriteString("last_error=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("closed=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Closed))
+	builder.WriteString(", ")
+	builder.WriteString("permissions_revision=")
+	builder.WriteString(fmt.Sprintf("%v", _m.PermissionsRevision))
+	builder.WriteString(", ")
+	builder.WriteString("readers_pending=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ReadersPending))
+	builder.WriteString(", ")
+	builder.WriteString("readers_revision=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ReadersRevision))
+	builder.WriteString(", ")
+	if v := _m.ReadersAt; v != nil {
+		builder.WriteString("readers_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("groups_attempt=")
+	builder.WriteString(fmt.Sprintf("%v", _m.GroupsAttempt))
+	builder.WriteString(", ")
+	builder.WriteString("groups_generation=")
+	builder.WriteString(fmt.Sprintf("%v", _m.GroupsGeneration))
+	builder.WriteString(", ")
+	if v := _m.GroupsAt; v != nil {
+		builder.WriteString("groups_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.GroupsDueAt; v != nil {
+		builder.WriteString("groups_due_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.GroupsFailure; v != nil {
+		builder.WriteString("groups_failure=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")

@@ -207,6 +207,146 @@ func (_c *ConnectorCreate) SetNillableLastError(v *string) *ConnectorCreate {
 	return _c
 }
 
+// SetClosed sets the "closed" field.
+func (_c *ConnectorCreate) SetClosed(v bool) *ConnectorCreate {
+	_c.mutation.SetClosed(v)
+	return _c
+}
+
+// SetNillableClosed sets the "closed" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableClosed(v *bool) *ConnectorCreate {
+	if v != nil {
+		_c.SetClosed(*v)
+	}
+	return _c
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (_c *ConnectorCreate) SetPermissionsRevision(v int) *ConnectorCreate {
+	_c.mutation.SetPermissionsRevision(v)
+	return _c
+}
+
+// SetNillablePermissionsRevision sets the "permissions_revision" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillablePermissionsRevision(v *int) *ConnectorCreate {
+	if v != nil {
+		_c.SetPermissionsRevision(*v)
+	}
+	return _c
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (_c *ConnectorCreate) SetReadersPending(v int) *ConnectorCreate {
+	_c.mutation.SetReadersPending(v)
+	return _c
+}
+
+// SetNillableReadersPending sets the "readers_pending" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableReadersPending(v *int) *ConnectorCreate {
+	if v != nil {
+		_c.SetReadersPending(*v)
+	}
+	return _c
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (_c *ConnectorCreate) SetReadersRevision(v int) *ConnectorCreate {
+	_c.mutation.SetReadersRevision(v)
+	return _c
+}
+
+// SetNillableReadersRevision sets the "readers_revision" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableReadersRevision(v *int) *ConnectorCreate {
+	if v != nil {
+		_c.SetReadersRevision(*v)
+	}
+	return _c
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (_c *ConnectorCreate) SetReadersAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetReadersAt(v)
+	return _c
+}
+
+// SetNillableReadersAt sets the "readers_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableReadersAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetReadersAt(*v)
+	}
+	return _c
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (_c *ConnectorCreate) SetGroupsAttempt(v int64) *ConnectorCreate {
+	_c.mutation.SetGroupsAttempt(v)
+	return _c
+}
+
+// SetNillableGroupsAttempt sets the "groups_attempt" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGroupsAttempt(v *int64) *ConnectorCreate {
+	if v != nil {
+		_c.SetGroupsAttempt(*v)
+	}
+	return _c
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (_c *ConnectorCreate) SetGroupsGeneration(v int64) *ConnectorCreate {
+	_c.mutation.SetGroupsGeneration(v)
+	return _c
+}
+
+// SetNillableGroupsGeneration sets the "groups_generation" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGroupsGeneration(v *int64) *ConnectorCreate {
+	if v != nil {
+		_c.SetGroupsGeneration(*v)
+	}
+	return _c
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (_c *ConnectorCreate) SetGroupsAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetGroupsAt(v)
+	return _c
+}
+
+// SetNillableGroupsAt sets the "groups_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGroupsAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetGroupsAt(*v)
+	}
+	return _c
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (_c *ConnectorCreate) SetGroupsDueAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetGroupsDueAt(v)
+	return _c
+}
+
+// SetNillableGroupsDueAt sets the "groups_due_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGroupsDueAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetGroupsDueAt(*v)
+	}
+	return _c
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (_c *ConnectorCreate) SetGroupsFailure(v string) *ConnectorCreate {
+	_c.mutation.SetGroupsFailure(v)
+	return _c
+}
+
+// SetNillableGroupsFailure sets the "groups_failure" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGroupsFailure(v *string) *ConnectorCreate {
+	if v != nil {
+		_c.SetGroupsFailure(*v)
+	}
+	return _c
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_c *ConnectorCreate) SetDeletingAt(v time.Time) *ConnectorCreate {
 	_c.mutation.SetDeletingAt(v)
@@ -391,6 +531,30 @@ func (_c *ConnectorCreate) defaults() error {
 		v := connector.DefaultScheduleInterval
 		_c.mutation.SetScheduleInterval(v)
 	}
+	if _, ok := _c.mutation.Closed(); !ok {
+		v := connector.DefaultClosed
+		_c.mutation.SetClosed(v)
+	}
+	if _, ok := _c.mutation.PermissionsRevision(); !ok {
+		v := connector.DefaultPermissionsRevision
+		_c.mutation.SetPermissionsRevision(v)
+	}
+	if _, ok := _c.mutation.ReadersPending(); !ok {
+		v := connector.DefaultReadersPending
+		_c.mutation.SetReadersPending(v)
+	}
+	if _, ok := _c.mutation.ReadersRevision(); !ok {
+		v := connector.DefaultReadersRevision
+		_c.mutation.SetReadersRevision(v)
+	}
+	if _, ok := _c.mutation.GroupsAttempt(); !ok {
+		v := connector.DefaultGroupsAttempt
+		_c.mutation.SetGroupsAttempt(v)
+	}
+	if _, ok := _c.mutation.GroupsGeneration(); !ok {
+		v := connector.DefaultGroupsGeneration
+		_c.mutation.SetGroupsGeneration(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if connector.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized connector.DefaultID (forgotten import ent/runtime?)")
@@ -464,6 +628,29 @@ func (_c *ConnectorCreate) check() error {
 	if v, ok := _c.mutation.LastError(); ok {
 		if err := connector.LastErrorValidator(v); err != nil {
 			return &ValidationError{Name: "last_error", err: fmt.Errorf(`ent: validator failed for field "Connector.last_error": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Closed(); !ok {
+		return &ValidationError{Name: "closed", err: errors.New(`ent: missing required field "Connector.closed"`)}
+	}
+	if _, ok := _c.mutation.PermissionsRevision(); !ok {
+		return &ValidationError{Name: "permissions_revision", err: errors.New(`ent: missing required field "Connector.permissions_revision"`)}
+	}
+	if _, ok := _c.mutation.ReadersPending(); !ok {
+		return &ValidationError{Name: "readers_pending", err: errors.New(`ent: missing required field "Connector.readers_pending"`)}
+	}
+	if _, ok := _c.mutation.ReadersRevision(); !ok {
+		return &ValidationError{Name: "readers_revision", err: errors.New(`ent: missing required field "Connector.readers_revision"`)}
+	}
+	if _, ok := _c.mutation.GroupsAttempt(); !ok {
+		return &ValidationError{Name: "groups_attempt", err: errors.New(`ent: missing required field "Connector.groups_attempt"`)}
+	}
+	if _, ok := _c.mutation.GroupsGeneration(); !ok {
+		return &ValidationError{Name: "groups_generation", err: errors.New(`ent: missing required field "Connector.groups_generation"`)}
+	}
+	if v, ok := _c.mutation.GroupsFailure(); ok {
+		if err := connector.GroupsFailureValidator(v); err != nil {
+			return &ValidationError{Name: "groups_failure", err: fmt.Errorf(`ent: validator failed for field "Connector.groups_failure": %w`, err)}
 		}
 	}
 	if len(_c.mutation.CollectionIDs()) == 0 {
@@ -560,6 +747,46 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LastError(); ok {
 		_spec.SetField(connector.FieldLastError, field.TypeString, value)
 		_node.LastError = &value
+	}
+	if value, ok := _c.mutation.Closed(); ok {
+		_spec.SetField(connector.FieldClosed, field.TypeBool, value)
+		_node.Closed = value
+	}
+	if value, ok := _c.mutation.PermissionsRevision(); ok {
+		_spec.SetField(connector.FieldPermissionsRevision, field.TypeInt, value)
+		_node.PermissionsRevision = value
+	}
+	if value, ok := _c.mutation.ReadersPending(); ok {
+		_spec.SetField(connector.FieldReadersPending, field.TypeInt, value)
+		_node.ReadersPending = value
+	}
+	if value, ok := _c.mutation.ReadersRevision(); ok {
+		_spec.SetField(connector.FieldReadersRevision, field.TypeInt, value)
+		_node.ReadersRevision = value
+	}
+	if value, ok := _c.mutation.ReadersAt(); ok {
+		_spec.SetField(connector.FieldReadersAt, field.TypeTime, value)
+		_node.ReadersAt = &value
+	}
+	if value, ok := _c.mutation.GroupsAttempt(); ok {
+		_spec.SetField(connector.FieldGroupsAttempt, field.TypeInt64, value)
+		_node.GroupsAttempt = value
+	}
+	if value, ok := _c.mutation.GroupsGeneration(); ok {
+		_spec.SetField(connector.FieldGroupsGeneration, field.TypeInt64, value)
+		_node.GroupsGeneration = value
+	}
+	if value, ok := _c.mutation.GroupsAt(); ok {
+		_spec.SetField(connector.FieldGroupsAt, field.TypeTime, value)
+		_node.GroupsAt = &value
+	}
+	if value, ok := _c.mutation.GroupsDueAt(); ok {
+		_spec.SetField(connector.FieldGroupsDueAt, field.TypeTime, value)
+		_node.GroupsDueAt = &value
+	}
+	if value, ok := _c.mutation.GroupsFailure(); ok {
+		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)
+		_node.GroupsFailure = &value
 	}
 	if value, ok := _c.mutation.DeletingAt(); ok {
 		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
@@ -905,6 +1132,180 @@ func (u *ConnectorUpsert) ClearLastError() *ConnectorUpsert {
 	return u
 }
 
+// SetClosed sets the "closed" field.
+func (u *ConnectorUpsert) SetClosed(v bool) *ConnectorUpsert {
+	u.Set(connector.FieldClosed, v)
+	return u
+}
+
+// UpdateClosed sets the "closed" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateClosed() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldClosed)
+	return u
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (u *ConnectorUpsert) SetPermissionsRevision(v int) *ConnectorUpsert {
+	u.Set(connector.FieldPermissionsRevision, v)
+	return u
+}
+
+// UpdatePermissionsRevision sets the "permissions_revision" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdatePermissionsRevision() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldPermissionsRevision)
+	return u
+}
+
+// AddPermissionsRevision adds v to the "permissions_revision" field.
+func (u *ConnectorUpsert) AddPermissionsRevision(v int) *ConnectorUpsert {
+	u.Add(connector.FieldPermissionsRevision, v)
+	return u
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (u *ConnectorUpsert) SetReadersPending(v int) *ConnectorUpsert {
+	u.Set(connector.FieldReadersPending, v)
+	return u
+}
+
+// UpdateReadersPending sets the "readers_pending" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateReadersPending() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldReadersPending)
+	return u
+}
+
+// AddReadersPending adds v to the "readers_pending" field.
+func (u *ConnectorUpsert) AddReadersPending(v int) *ConnectorUpsert {
+	u.Add(connector.FieldReadersPending, v)
+	return u
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (u *ConnectorUpsert) SetReadersRevision(v int) *ConnectorUpsert {
+	u.Set(connector.FieldReadersRevision, v)
+	return u
+}
+
+// UpdateReadersRevision sets the "readers_revision" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateReadersRevision() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldReadersRevision)
+	return u
+}
+
+// AddReadersRevision adds v to the "readers_revision" field.
+func (u *ConnectorUpsert) AddReadersRevision(v int) *ConnectorUpsert {
+	u.Add(connector.FieldReadersRevision, v)
+	return u
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (u *ConnectorUpsert) SetReadersAt(v time.Time) *ConnectorUpsert {
+	u.Set(connector.FieldReadersAt, v)
+	return u
+}
+
+// UpdateReadersAt sets the "readers_at" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateReadersAt() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldReadersAt)
+	return u
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (u *ConnectorUpsert) ClearReadersAt() *ConnectorUpsert {
+	u.SetNull(connector.FieldReadersAt)
+	return u
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (u *ConnectorUpsert) SetGroupsAttempt(v int64) *ConnectorUpsert {
+	u.Set(connector.FieldGroupsAttempt, v)
+	return u
+}
+
+// UpdateGroupsAttempt sets the "groups_attempt" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGroupsAttempt() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGroupsAttempt)
+	return u
+}
+
+// AddGroupsAttempt adds v to the "groups_attempt" field.
+func (u *ConnectorUpsert) AddGroupsAttempt(v int64) *ConnectorUpsert {
+	u.Add(connector.FieldGroupsAttempt, v)
+	return u
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (u *ConnectorUpsert) SetGroupsGeneration(v int64) *ConnectorUpsert {
+	u.Set(connector.FieldGroupsGeneration, v)
+	return u
+}
+
+// UpdateGroupsGeneration sets the "groups_generation" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGroupsGeneration() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGroupsGeneration)
+	return u
+}
+
+// AddGroupsGeneration adds v to the "groups_generation" field.
+func (u *ConnectorUpsert) AddGroupsGeneration(v int64) *ConnectorUpsert {
+	u.Add(connector.FieldGroupsGeneration, v)
+	return u
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (u *ConnectorUpsert) SetGroupsAt(v time.Time) *ConnectorUpsert {
+	u.Set(connector.FieldGroupsAt, v)
+	return u
+}
+
+// UpdateGroupsAt sets the "groups_at" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGroupsAt() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGroupsAt)
+	return u
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (u *ConnectorUpsert) ClearGroupsAt() *ConnectorUpsert {
+	u.SetNull(connector.FieldGroupsAt)
+	return u
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (u *ConnectorUpsert) SetGroupsDueAt(v time.Time) *ConnectorUpsert {
+	u.Set(connector.FieldGroupsDueAt, v)
+	return u
+}
+
+// UpdateGroupsDueAt sets the "groups_due_at" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGroupsDueAt() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGroupsDueAt)
+	return u
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (u *ConnectorUpsert) ClearGroupsDueAt() *ConnectorUpsert {
+	u.SetNull(connector.FieldGroupsDueAt)
+	return u
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (u *ConnectorUpsert) SetGroupsFailure(v string) *ConnectorUpsert {
+	u.Set(connector.FieldGroupsFailure, v)
+	return u
+}
+
+// UpdateGroupsFailure sets the "groups_failure" field to the value that was provided on create.
+func (u *ConnectorUpsert) UpdateGroupsFailure() *ConnectorUpsert {
+	u.SetExcluded(connector.FieldGroupsFailure)
+	return u
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (u *ConnectorUpsert) ClearGroupsFailure() *ConnectorUpsert {
+	u.SetNull(connector.FieldGroupsFailure)
+	return u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (u *ConnectorUpsert) SetDeletingAt(v time.Time) *ConnectorUpsert {
 	u.Set(connector.FieldDeletingAt, v)
@@ -1183,6 +1584,209 @@ func (u *ConnectorUpsertOne) UpdateLastError() *ConnectorUpsertOne {
 func (u *ConnectorUpsertOne) ClearLastError() *ConnectorUpsertOne {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearLastError()
+	})
+}
+
+// SetClosed sets the "closed" field.
+func (u *ConnectorUpsertOne) SetClosed(v bool) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetClosed(v)
+	})
+}
+
+// UpdateClosed sets the "closed" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateClosed() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateClosed()
+	})
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (u *ConnectorUpsertOne) SetPermissionsRevision(v int) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetPermissionsRevision(v)
+	})
+}
+
+// AddPermissionsRevision adds v to the "permissions_revision" field.
+func (u *ConnectorUpsertOne) AddPermissionsRevision(v int) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddPermissionsRevision(v)
+	})
+}
+
+// UpdatePermissionsRevision sets the "permissions_revision" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdatePermissionsRevision() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdatePermissionsRevision()
+	})
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (u *ConnectorUpsertOne) SetReadersPending(v int) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetReadersPending(v)
+	})
+}
+
+// AddReadersPending adds v to the "readers_pending" field.
+func (u *ConnectorUpsertOne) AddReadersPending(v int) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddReadersPending(v)
+	})
+}
+
+// UpdateReadersPending sets the "readers_pending" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateReadersPending() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateReadersPending()
+	})
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (u *ConnectorUpsertOne) SetReadersRevision(v int) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetReadersRevision(v)
+	})
+}
+
+// AddReadersRevision adds v to the "readers_revision" field.
+func (u *ConnectorUpsertOne) AddReadersRevision(v int) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddReadersRevision(v)
+	})
+}
+
+// UpdateReadersRevision sets the "readers_revision" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateReadersRevision() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateReadersRevision()
+	})
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (u *ConnectorUpsertOne) SetReadersAt(v time.Time) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetReadersAt(v)
+	})
+}
+
+// UpdateReadersAt sets the "readers_at" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateReadersAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateReadersAt()
+	})
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (u *ConnectorUpsertOne) ClearReadersAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearReadersAt()
+	})
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (u *ConnectorUpsertOne) SetGroupsAttempt(v int64) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsAttempt(v)
+	})
+}
+
+// AddGroupsAttempt adds v to the "groups_attempt" field.
+func (u *ConnectorUpsertOne) AddGroupsAttempt(v int64) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddGroupsAttempt(v)
+	})
+}
+
+// UpdateGroupsAttempt sets the "groups_attempt" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGroupsAttempt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsAttempt()
+	})
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (u *ConnectorUpsertOne) SetGroupsGeneration(v int64) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsGeneration(v)
+	})
+}
+
+// AddGroupsGeneration adds v to the "groups_generation" field.
+func (u *ConnectorUpsertOne) AddGroupsGeneration(v int64) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddGroupsGeneration(v)
+	})
+}
+
+// UpdateGroupsGeneration sets the "groups_generation" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGroupsGeneration() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsGeneration()
+	})
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (u *ConnectorUpsertOne) SetGroupsAt(v time.Time) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsAt(v)
+	})
+}
+
+// UpdateGroupsAt sets the "groups_at" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGroupsAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsAt()
+	})
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (u *ConnectorUpsertOne) ClearGroupsAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGroupsAt()
+	})
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (u *ConnectorUpsertOne) SetGroupsDueAt(v time.Time) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsDueAt(v)
+	})
+}
+
+// UpdateGroupsDueAt sets the "groups_due_at" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGroupsDueAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsDueAt()
+	})
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (u *ConnectorUpsertOne) ClearGroupsDueAt() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGroupsDueAt()
+	})
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (u *ConnectorUpsertOne) SetGroupsFailure(v string) *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsFailure(v)
+	})
+}
+
+// UpdateGroupsFailure sets the "groups_failure" field to the value that was provided on create.
+func (u *ConnectorUpsertOne) UpdateGroupsFailure() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsFailure()
+	})
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (u *ConnectorUpsertOne) ClearGroupsFailure() *ConnectorUpsertOne {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGroupsFailure()
 	})
 }
 
@@ -1634,6 +2238,209 @@ func (u *ConnectorUpsertBulk) UpdateLastError() *ConnectorUpsertBulk {
 func (u *ConnectorUpsertBulk) ClearLastError() *ConnectorUpsertBulk {
 	return u.Update(func(s *ConnectorUpsert) {
 		s.ClearLastError()
+	})
+}
+
+// SetClosed sets the "closed" field.
+func (u *ConnectorUpsertBulk) SetClosed(v bool) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetClosed(v)
+	})
+}
+
+// UpdateClosed sets the "closed" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateClosed() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateClosed()
+	})
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (u *ConnectorUpsertBulk) SetPermissionsRevision(v int) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetPermissionsRevision(v)
+	})
+}
+
+// AddPermissionsRevision adds v to the "permissions_revision" field.
+func (u *ConnectorUpsertBulk) AddPermissionsRevision(v int) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddPermissionsRevision(v)
+	})
+}
+
+// UpdatePermissionsRevision sets the "permissions_revision" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdatePermissionsRevision() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdatePermissionsRevision()
+	})
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (u *ConnectorUpsertBulk) SetReadersPending(v int) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetReadersPending(v)
+	})
+}
+
+// AddReadersPending adds v to the "readers_pending" field.
+func (u *ConnectorUpsertBulk) AddReadersPending(v int) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddReadersPending(v)
+	})
+}
+
+// UpdateReadersPending sets the "readers_pending" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateReadersPending() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateReadersPending()
+	})
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (u *ConnectorUpsertBulk) SetReadersRevision(v int) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetReadersRevision(v)
+	})
+}
+
+// AddReadersRevision adds v to the "readers_revision" field.
+func (u *ConnectorUpsertBulk) AddReadersRevision(v int) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddReadersRevision(v)
+	})
+}
+
+// UpdateReadersRevision sets the "readers_revision" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateReadersRevision() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateReadersRevision()
+	})
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (u *ConnectorUpsertBulk) SetReadersAt(v time.Time) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetReadersAt(v)
+	})
+}
+
+// UpdateReadersAt sets the "readers_at" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateReadersAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateReadersAt()
+	})
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (u *ConnectorUpsertBulk) ClearReadersAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearReadersAt()
+	})
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (u *ConnectorUpsertBulk) SetGroupsAttempt(v int64) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsAttempt(v)
+	})
+}
+
+// AddGroupsAttempt adds v to the "groups_attempt" field.
+func (u *ConnectorUpsertBulk) AddGroupsAttempt(v int64) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddGroupsAttempt(v)
+	})
+}
+
+// UpdateGroupsAttempt sets the "groups_attempt" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGroupsAttempt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsAttempt()
+	})
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (u *ConnectorUpsertBulk) SetGroupsGeneration(v int64) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsGeneration(v)
+	})
+}
+
+// AddGroupsGeneration adds v to the "groups_generation" field.
+func (u *ConnectorUpsertBulk) AddGroupsGeneration(v int64) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.AddGroupsGeneration(v)
+	})
+}
+
+// UpdateGroupsGeneration sets the "groups_generation" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGroupsGeneration() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsGeneration()
+	})
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (u *ConnectorUpsertBulk) SetGroupsAt(v time.Time) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsAt(v)
+	})
+}
+
+// UpdateGroupsAt sets the "groups_at" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGroupsAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsAt()
+	})
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (u *ConnectorUpsertBulk) ClearGroupsAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGroupsAt()
+	})
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (u *ConnectorUpsertBulk) SetGroupsDueAt(v time.Time) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsDueAt(v)
+	})
+}
+
+// UpdateGroupsDueAt sets the "groups_due_at" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGroupsDueAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsDueAt()
+	})
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (u *ConnectorUpsertBulk) ClearGroupsDueAt() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGroupsDueAt()
+	})
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (u *ConnectorUpsertBulk) SetGroupsFailure(v string) *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.SetGroupsFailure(v)
+	})
+}
+
+// UpdateGroupsFailure sets the "groups_failure" field to the value that was provided on create.
+func (u *ConnectorUpsertBulk) UpdateGroupsFailure() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.UpdateGroupsFailure()
+	})
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (u *ConnectorUpsertBulk) ClearGroupsFailure() *ConnectorUpsertBulk {
+	return u.Update(func(s *ConnectorUpsert) {
+		s.ClearGroupsFailure()
 	})
 }
 

@@ -210,6 +210,205 @@ func (_u *ConnectorUpdate) ClearLastError() *ConnectorUpdate {
 	return _u
 }
 
+// SetClosed sets the "closed" field.
+func (_u *ConnectorUpdate) SetClosed(v bool) *ConnectorUpdate {
+	_u.mutation.SetClosed(v)
+	return _u
+}
+
+// SetNillableClosed sets the "closed" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableClosed(v *bool) *ConnectorUpdate {
+	if v != nil {
+		_u.SetClosed(*v)
+	}
+	return _u
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (_u *ConnectorUpdate) SetPermissionsRevision(v int) *ConnectorUpdate {
+	_u.mutation.ResetPermissionsRevision()
+	_u.mutation.SetPermissionsRevision(v)
+	return _u
+}
+
+// SetNillablePermissionsRevision sets the "permissions_revision" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillablePermissionsRevision(v *int) *ConnectorUpdate {
+	if v != nil {
+		_u.SetPermissionsRevision(*v)
+	}
+	return _u
+}
+
+// AddPermissionsRevision adds value to the "permissions_revision" field.
+func (_u *ConnectorUpdate) AddPermissionsRevision(v int) *ConnectorUpdate {
+	_u.mutation.AddPermissionsRevision(v)
+	return _u
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (_u *ConnectorUpdate) SetReadersPending(v int) *ConnectorUpdate {
+	_u.mutation.ResetReadersPending()
+	_u.mutation.SetReadersPending(v)
+	return _u
+}
+
+// SetNillableReadersPending sets the "readers_pending" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableReadersPending(v *int) *ConnectorUpdate {
+	if v != nil {
+		_u.SetReadersPending(*v)
+	}
+	return _u
+}
+
+// AddReadersPending adds value to the "readers_pending" field.
+func (_u *ConnectorUpdate) AddReadersPending(v int) *ConnectorUpdate {
+	_u.mutation.AddReadersPending(v)
+	return _u
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (_u *ConnectorUpdate) SetReadersRevision(v int) *ConnectorUpdate {
+	_u.mutation.ResetReadersRevision()
+	_u.mutation.SetReadersRevision(v)
+	return _u
+}
+
+// SetNillableReadersRevision sets the "readers_revision" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableReadersRevision(v *int) *ConnectorUpdate {
+	if v != nil {
+		_u.SetReadersRevision(*v)
+	}
+	return _u
+}
+
+// AddReadersRevision adds value to the "readers_revision" field.
+func (_u *ConnectorUpdate) AddReadersRevision(v int) *ConnectorUpdate {
+	_u.mutation.AddReadersRevision(v)
+	return _u
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (_u *ConnectorUpdate) SetReadersAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetReadersAt(v)
+	return _u
+}
+
+// SetNillableReadersAt sets the "readers_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableReadersAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetReadersAt(*v)
+	}
+	return _u
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (_u *ConnectorUpdate) ClearReadersAt() *ConnectorUpdate {
+	_u.mutation.ClearReadersAt()
+	return _u
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (_u *ConnectorUpdate) SetGroupsAttempt(v int64) *ConnectorUpdate {
+	_u.mutation.ResetGroupsAttempt()
+	_u.mutation.SetGroupsAttempt(v)
+	return _u
+}
+
+// SetNillableGroupsAttempt sets the "groups_attempt" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGroupsAttempt(v *int64) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGroupsAttempt(*v)
+	}
+	return _u
+}
+
+// AddGroupsAttempt adds value to the "groups_attempt" field.
+func (_u *ConnectorUpdate) AddGroupsAttempt(v int64) *ConnectorUpdate {
+	_u.mutation.AddGroupsAttempt(v)
+	return _u
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (_u *ConnectorUpdate) SetGroupsGeneration(v int64) *ConnectorUpdate {
+	_u.mutation.ResetGroupsGeneration()
+	_u.mutation.SetGroupsGeneration(v)
+	return _u
+}
+
+// SetNillableGroupsGeneration sets the "groups_generation" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGroupsGeneration(v *int64) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGroupsGeneration(*v)
+	}
+	return _u
+}
+
+// AddGroupsGeneration adds value to the "groups_generation" field.
+func (_u *ConnectorUpdate) AddGroupsGeneration(v int64) *ConnectorUpdate {
+	_u.mutation.AddGroupsGeneration(v)
+	return _u
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (_u *ConnectorUpdate) SetGroupsAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetGroupsAt(v)
+	return _u
+}
+
+// SetNillableGroupsAt sets the "groups_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGroupsAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGroupsAt(*v)
+	}
+	return _u
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (_u *ConnectorUpdate) ClearGroupsAt() *ConnectorUpdate {
+	_u.mutation.ClearGroupsAt()
+	return _u
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (_u *ConnectorUpdate) SetGroupsDueAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetGroupsDueAt(v)
+	return _u
+}
+
+// SetNillableGroupsDueAt sets the "groups_due_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGroupsDueAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGroupsDueAt(*v)
+	}
+	return _u
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (_u *ConnectorUpdate) ClearGroupsDueAt() *ConnectorUpdate {
+	_u.mutation.ClearGroupsDueAt()
+	return _u
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (_u *ConnectorUpdate) SetGroupsFailure(v string) *ConnectorUpdate {
+	_u.mutation.SetGroupsFailure(v)
+	return _u
+}
+
+// SetNillableGroupsFailure sets the "groups_failure" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGroupsFailure(v *string) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGroupsFailure(*v)
+	}
+	return _u
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (_u *ConnectorUpdate) ClearGroupsFailure() *ConnectorUpdate {
+	_u.mutation.ClearGroupsFailure()
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *ConnectorUpdate) SetDeletingAt(v time.Time) *ConnectorUpdate {
 	_u.mutation.SetDeletingAt(v)
@@ -495,6 +694,11 @@ func (_u *ConnectorUpdate) check() error {
 			return &ValidationError{Name: "last_error", err: fmt.Errorf(`ent: validator failed for field "Connector.last_error": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.GroupsFailure(); ok {
+		if err := connector.GroupsFailureValidator(v); err != nil {
+			return &ValidationError{Name: "groups_failure", err: fmt.Errorf(`ent: validator failed for field "Connector.groups_failure": %w`, err)}
+		}
+	}
 	if _u.mutation.CollectionCleared() && len(_u.mutation.CollectionIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Connector.collection"`)
 	}
@@ -563,6 +767,63 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.LastErrorCleared() {
 		_spec.ClearField(connector.FieldLastError, field.TypeString)
+	}
+	if value, ok := _u.mutation.Closed(); ok {
+		_spec.SetField(connector.FieldClosed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.PermissionsRevision(); ok {
+		_spec.SetField(connector.FieldPermissionsRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPermissionsRevision(); ok {
+		_spec.AddField(connector.FieldPermissionsRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.ReadersPending(); ok {
+		_spec.SetField(connector.FieldReadersPending, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedReadersPending(); ok {
+		_spec.AddField(connector.FieldReadersPending, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.ReadersRevision(); ok {
+		_spec.SetField(connector.FieldReadersRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedReadersRevision(); ok {
+		_spec.AddField(connector.FieldReadersRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.ReadersAt(); ok {
+		_spec.SetField(connector.FieldReadersAt, field.TypeTime, value)
+	}
+	if _u.mutation.ReadersAtCleared() {
+		_spec.ClearField(connector.FieldReadersAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsAttempt(); ok {
+		_spec.SetField(connector.FieldGroupsAttempt, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedGroupsAttempt(); ok {
+		_spec.AddField(connector.FieldGroupsAttempt, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.GroupsGeneration(); ok {
+		_spec.SetField(connector.FieldGroupsGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedGroupsGeneration(); ok {
+		_spec.AddField(connector.FieldGroupsGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.GroupsAt(); ok {
+		_spec.SetField(connector.FieldGroupsAt, field.TypeTime, value)
+	}
+	if _u.mutation.GroupsAtCleared() {
+		_spec.ClearField(connector.FieldGroupsAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsDueAt(); ok {
+		_spec.SetField(connector.FieldGroupsDueAt, field.TypeTime, value)
+	}
+	if _u.mutation.GroupsDueAtCleared() {
+		_spec.ClearField(connector.FieldGroupsDueAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsFailure(); ok {
+		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)
+	}
+	if _u.mutation.GroupsFailureCleared() {
+		_spec.ClearField(connector.FieldGroupsFailure, field.TypeString)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
@@ -1020,6 +1281,205 @@ func (_u *ConnectorUpdateOne) ClearLastError() *ConnectorUpdateOne {
 	return _u
 }
 
+// SetClosed sets the "closed" field.
+func (_u *ConnectorUpdateOne) SetClosed(v bool) *ConnectorUpdateOne {
+	_u.mutation.SetClosed(v)
+	return _u
+}
+
+// SetNillableClosed sets the "closed" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableClosed(v *bool) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetClosed(*v)
+	}
+	return _u
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (_u *ConnectorUpdateOne) SetPermissionsRevision(v int) *ConnectorUpdateOne {
+	_u.mutation.ResetPermissionsRevision()
+	_u.mutation.SetPermissionsRevision(v)
+	return _u
+}
+
+// SetNillablePermissionsRevision sets the "permissions_revision" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillablePermissionsRevision(v *int) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetPermissionsRevision(*v)
+	}
+	return _u
+}
+
+// AddPermissionsRevision adds value to the "permissions_revision" field.
+func (_u *ConnectorUpdateOne) AddPermissionsRevision(v int) *ConnectorUpdateOne {
+	_u.mutation.AddPermissionsRevision(v)
+	return _u
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (_u *ConnectorUpdateOne) SetReadersPending(v int) *ConnectorUpdateOne {
+	_u.mutation.ResetReadersPending()
+	_u.mutation.SetReadersPending(v)
+	return _u
+}
+
+// SetNillableReadersPending sets the "readers_pending" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableReadersPending(v *int) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetReadersPending(*v)
+	}
+	return _u
+}
+
+// AddReadersPending adds value to the "readers_pending" field.
+func (_u *ConnectorUpdateOne) AddReadersPending(v int) *ConnectorUpdateOne {
+	_u.mutation.AddReadersPending(v)
+	return _u
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (_u *ConnectorUpdateOne) SetReadersRevision(v int) *ConnectorUpdateOne {
+	_u.mutation.ResetReadersRevision()
+	_u.mutation.SetReadersRevision(v)
+	return _u
+}
+
+// SetNillableReadersRevision sets the "readers_revision" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableReadersRevision(v *int) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetReadersRevision(*v)
+	}
+	return _u
+}
+
+// AddReadersRevision adds value to the "readers_revision" field.
+func (_u *ConnectorUpdateOne) AddReadersRevision(v int) *ConnectorUpdateOne {
+	_u.mutation.AddReadersRevision(v)
+	return _u
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (_u *ConnectorUpdateOne) SetReadersAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetReadersAt(v)
+	return _u
+}
+
+// SetNillableReadersAt sets the "readers_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableReadersAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetReadersAt(*v)
+	}
+	return _u
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (_u *ConnectorUpdateOne) ClearReadersAt() *ConnectorUpdateOne {
+	_u.mutation.ClearReadersAt()
+	return _u
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (_u *ConnectorUpdateOne) SetGroupsAttempt(v int64) *ConnectorUpdateOne {
+	_u.mutation.ResetGroupsAttempt()
+	_u.mutation.SetGroupsAttempt(v)
+	return _u
+}
+
+// SetNillableGroupsAttempt sets the "groups_attempt" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGroupsAttempt(v *int64) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGroupsAttempt(*v)
+	}
+	return _u
+}
+
+// AddGroupsAttempt adds value to the "groups_attempt" field.
+func (_u *ConnectorUpdateOne) AddGroupsAttempt(v int64) *ConnectorUpdateOne {
+	_u.mutation.AddGroupsAttempt(v)
+	return _u
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (_u *ConnectorUpdateOne) SetGroupsGeneration(v int64) *ConnectorUpdateOne {
+	_u.mutation.ResetGroupsGeneration()
+	_u.mutation.SetGroupsGeneration(v)
+	return _u
+}
+
+// SetNillableGroupsGeneration sets the "groups_generation" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGroupsGeneration(v *int64) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGroupsGeneration(*v)
+	}
+	return _u
+}
+
+// AddGroupsGeneration adds value to the "groups_generation" field.
+func (_u *ConnectorUpdateOne) AddGroupsGeneration(v int64) *ConnectorUpdateOne {
+	_u.mutation.AddGroupsGeneration(v)
+	return _u
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (_u *ConnectorUpdateOne) SetGroupsAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetGroupsAt(v)
+	return _u
+}
+
+// SetNillableGroupsAt sets the "groups_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGroupsAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGroupsAt(*v)
+	}
+	return _u
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (_u *ConnectorUpdateOne) ClearGroupsAt() *ConnectorUpdateOne {
+	_u.mutation.ClearGroupsAt()
+	return _u
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (_u *ConnectorUpdateOne) SetGroupsDueAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetGroupsDueAt(v)
+	return _u
+}
+
+// SetNillableGroupsDueAt sets the "groups_due_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGroupsDueAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGroupsDueAt(*v)
+	}
+	return _u
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (_u *ConnectorUpdateOne) ClearGroupsDueAt() *ConnectorUpdateOne {
+	_u.mutation.ClearGroupsDueAt()
+	return _u
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (_u *ConnectorUpdateOne) SetGroupsFailure(v string) *ConnectorUpdateOne {
+	_u.mutation.SetGroupsFailure(v)
+	return _u
+}
+
+// SetNillableGroupsFailure sets the "groups_failure" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGroupsFailure(v *string) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGroupsFailure(*v)
+	}
+	return _u
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (_u *ConnectorUpdateOne) ClearGroupsFailure() *ConnectorUpdateOne {
+	_u.mutation.ClearGroupsFailure()
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *ConnectorUpdateOne) SetDeletingAt(v time.Time) *ConnectorUpdateOne {
 	_u.mutation.SetDeletingAt(v)
@@ -1318,6 +1778,11 @@ func (_u *ConnectorUpdateOne) check() error {
 			return &ValidationError{Name: "last_error", err: fmt.Errorf(`ent: validator failed for field "Connector.last_error": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.GroupsFailure(); ok {
+		if err := connector.GroupsFailureValidator(v); err != nil {
+			return &ValidationError{Name: "groups_failure", err: fmt.Errorf(`ent: validator failed for field "Connector.groups_failure": %w`, err)}
+		}
+	}
 	if _u.mutation.CollectionCleared() && len(_u.mutation.CollectionIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Connector.collection"`)
 	}
@@ -1403,6 +1868,63 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 	}
 	if _u.mutation.LastErrorCleared() {
 		_spec.ClearField(connector.FieldLastError, field.TypeString)
+	}
+	if value, ok := _u.mutation.Closed(); ok {
+		_spec.SetField(connector.FieldClosed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.PermissionsRevision(); ok {
+		_spec.SetField(connector.FieldPermissionsRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPermissionsRevision(); ok {
+		_spec.AddField(connector.FieldPermissionsRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.ReadersPending(); ok {
+		_spec.SetField(connector.FieldReadersPending, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedReadersPending(); ok {
+		_spec.AddField(connector.FieldReadersPending, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.ReadersRevision(); ok {
+		_spec.SetField(connector.FieldReadersRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedReadersRevision(); ok {
+		_spec.AddField(connector.FieldReadersRevision, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.ReadersAt(); ok {
+		_spec.SetField(connector.FieldReadersAt, field.TypeTime, value)
+	}
+	if _u.mutation.ReadersAtCleared() {
+		_spec.ClearField(connector.FieldReadersAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsAttempt(); ok {
+		_spec.SetField(connector.FieldGroupsAttempt, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedGroupsAttempt(); ok {
+		_spec.AddField(connector.FieldGroupsAttempt, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.GroupsGeneration(); ok {
+		_spec.SetField(connector.FieldGroupsGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedGroupsGeneration(); ok {
+		_spec.AddField(connector.FieldGroupsGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.GroupsAt(); ok {
+		_spec.SetField(connector.FieldGroupsAt, field.TypeTime, value)
+	}
+	if _u.mutation.GroupsAtCleared() {
+		_spec.ClearField(connector.FieldGroupsAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsDueAt(); ok {
+		_spec.SetField(connector.FieldGroupsDueAt, field.TypeTime, value)
+	}
+	if _u.mutation.GroupsDueAtCleared() {
+		_spec.ClearField(connector.FieldGroupsDueAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsFailure(); ok {
+		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)
+	}
+	if _u.mutation.GroupsFailureCleared() {
+		_spec.ClearField(connector.FieldGroupsFailure, field.TypeString)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)

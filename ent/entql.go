@@ -18,6 +18,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/predicate"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -34,7 +35,7 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 21)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 22)}
 	graph.Nodes[0] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   apikey.Table,
@@ -233,23 +234,33 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Connector",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			connector.FieldCreatedAt:        {Type: field.TypeTime, Column: connector.FieldCreatedAt},
-			connector.FieldUpdatedAt:        {Type: field.TypeTime, Column: connector.FieldUpdatedAt},
-			connector.FieldWorkspaceID:      {Type: field.TypeUUID, Column: connector.FieldWorkspaceID},
-			connector.FieldName:             {Type: field.TypeString, Column: connector.FieldName},
-			connector.FieldType:             {Type: field.TypeString, Column: connector.FieldType},
-			connector.FieldStatus:           {Type: field.TypeEnum, Column: connector.FieldStatus},
-			connector.FieldEnabled:          {Type: field.TypeBool, Column: connector.FieldEnabled},
-			connector.FieldCollectionID:     {Type: field.TypeUUID, Column: connector.FieldCollectionID},
-			connector.FieldConfig:           {Type: field.TypeJSON, Column: connector.FieldConfig},
-			connector.FieldCredentials:      {Type: field.TypeBytes, Column: connector.FieldCredentials},
-			connector.FieldGrantID:          {Type: field.TypeUUID, Column: connector.FieldGrantID},
-			connector.FieldSyncStrategy:     {Type: field.TypeEnum, Column: connector.FieldSyncStrategy},
-			connector.FieldScheduleInterval: {Type: field.TypeString, Column: connector.FieldScheduleInterval},
-			connector.FieldNextSyncAt:       {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
-			connector.FieldLastSync:         {Type: field.TypeTime, Column: connector.FieldLastSync},
-			connector.FieldLastError:        {Type: field.TypeString, Column: connector.FieldLastError},
-			connector.FieldDeletingAt:       {Type: field.TypeTime, Column: connector.FieldDeletingAt},
+			connector.FieldCreatedAt:           {Type: field.TypeTime, Column: connector.FieldCreatedAt},
+			connector.FieldUpdatedAt:           {Type: field.TypeTime, Column: connector.FieldUpdatedAt},
+			connector.FieldWorkspaceID:         {Type: field.TypeUUID, Column: connector.FieldWorkspaceID},
+			connector.FieldName:                {Type: field.TypeString, Column: connector.FieldName},
+			connector.FieldType:                {Type: field.TypeString, Column: connector.FieldType},
+			connector.FieldStatus:              {Type: field.TypeEnum, Column: connector.FieldStatus},
+			connector.FieldEnabled:             {Type: field.TypeBool, Column: connector.FieldEnabled},
+			connector.FieldCollectionID:        {Type: field.TypeUUID, Column: connector.FieldCollectionID},
+			connector.FieldConfig:              {Type: field.TypeJSON, Column: connector.FieldConfig},
+			connector.FieldCredentials:         {Type: field.TypeBytes, Column: connector.FieldCredentials},
+			connector.FieldGrantID:             {Type: field.TypeUUID, Column: connector.FieldGrantID},
+			connector.FieldSyncStrategy:        {Type: field.TypeEnum, Column: connector.FieldSyncStrategy},
+			connector.FieldScheduleInterval:    {Type: field.TypeString, Column: connector.FieldScheduleInterval},
+			connector.FieldNextSyncAt:          {Type: field.TypeTime, Column: connector.FieldNextSyncAt},
+			connector.FieldLastSync:            {Type: field.TypeTime, Column: connector.FieldLastSync},
+			connector.FieldLastError:           {Type: field.TypeString, Column: connector.FieldLastError},
+			connector.FieldClosed:              {Type: field.TypeBool, Column: connector.FieldClosed},
+			connector.FieldPermissionsRevision: {Type: field.TypeInt, Column: connector.FieldPermissionsRevision},
+			connector.FieldReadersPending:      {Type: field.TypeInt, Column: connector.FieldReadersPending},
+			connector.FieldReadersRevision:     {Type: field.TypeInt, Column: connector.FieldReadersRevision},
+			connector.FieldReadersAt:           {Type: field.TypeTime, Column: connector.FieldReadersAt},
+			connector.FieldGroupsAttempt:       {Type: field.TypeInt64, Column: connector.FieldGroupsAttempt},
+			connector.FieldGroupsGeneration:    {Type: field.TypeInt64, Column: connector.FieldGroupsGeneration},
+			connector.FieldGroupsAt:            {Type: field.TypeTime, Column: connector.FieldGroupsAt},
+			connector.FieldGroupsDueAt:         {Type: field.TypeTime, Column: connector.FieldGroupsDueAt},
+			connector.FieldGroupsFailure:       {Type: field.TypeString, Column: connector.FieldGroupsFailure},
+			connector.FieldDeletingAt:          {Type: field.TypeTime, Column: connector.FieldDeletingAt},
 		},
 	}
 	graph.Nodes[8] = &sqlgraph.Node{
@@ -269,6 +280,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			conversation.FieldSubjectID:    {Type: field.TypeUUID, Column: conversation.FieldSubjectID},
 			conversation.FieldCollectionID: {Type: field.TypeUUID, Column: conversation.FieldCollectionID},
 			conversation.FieldAgentID:      {Type: field.TypeUUID, Column: conversation.FieldAgentID},
+			conversation.FieldNamed:        {Type: field.TypeString, Column: conversation.FieldNamed},
 			conversation.FieldTitle:        {Type: field.TypeString, Column: conversation.FieldTitle},
 			conversation.FieldSummary:      {Type: field.TypeString, Column: conversation.FieldSummary},
 			conversation.FieldSummarized:   {Type: field.TypeInt, Column: conversation.FieldSummarized},
@@ -433,6 +445,31 @@ var schemaGraph = func() *sqlgraph.Schema {
 	}
 	graph.Nodes[15] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
+			Table:   planitem.Table,
+			Columns: planitem.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeUUID,
+				Column: planitem.FieldID,
+			},
+		},
+		Type: "PlanItem",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			planitem.FieldCreatedAt:   {Type: field.TypeTime, Column: planitem.FieldCreatedAt},
+			planitem.FieldUpdatedAt:   {Type: field.TypeTime, Column: planitem.FieldUpdatedAt},
+			planitem.FieldWorkspaceID: {Type: field.TypeUUID, Column: planitem.FieldWorkspaceID},
+			planitem.FieldConnectorID: {Type: field.TypeUUID, Column: planitem.FieldConnectorID},
+			planitem.FieldJobID:       {Type: field.TypeUUID, Column: planitem.FieldJobID},
+			planitem.FieldDocumentID:  {Type: field.TypeUUID, Column: planitem.FieldDocumentID},
+			planitem.FieldSourceID:    {Type: field.TypeString, Column: planitem.FieldSourceID},
+			planitem.FieldPath:        {Type: field.TypeString, Column: planitem.FieldPath},
+			planitem.FieldAction:      {Type: field.TypeEnum, Column: planitem.FieldAction},
+			planitem.FieldReason:      {Type: field.TypeString, Column: planitem.FieldReason},
+			planitem.FieldSize:        {Type: field.TypeInt64, Column: planitem.FieldSize},
+			planitem.FieldVersion:     {Type: field.TypeString, Column: planitem.FieldVersion},
+		},
+	}
+	graph.Nodes[16] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
 			Table:   session.Table,
 			Columns: session.Columns,
 			ID: &sqlgraph.FieldSpec{
@@ -455,7 +492,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			session.FieldLastUsedAt:  {Type: field.TypeTime, Column: session.FieldLastUsedAt},
 		},
 	}
-	graph.Nodes[16] = &sqlgraph.Node{
+	graph.Nodes[17] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   sourcefile.Table,
 			Columns: sourcefile.Columns,
@@ -477,7 +514,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			sourcefile.FieldBlobKey:     {Type: field.TypeString, Column: sourcefile.FieldBlobKey},
 		},
 	}
-	graph.Nodes[17] = &sqlgraph.Node{
+	graph.Nodes[18] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncitem.Table,
 			Columns: syncitem.Columns,
@@ -501,11 +538,13 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncitem.FieldReason:          {Type: field.TypeString, Column: syncitem.FieldReason},
 			syncitem.FieldRetryable:       {Type: field.TypeBool, Column: syncitem.FieldRetryable},
 			syncitem.FieldSuppressed:      {Type: field.TypeBool, Column: syncitem.FieldSuppressed},
+			syncitem.FieldHold:            {Type: field.TypeEnum, Column: syncitem.FieldHold},
+			syncitem.FieldWaitingSince:    {Type: field.TypeTime, Column: syncitem.FieldWaitingSince},
 			syncitem.FieldSourceVersion:   {Type: field.TypeString, Column: syncitem.FieldSourceVersion},
 			syncitem.FieldPipelineVersion: {Type: field.TypeInt, Column: syncitem.FieldPipelineVersion},
 		},
 	}
-	graph.Nodes[18] = &sqlgraph.Node{
+	graph.Nodes[19] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   syncjob.Table,
 			Columns: syncjob.Columns,
@@ -522,6 +561,8 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldConnectorID:     {Type: field.TypeUUID, Column: syncjob.FieldConnectorID},
 			syncjob.FieldStatus:          {Type: field.TypeEnum, Column: syncjob.FieldStatus},
 			syncjob.FieldMode:            {Type: field.TypeEnum, Column: syncjob.FieldMode},
+			syncjob.FieldPlannedMode:     {Type: field.TypeEnum, Column: syncjob.FieldPlannedMode},
+			syncjob.FieldTargetJobID:     {Type: field.TypeUUID, Column: syncjob.FieldTargetJobID},
 			syncjob.FieldCause:           {Type: field.TypeEnum, Column: syncjob.FieldCause},
 			syncjob.FieldFileFilter:      {Type: field.TypeJSON, Column: syncjob.FieldFileFilter},
 			syncjob.FieldCollected:       {Type: field.TypeInt, Column: syncjob.FieldCollected},
@@ -533,6 +574,9 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldUnchanged:       {Type: field.TypeInt, Column: syncjob.FieldUnchanged},
 			syncjob.FieldSkipped:         {Type: field.TypeInt, Column: syncjob.FieldSkipped},
 			syncjob.FieldFailed:          {Type: field.TypeInt, Column: syncjob.FieldFailed},
+			syncjob.FieldPages:           {Type: field.TypeInt, Column: syncjob.FieldPages},
+			syncjob.FieldBytesFetched:    {Type: field.TypeInt64, Column: syncjob.FieldBytesFetched},
+			syncjob.FieldRetried:         {Type: field.TypeInt, Column: syncjob.FieldRetried},
 			syncjob.FieldWarnings:        {Type: field.TypeJSON, Column: syncjob.FieldWarnings},
 			syncjob.FieldError:           {Type: field.TypeString, Column: syncjob.FieldError},
 			syncjob.FieldStartedAt:       {Type: field.TypeTime, Column: syncjob.FieldStartedAt},
@@ -549,7 +593,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			syncjob.FieldTurns:           {Type: field.TypeInt, Column: syncjob.FieldTurns},
 		},
 	}
-	graph.Nodes[19] = &sqlgraph.Node{
+	graph.Nodes[20] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   user.Table,
 			Columns: user.Columns,
@@ -571,7 +615,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			user.FieldResetWorkspaceID: {Type: field.TypeUUID, Column: user.FieldResetWorkspaceID},
 		},
 	}
-	graph.Nodes[20] = &sqlgraph.Node{
+	graph.Nodes[21] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   workspace.Table,
 			Columns: workspace.Columns,
@@ -745,6 +789,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		"SyncItem",
 	)
 	graph.MustAddE(
+		"planned",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   connector.PlannedTable,
+			Columns: []string{connector.PlannedColumn},
+			Bidi:    false,
+		},
+		"Connector",
+		"PlanItem",
+	)
+	graph.MustAddE(
 		"agent",
 		&sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -862,6 +918,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 			Bidi:    false,
 		},
 		"OAuthGrant",
+		"Connector",
+	)
+	graph.MustAddE(
+		"connector",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   planitem.ConnectorTable,
+			Columns: []string{planitem.ConnectorColumn},
+			Bidi:    false,
+		},
+		"PlanItem",
 		"Connector",
 	)
 	graph.MustAddE(
@@ -1935,6 +2003,56 @@ func (f *ConnectorFilter) WhereLastError(p entql.StringP) {
 	f.Where(p.Field(connector.FieldLastError))
 }
 
+// WhereClosed applies the entql bool predicate on the closed field.
+func (f *ConnectorFilter) WhereClosed(p entql.BoolP) {
+	f.Where(p.Field(connector.FieldClosed))
+}
+
+// WherePermissionsRevision applies the entql int predicate on the permissions_revision field.
+func (f *ConnectorFilter) WherePermissionsRevision(p entql.IntP) {
+	f.Where(p.Field(connector.FieldPermissionsRevision))
+}
+
+// WhereReadersPending applies the entql int predicate on the readers_pending field.
+func (f *ConnectorFilter) WhereReadersPending(p entql.IntP) {
+	f.Where(p.Field(connector.FieldReadersPending))
+}
+
+// WhereReadersRevision applies the entql int predicate on the readers_revision field.
+func (f *ConnectorFilter) WhereReadersRevision(p entql.IntP) {
+	f.Where(p.Field(connector.FieldReadersRevision))
+}
+
+// WhereReadersAt applies the entql time.Time predicate on the readers_at field.
+func (f *ConnectorFilter) WhereReadersAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldReadersAt))
+}
+
+// WhereGroupsAttempt applies the entql int64 predicate on the groups_attempt field.
+func (f *ConnectorFilter) WhereGroupsAttempt(p entql.Int64P) {
+	f.Where(p.Field(connector.FieldGroupsAttempt))
+}
+
+// WhereGroupsGeneration applies the entql int64 predicate on the groups_generation field.
+func (f *ConnectorFilter) WhereGroupsGeneration(p entql.Int64P) {
+	f.Where(p.Field(connector.FieldGroupsGeneration))
+}
+
+// WhereGroupsAt applies the entql time.Time predicate on the groups_at field.
+func (f *ConnectorFilter) WhereGroupsAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldGroupsAt))
+}
+
+// WhereGroupsDueAt applies the entql time.Time predicate on the groups_due_at field.
+func (f *ConnectorFilter) WhereGroupsDueAt(p entql.TimeP) {
+	f.Where(p.Field(connector.FieldGroupsDueAt))
+}
+
+// WhereGroupsFailure applies the entql string predicate on the groups_failure field.
+func (f *ConnectorFilter) WhereGroupsFailure(p entql.StringP) {
+	f.Where(p.Field(connector.FieldGroupsFailure))
+}
+
 // WhereDeletingAt applies the entql time.Time predicate on the deleting_at field.
 func (f *ConnectorFilter) WhereDeletingAt(p entql.TimeP) {
 	f.Where(p.Field(connector.FieldDeletingAt))
@@ -2024,6 +2142,20 @@ func (f *ConnectorFilter) WhereHasItemsWith(preds ...predicate.SyncItem) {
 	})))
 }
 
+// WhereHasPlanned applies a predicate to check if query has an edge planned.
+func (f *ConnectorFilter) WhereHasPlanned() {
+	f.Where(entql.HasEdge("planned"))
+}
+
+// WhereHasPlannedWith applies a predicate to check if query has an edge planned with a given conditions (other predicates).
+func (f *ConnectorFilter) WhereHasPlannedWith(preds ...predicate.PlanItem) {
+	f.Where(entql.HasEdgeWith("planned", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
 // addPredicate implements the predicateAdder interface.
 func (_q *ConversationQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
@@ -2092,6 +2224,11 @@ func (f *ConversationFilter) WhereCollectionID(p entql.ValueP) {
 // WhereAgentID applies the entql [16]byte predicate on the agent_id field.
 func (f *ConversationFilter) WhereAgentID(p entql.ValueP) {
 	f.Where(p.Field(conversation.FieldAgentID))
+}
+
+// WhereNamed applies the entql string predicate on the named field.
+func (f *ConversationFilter) WhereNamed(p entql.StringP) {
+	f.Where(p.Field(conversation.FieldNamed))
 }
 
 // WhereTitle applies the entql string predicate on the title field.
@@ -2885,6 +3022,120 @@ func (f *OAuthGrantFilter) WhereHasConnectorsWith(preds ...predicate.Connector) 
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *PlanItemQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the PlanItemQuery builder.
+func (_q *PlanItemQuery) Filter() *PlanItemFilter {
+	return &PlanItemFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *PlanItemMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the PlanItemMutation builder.
+func (m *PlanItemMutation) Filter() *PlanItemFilter {
+	return &PlanItemFilter{config: m.config, predicateAdder: m}
+}
+
+// PlanItemFilter provides a generic filtering capability at runtime for PlanItemQuery.
+type PlanItemFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *PlanItemFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql [16]byte predicate on the id field.
+func (f *PlanItemFilter) WhereID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldID))
+}
+
+// WhereCreatedAt applies the entql time.Time predicate on the created_at field.
+func (f *PlanItemFilter) WhereCreatedAt(p entql.TimeP) {
+	f.Where(p.Field(planitem.FieldCreatedAt))
+}
+
+// WhereUpdatedAt applies the entql time.Time predicate on the updated_at field.
+func (f *PlanItemFilter) WhereUpdatedAt(p entql.TimeP) {
+	f.Where(p.Field(planitem.FieldUpdatedAt))
+}
+
+// WhereWorkspaceID applies the entql [16]byte predicate on the workspace_id field.
+func (f *PlanItemFilter) WhereWorkspaceID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldWorkspaceID))
+}
+
+// WhereConnectorID applies the entql [16]byte predicate on the connector_id field.
+func (f *PlanItemFilter) WhereConnectorID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldConnectorID))
+}
+
+// WhereJobID applies the entql [16]byte predicate on the job_id field.
+func (f *PlanItemFilter) WhereJobID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldJobID))
+}
+
+// WhereDocumentID applies the entql [16]byte predicate on the document_id field.
+func (f *PlanItemFilter) WhereDocumentID(p entql.ValueP) {
+	f.Where(p.Field(planitem.FieldDocumentID))
+}
+
+// WhereSourceID applies the entql string predicate on the source_id field.
+func (f *PlanItemFilter) WhereSourceID(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldSourceID))
+}
+
+// WherePath applies the entql string predicate on the path field.
+func (f *PlanItemFilter) WherePath(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldPath))
+}
+
+// WhereAction applies the entql string predicate on the action field.
+func (f *PlanItemFilter) WhereAction(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldAction))
+}
+
+// WhereReason applies the entql string predicate on the reason field.
+func (f *PlanItemFilter) WhereReason(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldReason))
+}
+
+// WhereSize applies the entql int64 predicate on the size field.
+func (f *PlanItemFilter) WhereSize(p entql.Int64P) {
+	f.Where(p.Field(planitem.FieldSize))
+}
+
+// WhereVersion applies the entql string predicate on the version field.
+func (f *PlanItemFilter) WhereVersion(p entql.StringP) {
+	f.Where(p.Field(planitem.FieldVersion))
+}
+
+// WhereHasConnector applies a predicate to check if query has an edge connector.
+func (f *PlanItemFilter) WhereHasConnector() {
+	f.Where(entql.HasEdge("connector"))
+}
+
+// WhereHasConnectorWith applies a predicate to check if query has an edge connector with a given conditions (other predicates).
+func (f *PlanItemFilter) WhereHasConnectorWith(preds ...predicate.Connector) {
+	f.Where(entql.HasEdgeWith("connector", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *SessionQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -2913,7 +3164,7 @@ type SessionFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SessionFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[15].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3022,7 +3273,7 @@ type SourceFileFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SourceFileFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[16].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3121,7 +3372,7 @@ type SyncItemFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncItemFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[17].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[18].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3197,6 +3448,16 @@ func (f *SyncItemFilter) WhereSuppressed(p entql.BoolP) {
 	f.Where(p.Field(syncitem.FieldSuppressed))
 }
 
+// WhereHold applies the entql string predicate on the hold field.
+func (f *SyncItemFilter) WhereHold(p entql.StringP) {
+	f.Where(p.Field(syncitem.FieldHold))
+}
+
+// WhereWaitingSince applies the entql time.Time predicate on the waiting_since field.
+func (f *SyncItemFilter) WhereWaitingSince(p entql.TimeP) {
+	f.Where(p.Field(syncitem.FieldWaitingSince))
+}
+
 // WhereSourceVersion applies the entql string predicate on the source_version field.
 func (f *SyncItemFilter) WhereSourceVersion(p entql.StringP) {
 	f.Where(p.Field(syncitem.FieldSourceVersion))
@@ -3250,7 +3511,7 @@ type SyncJobFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *SyncJobFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[18].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[19].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3289,6 +3550,16 @@ func (f *SyncJobFilter) WhereStatus(p entql.StringP) {
 // WhereMode applies the entql string predicate on the mode field.
 func (f *SyncJobFilter) WhereMode(p entql.StringP) {
 	f.Where(p.Field(syncjob.FieldMode))
+}
+
+// WherePlannedMode applies the entql string predicate on the planned_mode field.
+func (f *SyncJobFilter) WherePlannedMode(p entql.StringP) {
+	f.Where(p.Field(syncjob.FieldPlannedMode))
+}
+
+// WhereTargetJobID applies the entql [16]byte predicate on the target_job_id field.
+func (f *SyncJobFilter) WhereTargetJobID(p entql.ValueP) {
+	f.Where(p.Field(syncjob.FieldTargetJobID))
 }
 
 // WhereCause applies the entql string predicate on the cause field.
@@ -3344,6 +3615,21 @@ func (f *SyncJobFilter) WhereSkipped(p entql.IntP) {
 // WhereFailed applies the entql int predicate on the failed field.
 func (f *SyncJobFilter) WhereFailed(p entql.IntP) {
 	f.Where(p.Field(syncjob.FieldFailed))
+}
+
+// WherePages applies the entql int predicate on the pages field.
+func (f *SyncJobFilter) WherePages(p entql.IntP) {
+	f.Where(p.Field(syncjob.FieldPages))
+}
+
+// WhereBytesFetched applies the entql int64 predicate on the bytes_fetched field.
+func (f *SyncJobFilter) WhereBytesFetched(p entql.Int64P) {
+	f.Where(p.Field(syncjob.FieldBytesFetched))
+}
+
+// WhereRetried applies the entql int predicate on the retried field.
+func (f *SyncJobFilter) WhereRetried(p entql.IntP) {
+	f.Where(p.Field(syncjob.FieldRetried))
 }
 
 // WhereWarnings applies the entql json.RawMessage predicate on the warnings field.
@@ -3459,7 +3745,7 @@ type UserFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *UserFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[19].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[20].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -3572,7 +3858,7 @@ type WorkspaceFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *WorkspaceFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[20].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[21].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

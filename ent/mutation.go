@@ -21,6 +21,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/predicate"
 	"magpie/ent/session"
 	"magpie/ent/sourcefile"
@@ -60,6 +61,7 @@ const (
 	TypeMembership    = "Membership"
 	TypeMessage       = "Message"
 	TypeOAuthGrant    = "OAuthGrant"
+	TypePlanItem      = "PlanItem"
 	TypeSession       = "Session"
 	TypeSourceFile    = "SourceFile"
 	TypeSyncItem      = "SyncItem"
@@ -8674,44 +8676,62 @@ func (m *CollectionMutation) ResetEdge(name string) error {
 // ConnectorMutation represents an operation that mutates the Connector nodes in the graph.
 type ConnectorMutation struct {
 	config
-	op                Op
-	typ               string
-	id                *uuid.UUID
-	created_at        *time.Time
-	updated_at        *time.Time
-	workspace_id      *uuid.UUID
-	name              *string
-	_type             *string
-	status            *connector.Status
-	enabled           *bool
-	_config           *map[string]interface{}
-	credentials       *[]byte
-	sync_strategy     *connector.SyncStrategy
-	schedule_interval *string
-	next_sync_at      *time.Time
-	last_sync         *time.Time
-	last_error        *string
-	deleting_at       *time.Time
-	clearedFields     map[string]struct{}
-	collection        *uuid.UUID
-	clearedcollection bool
-	grant             *uuid.UUID
-	clearedgrant      bool
-	documents         map[uuid.UUID]struct{}
-	removeddocuments  map[uuid.UUID]struct{}
-	cleareddocuments  bool
-	jobs              map[uuid.UUID]struct{}
-	removedjobs       map[uuid.UUID]struct{}
-	clearedjobs       bool
-	files             map[uuid.UUID]struct{}
-	removedfiles      map[uuid.UUID]struct{}
-	clearedfiles      bool
-	items             map[uuid.UUID]struct{}
-	removeditems      map[uuid.UUID]struct{}
-	cleareditems      bool
-	done              bool
-	oldValue          func(context.Context) (*Connector, error)
-	predicates        []predicate.Connector
+	op                      Op
+	typ                     string
+	id                      *uuid.UUID
+	created_at              *time.Time
+	updated_at              *time.Time
+	workspace_id            *uuid.UUID
+	name                    *string
+	_type                   *string
+	status                  *connector.Status
+	enabled                 *bool
+	_config                 *map[string]interface{}
+	credentials             *[]byte
+	sync_strategy           *connector.SyncStrategy
+	schedule_interval       *string
+	next_sync_at            *time.Time
+	last_sync               *time.Time
+	last_error              *string
+	closed                  *bool
+	permissions_revision    *int
+	addpermissions_revision *int
+	readers_pending         *int
+	addreaders_pending      *int
+	readers_revision        *int
+	addreaders_revision     *int
+	readers_at              *time.Time
+	groups_attempt          *int64
+	addgroups_attempt       *int64
+	groups_generation       *int64
+	addgroups_generation    *int64
+	groups_at               *time.Time
+	groups_due_at           *time.Time
+	groups_failure          *string
+	deleting_at             *time.Time
+	clearedFields           map[string]struct{}
+	collection              *uuid.UUID
+	clearedcollection       bool
+	grant                   *uuid.UUID
+	clearedgrant            bool
+	documents               map[uuid.UUID]struct{}
+	removeddocuments        map[uuid.UUID]struct{}
+	cleareddocuments        bool
+	jobs                    map[uuid.UUID]struct{}
+	removedjobs             map[uuid.UUID]struct{}
+	clearedjobs             bool
+	files                   map[uuid.UUID]struct{}
+	removedfiles            map[uuid.UUID]struct{}
+	clearedfiles            bool
+	items                   map[uuid.UUID]struct{}
+	removeditems            map[uuid.UUID]struct{}
+	cleareditems            bool
+	planned                 map[uuid.UUID]struct{}
+	removedplanned          map[uuid.UUID]struct{}
+	clearedplanned          bool
+	done                    bool
+	oldValue                func(context.Context) (*Connector, error)
+	predicates              []predicate.Connector
 }
 
 var _ ent.Mutation = (*ConnectorMutation)(nil)
@@ -9459,6 +9479,518 @@ func (m *ConnectorMutation) ResetLastError() {
 	delete(m.clearedFields, connector.FieldLastError)
 }
 
+// SetClosed sets the "closed" field.
+func (m *ConnectorMutation) SetClosed(b bool) {
+	m.closed = &b
+}
+
+// Closed returns the value of the "closed" field in the mutation.
+func (m *ConnectorMutation) Closed() (r bool, exists bool) {
+	v := m.closed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldClosed returns the old "closed" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldClosed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldClosed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldClosed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldClosed: %w", err)
+	}
+	return oldValue.Closed, nil
+}
+
+// ResetClosed resets all changes to the "closed" field.
+func (m *ConnectorMutation) ResetClosed() {
+	m.closed = nil
+}
+
+// SetPermissionsRevision sets the "permissions_revision" field.
+func (m *ConnectorMutation) SetPermissionsRevision(i int) {
+	m.permissions_revision = &i
+	m.addpermissions_revision = nil
+}
+
+// PermissionsRevision returns the value of the "permissions_revision" field in the mutation.
+func (m *ConnectorMutation) PermissionsRevision() (r int, exists bool) {
+	v := m.permissions_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPermissionsRevision returns the old "permissions_revision" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldPermissionsRevision(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPermissionsRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPermissionsRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPermissionsRevision: %w", err)
+	}
+	return oldValue.PermissionsRevision, nil
+}
+
+// AddPermissionsRevision adds i to the "permissions_revision" field.
+func (m *ConnectorMutation) AddPermissionsRevision(i int) {
+	if m.addpermissions_revision != nil {
+		*m.addpermissions_revision += i
+	} else {
+		m.addpermissions_revision = &i
+	}
+}
+
+// AddedPermissionsRevision returns the value that was added to the "permissions_revision" field in this mutation.
+func (m *ConnectorMutation) AddedPermissionsRevision() (r int, exists bool) {
+	v := m.addpermissions_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPermissionsRevision resets all changes to the "permissions_revision" field.
+func (m *ConnectorMutation) ResetPermissionsRevision() {
+	m.permissions_revision = nil
+	m.addpermissions_revision = nil
+}
+
+// SetReadersPending sets the "readers_pending" field.
+func (m *ConnectorMutation) SetReadersPending(i int) {
+	m.readers_pending = &i
+	m.addreaders_pending = nil
+}
+
+// ReadersPending returns the value of the "readers_pending" field in the mutation.
+func (m *ConnectorMutation) ReadersPending() (r int, exists bool) {
+	v := m.readers_pending
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadersPending returns the old "readers_pending" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldReadersPending(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadersPending is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadersPending requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadersPending: %w", err)
+	}
+	return oldValue.ReadersPending, nil
+}
+
+// AddReadersPending adds i to the "readers_pending" field.
+func (m *ConnectorMutation) AddReadersPending(i int) {
+	if m.addreaders_pending != nil {
+		*m.addreaders_pending += i
+	} else {
+		m.addreaders_pending = &i
+	}
+}
+
+// AddedReadersPending returns the value that was added to the "readers_pending" field in this mutation.
+func (m *ConnectorMutation) AddedReadersPending() (r int, exists bool) {
+	v := m.addreaders_pending
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetReadersPending resets all changes to the "readers_pending" field.
+func (m *ConnectorMutation) ResetReadersPending() {
+	m.readers_pending = nil
+	m.addreaders_pending = nil
+}
+
+// SetReadersRevision sets the "readers_revision" field.
+func (m *ConnectorMutation) SetReadersRevision(i int) {
+	m.readers_revision = &i
+	m.addreaders_revision = nil
+}
+
+// ReadersRevision returns the value of the "readers_revision" field in the mutation.
+func (m *ConnectorMutation) ReadersRevision() (r int, exists bool) {
+	v := m.readers_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadersRevision returns the old "readers_revision" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldReadersRevision(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadersRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadersRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadersRevision: %w", err)
+	}
+	return oldValue.ReadersRevision, nil
+}
+
+// AddReadersRevision adds i to the "readers_revision" field.
+func (m *ConnectorMutation) AddReadersRevision(i int) {
+	if m.addreaders_revision != nil {
+		*m.addreaders_revision += i
+	} else {
+		m.addreaders_revision = &i
+	}
+}
+
+// AddedReadersRevision returns the value that was added to the "readers_revision" field in this mutation.
+func (m *ConnectorMutation) AddedReadersRevision() (r int, exists bool) {
+	v := m.addreaders_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetReadersRevision resets all changes to the "readers_revision" field.
+func (m *ConnectorMutation) ResetReadersRevision() {
+	m.readers_revision = nil
+	m.addreaders_revision = nil
+}
+
+// SetReadersAt sets the "readers_at" field.
+func (m *ConnectorMutation) SetReadersAt(t time.Time) {
+	m.readers_at = &t
+}
+
+// ReadersAt returns the value of the "readers_at" field in the mutation.
+func (m *ConnectorMutation) ReadersAt() (r time.Time, exists bool) {
+	v := m.readers_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadersAt returns the old "readers_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldReadersAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadersAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadersAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadersAt: %w", err)
+	}
+	return oldValue.ReadersAt, nil
+}
+
+// ClearReadersAt clears the value of the "readers_at" field.
+func (m *ConnectorMutation) ClearReadersAt() {
+	m.readers_at = nil
+	m.clearedFields[connector.FieldReadersAt] = struct{}{}
+}
+
+// ReadersAtCleared returns if the "readers_at" field was cleared in this mutation.
+func (m *ConnectorMutation) ReadersAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldReadersAt]
+	return ok
+}
+
+// ResetReadersAt resets all changes to the "readers_at" field.
+func (m *ConnectorMutation) ResetReadersAt() {
+	m.readers_at = nil
+	delete(m.clearedFields, connector.FieldReadersAt)
+}
+
+// SetGroupsAttempt sets the "groups_attempt" field.
+func (m *ConnectorMutation) SetGroupsAttempt(i int64) {
+	m.groups_attempt = &i
+	m.addgroups_attempt = nil
+}
+
+// GroupsAttempt returns the value of the "groups_attempt" field in the mutation.
+func (m *ConnectorMutation) GroupsAttempt() (r int64, exists bool) {
+	v := m.groups_attempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsAttempt returns the old "groups_attempt" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsAttempt(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsAttempt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsAttempt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsAttempt: %w", err)
+	}
+	return oldValue.GroupsAttempt, nil
+}
+
+// AddGroupsAttempt adds i to the "groups_attempt" field.
+func (m *ConnectorMutation) AddGroupsAttempt(i int64) {
+	if m.addgroups_attempt != nil {
+		*m.addgroups_attempt += i
+	} else {
+		m.addgroups_attempt = &i
+	}
+}
+
+// AddedGroupsAttempt returns the value that was added to the "groups_attempt" field in this mutation.
+func (m *ConnectorMutation) AddedGroupsAttempt() (r int64, exists bool) {
+	v := m.addgroups_attempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGroupsAttempt resets all changes to the "groups_attempt" field.
+func (m *ConnectorMutation) ResetGroupsAttempt() {
+	m.groups_attempt = nil
+	m.addgroups_attempt = nil
+}
+
+// SetGroupsGeneration sets the "groups_generation" field.
+func (m *ConnectorMutation) SetGroupsGeneration(i int64) {
+	m.groups_generation = &i
+	m.addgroups_generation = nil
+}
+
+// GroupsGeneration returns the value of the "groups_generation" field in the mutation.
+func (m *ConnectorMutation) GroupsGeneration() (r int64, exists bool) {
+	v := m.groups_generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsGeneration returns the old "groups_generation" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsGeneration(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsGeneration is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsGeneration requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsGeneration: %w", err)
+	}
+	return oldValue.GroupsGeneration, nil
+}
+
+// AddGroupsGeneration adds i to the "groups_generation" field.
+func (m *ConnectorMutation) AddGroupsGeneration(i int64) {
+	if m.addgroups_generation != nil {
+		*m.addgroups_generation += i
+	} else {
+		m.addgroups_generation = &i
+	}
+}
+
+// AddedGroupsGeneration returns the value that was added to the "groups_generation" field in this mutation.
+func (m *ConnectorMutation) AddedGroupsGeneration() (r int64, exists bool) {
+	v := m.addgroups_generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGroupsGeneration resets all changes to the "groups_generation" field.
+func (m *ConnectorMutation) ResetGroupsGeneration() {
+	m.groups_generation = nil
+	m.addgroups_generation = nil
+}
+
+// SetGroupsAt sets the "groups_at" field.
+func (m *ConnectorMutation) SetGroupsAt(t time.Time) {
+	m.groups_at = &t
+}
+
+// GroupsAt returns the value of the "groups_at" field in the mutation.
+func (m *ConnectorMutation) GroupsAt() (r time.Time, exists bool) {
+	v := m.groups_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsAt returns the old "groups_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsAt: %w", err)
+	}
+	return oldValue.GroupsAt, nil
+}
+
+// ClearGroupsAt clears the value of the "groups_at" field.
+func (m *ConnectorMutation) ClearGroupsAt() {
+	m.groups_at = nil
+	m.clearedFields[connector.FieldGroupsAt] = struct{}{}
+}
+
+// GroupsAtCleared returns if the "groups_at" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsAt]
+	return ok
+}
+
+// ResetGroupsAt resets all changes to the "groups_at" field.
+func (m *ConnectorMutation) ResetGroupsAt() {
+	m.groups_at = nil
+	delete(m.clearedFields, connector.FieldGroupsAt)
+}
+
+// SetGroupsDueAt sets the "groups_due_at" field.
+func (m *ConnectorMutation) SetGroupsDueAt(t time.Time) {
+	m.groups_due_at = &t
+}
+
+// GroupsDueAt returns the value of the "groups_due_at" field in the mutation.
+func (m *ConnectorMutation) GroupsDueAt() (r time.Time, exists bool) {
+	v := m.groups_due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsDueAt returns the old "groups_due_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsDueAt: %w", err)
+	}
+	return oldValue.GroupsDueAt, nil
+}
+
+// ClearGroupsDueAt clears the value of the "groups_due_at" field.
+func (m *ConnectorMutation) ClearGroupsDueAt() {
+	m.groups_due_at = nil
+	m.clearedFields[connector.FieldGroupsDueAt] = struct{}{}
+}
+
+// GroupsDueAtCleared returns if the "groups_due_at" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsDueAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsDueAt]
+	return ok
+}
+
+// ResetGroupsDueAt resets all changes to the "groups_due_at" field.
+func (m *ConnectorMutation) ResetGroupsDueAt() {
+	m.groups_due_at = nil
+	delete(m.clearedFields, connector.FieldGroupsDueAt)
+}
+
+// SetGroupsFailure sets the "groups_failure" field.
+func (m *ConnectorMutation) SetGroupsFailure(s string) {
+	m.groups_failure = &s
+}
+
+// GroupsFailure returns the value of the "groups_failure" field in the mutation.
+func (m *ConnectorMutation) GroupsFailure() (r string, exists bool) {
+	v := m.groups_failure
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsFailure returns the old "groups_failure" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsFailure(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsFailure is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsFailure requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsFailure: %w", err)
+	}
+	return oldValue.GroupsFailure, nil
+}
+
+// ClearGroupsFailure clears the value of the "groups_failure" field.
+func (m *ConnectorMutation) ClearGroupsFailure() {
+	m.groups_failure = nil
+	m.clearedFields[connector.FieldGroupsFailure] = struct{}{}
+}
+
+// GroupsFailureCleared returns if the "groups_failure" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsFailureCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsFailure]
+	return ok
+}
+
+// ResetGroupsFailure resets all changes to the "groups_failure" field.
+func (m *ConnectorMutation) ResetGroupsFailure() {
+	m.groups_failure = nil
+	delete(m.clearedFields, connector.FieldGroupsFailure)
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (m *ConnectorMutation) SetDeletingAt(t time.Time) {
 	m.deleting_at = &t
@@ -9778,6 +10310,60 @@ func (m *ConnectorMutation) ResetItems() {
 	m.removeditems = nil
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlanItem entity by ids.
+func (m *ConnectorMutation) AddPlannedIDs(ids ...uuid.UUID) {
+	if m.planned == nil {
+		m.planned = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.planned[ids[i]] = struct{}{}
+	}
+}
+
+// ClearPlanned clears the "planned" edge to the PlanItem entity.
+func (m *ConnectorMutation) ClearPlanned() {
+	m.clearedplanned = true
+}
+
+// PlannedCleared reports if the "planned" edge to the PlanItem entity was cleared.
+func (m *ConnectorMutation) PlannedCleared() bool {
+	return m.clearedplanned
+}
+
+// RemovePlannedIDs removes the "planned" edge to the PlanItem entity by IDs.
+func (m *ConnectorMutation) RemovePlannedIDs(ids ...uuid.UUID) {
+	if m.removedplanned == nil {
+		m.removedplanned = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.planned, ids[i])
+		m.removedplanned[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedPlanned returns the removed IDs of the "planned" edge to the PlanItem entity.
+func (m *ConnectorMutation) RemovedPlannedIDs() (ids []uuid.UUID) {
+	for id := range m.removedplanned {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// PlannedIDs returns the "planned" edge IDs in the mutation.
+func (m *ConnectorMutation) PlannedIDs() (ids []uuid.UUID) {
+	for id := range m.planned {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetPlanned resets all changes to the "planned" edge.
+func (m *ConnectorMutation) ResetPlanned() {
+	m.planned = nil
+	m.clearedplanned = false
+	m.removedplanned = nil
+}
+
 // Where appends a list predicates to the ConnectorMutation builder.
 func (m *ConnectorMutation) Where(ps ...predicate.Connector) {
 	m.predicates = append(m.predicates, ps...)
@@ -9812,7 +10398,7 @@ func (m *ConnectorMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConnectorMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 27)
 	if m.created_at != nil {
 		fields = append(fields, connector.FieldCreatedAt)
 	}
@@ -9861,6 +10447,36 @@ func (m *ConnectorMutation) Fields() []string {
 	if m.last_error != nil {
 		fields = append(fields, connector.FieldLastError)
 	}
+	if m.closed != nil {
+		fields = append(fields, connector.FieldClosed)
+	}
+	if m.permissions_revision != nil {
+		fields = append(fields, connector.FieldPermissionsRevision)
+	}
+	if m.readers_pending != nil {
+		fields = append(fields, connector.FieldReadersPending)
+	}
+	if m.readers_revision != nil {
+		fields = append(fields, connector.FieldReadersRevision)
+	}
+	if m.readers_at != nil {
+		fields = append(fields, connector.FieldReadersAt)
+	}
+	if m.groups_attempt != nil {
+		fields = append(fields, connector.FieldGroupsAttempt)
+	}
+	if m.groups_generation != nil {
+		fields = append(fields, connector.FieldGroupsGeneration)
+	}
+	if m.groups_at != nil {
+		fields = append(fields, connector.FieldGroupsAt)
+	}
+	if m.groups_due_at != nil {
+		fields = append(fields, connector.FieldGroupsDueAt)
+	}
+	if m.groups_failure != nil {
+		fields = append(fields, connector.FieldGroupsFailure)
+	}
 	if m.deleting_at != nil {
 		fields = append(fields, connector.FieldDeletingAt)
 	}
@@ -9904,6 +10520,26 @@ func (m *ConnectorMutation) Field(name string) (ent.Value, bool) {
 		return m.LastSync()
 	case connector.FieldLastError:
 		return m.LastError()
+	case connector.FieldClosed:
+		return m.Closed()
+	case connector.FieldPermissionsRevision:
+		return m.PermissionsRevision()
+	case connector.FieldReadersPending:
+		return m.ReadersPending()
+	case connector.FieldReadersRevision:
+		return m.ReadersRevision()
+	case connector.FieldReadersAt:
+		return m.ReadersAt()
+	case connector.FieldGroupsAttempt:
+		return m.GroupsAttempt()
+	case connector.FieldGroupsGeneration:
+		return m.GroupsGeneration()
+	case connector.FieldGroupsAt:
+		return m.GroupsAt()
+	case connector.FieldGroupsDueAt:
+		return m.GroupsDueAt()
+	case connector.FieldGroupsFailure:
+		return m.GroupsFailure()
 	case connector.FieldDeletingAt:
 		return m.DeletingAt()
 	}
@@ -9947,6 +10583,26 @@ func (m *ConnectorMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldLastSync(ctx)
 	case connector.FieldLastError:
 		return m.OldLastError(ctx)
+	case connector.FieldClosed:
+		return m.OldClosed(ctx)
+	case connector.FieldPermissionsRevision:
+		return m.OldPermissionsRevision(ctx)
+	case connector.FieldReadersPending:
+		return m.OldReadersPending(ctx)
+	case connector.FieldReadersRevision:
+		return m.OldReadersRevision(ctx)
+	case connector.FieldReadersAt:
+		return m.OldReadersAt(ctx)
+	case connector.FieldGroupsAttempt:
+		return m.OldGroupsAttempt(ctx)
+	case connector.FieldGroupsGeneration:
+		return m.OldGroupsGeneration(ctx)
+	case connector.FieldGroupsAt:
+		return m.OldGroupsAt(ctx)
+	case connector.FieldGroupsDueAt:
+		return m.OldGroupsDueAt(ctx)
+	case connector.FieldGroupsFailure:
+		return m.OldGroupsFailure(ctx)
 	case connector.FieldDeletingAt:
 		return m.OldDeletingAt(ctx)
 	}
@@ -10070,6 +10726,76 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLastError(v)
 		return nil
+	case connector.FieldClosed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetClosed(v)
+		return nil
+	case connector.FieldPermissionsRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPermissionsRevision(v)
+		return nil
+	case connector.FieldReadersPending:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadersPending(v)
+		return nil
+	case connector.FieldReadersRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadersRevision(v)
+		return nil
+	case connector.FieldReadersAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadersAt(v)
+		return nil
+	case connector.FieldGroupsAttempt:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsAttempt(v)
+		return nil
+	case connector.FieldGroupsGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsGeneration(v)
+		return nil
+	case connector.FieldGroupsAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsAt(v)
+		return nil
+	case connector.FieldGroupsDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsDueAt(v)
+		return nil
+	case connector.FieldGroupsFailure:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsFailure(v)
+		return nil
 	case connector.FieldDeletingAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -10084,13 +10810,41 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *ConnectorMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addpermissions_revision != nil {
+		fields = append(fields, connector.FieldPermissionsRevision)
+	}
+	if m.addreaders_pending != nil {
+		fields = append(fields, connector.FieldReadersPending)
+	}
+	if m.addreaders_revision != nil {
+		fields = append(fields, connector.FieldReadersRevision)
+	}
+	if m.addgroups_attempt != nil {
+		fields = append(fields, connector.FieldGroupsAttempt)
+	}
+	if m.addgroups_generation != nil {
+		fields = append(fields, connector.FieldGroupsGeneration)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *ConnectorMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case connector.FieldPermissionsRevision:
+		return m.AddedPermissionsRevision()
+	case connector.FieldReadersPending:
+		return m.AddedReadersPending()
+	case connector.FieldReadersRevision:
+		return m.AddedReadersRevision()
+	case connector.FieldGroupsAttempt:
+		return m.AddedGroupsAttempt()
+	case connector.FieldGroupsGeneration:
+		return m.AddedGroupsGeneration()
+	}
 	return nil, false
 }
 
@@ -10099,6 +10853,41 @@ func (m *ConnectorMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *ConnectorMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case connector.FieldPermissionsRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPermissionsRevision(v)
+		return nil
+	case connector.FieldReadersPending:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddReadersPending(v)
+		return nil
+	case connector.FieldReadersRevision:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddReadersRevision(v)
+		return nil
+	case connector.FieldGroupsAttempt:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGroupsAttempt(v)
+		return nil
+	case connector.FieldGroupsGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGroupsGeneration(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Connector numeric field %s", name)
 }
@@ -10121,6 +10910,18 @@ func (m *ConnectorMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(connector.FieldLastError) {
 		fields = append(fields, connector.FieldLastError)
+	}
+	if m.FieldCleared(connector.FieldReadersAt) {
+		fields = append(fields, connector.FieldReadersAt)
+	}
+	if m.FieldCleared(connector.FieldGroupsAt) {
+		fields = append(fields, connector.FieldGroupsAt)
+	}
+	if m.FieldCleared(connector.FieldGroupsDueAt) {
+		fields = append(fields, connector.FieldGroupsDueAt)
+	}
+	if m.FieldCleared(connector.FieldGroupsFailure) {
+		fields = append(fields, connector.FieldGroupsFailure)
 	}
 	if m.FieldCleared(connector.FieldDeletingAt) {
 		fields = append(fields, connector.FieldDeletingAt)
@@ -10153,6 +10954,18 @@ func (m *ConnectorMutation) ClearField(name string) error {
 		return nil
 	case connector.FieldLastError:
 		m.ClearLastError()
+		return nil
+	case connector.FieldReadersAt:
+		m.ClearReadersAt()
+		return nil
+	case connector.FieldGroupsAt:
+		m.ClearGroupsAt()
+		return nil
+	case connector.FieldGroupsDueAt:
+		m.ClearGroupsDueAt()
+		return nil
+	case connector.FieldGroupsFailure:
+		m.ClearGroupsFailure()
 		return nil
 	case connector.FieldDeletingAt:
 		m.ClearDeletingAt()
@@ -10213,6 +11026,36 @@ func (m *ConnectorMutation) ResetField(name string) error {
 	case connector.FieldLastError:
 		m.ResetLastError()
 		return nil
+	case connector.FieldClosed:
+		m.ResetClosed()
+		return nil
+	case connector.FieldPermissionsRevision:
+		m.ResetPermissionsRevision()
+		return nil
+	case connector.FieldReadersPending:
+		m.ResetReadersPending()
+		return nil
+	case connector.FieldReadersRevision:
+		m.ResetReadersRevision()
+		return nil
+	case connector.FieldReadersAt:
+		m.ResetReadersAt()
+		return nil
+	case connector.FieldGroupsAttempt:
+		m.ResetGroupsAttempt()
+		return nil
+	case connector.FieldGroupsGeneration:
+		m.ResetGroupsGeneration()
+		return nil
+	case connector.FieldGroupsAt:
+		m.ResetGroupsAt()
+		return nil
+	case connector.FieldGroupsDueAt:
+		m.ResetGroupsDueAt()
+		return nil
+	case connector.FieldGroupsFailure:
+		m.ResetGroupsFailure()
+		return nil
 	case connector.FieldDeletingAt:
 		m.ResetDeletingAt()
 		return nil
@@ -10222,7 +11065,7 @@ func (m *ConnectorMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ConnectorMutation) AddedEdges() []string {
-	edges := make([]string, 0, 6)
+	edges := make([]string, 0, 7)
 	if m.collection != nil {
 		edges = append(edges, connector.EdgeCollection)
 	}
@@ -10240,6 +11083,9 @@ func (m *ConnectorMutation) AddedEdges() []string {
 	}
 	if m.items != nil {
 		edges = append(edges, connector.EdgeItems)
+	}
+	if m.planned != nil {
+		edges = append(edges, connector.EdgePlanned)
 	}
 	return edges
 }
@@ -10280,13 +11126,19 @@ func (m *ConnectorMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case connector.EdgePlanned:
+		ids := make([]ent.Value, 0, len(m.planned))
+		for id := range m.planned {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ConnectorMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 6)
+	edges := make([]string, 0, 7)
 	if m.removeddocuments != nil {
 		edges = append(edges, connector.EdgeDocuments)
 	}
@@ -10298,6 +11150,9 @@ func (m *ConnectorMutation) RemovedEdges() []string {
 	}
 	if m.removeditems != nil {
 		edges = append(edges, connector.EdgeItems)
+	}
+	if m.removedplanned != nil {
+		edges = append(edges, connector.EdgePlanned)
 	}
 	return edges
 }
@@ -10330,13 +11185,19 @@ func (m *ConnectorMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case connector.EdgePlanned:
+		ids := make([]ent.Value, 0, len(m.removedplanned))
+		for id := range m.removedplanned {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ConnectorMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 6)
+	edges := make([]string, 0, 7)
 	if m.clearedcollection {
 		edges = append(edges, connector.EdgeCollection)
 	}
@@ -10354,6 +11215,9 @@ func (m *ConnectorMutation) ClearedEdges() []string {
 	}
 	if m.cleareditems {
 		edges = append(edges, connector.EdgeItems)
+	}
+	if m.clearedplanned {
+		edges = append(edges, connector.EdgePlanned)
 	}
 	return edges
 }
@@ -10374,6 +11238,8 @@ func (m *ConnectorMutation) EdgeCleared(name string) bool {
 		return m.clearedfiles
 	case connector.EdgeItems:
 		return m.cleareditems
+	case connector.EdgePlanned:
+		return m.clearedplanned
 	}
 	return false
 }
@@ -10414,6 +11280,9 @@ func (m *ConnectorMutation) ResetEdge(name string) error {
 	case connector.EdgeItems:
 		m.ResetItems()
 		return nil
+	case connector.EdgePlanned:
+		m.ResetPlanned()
+		return nil
 	}
 	return fmt.Errorf("unknown Connector edge %s", name)
 }
@@ -10429,6 +11298,7 @@ type ConversationMutation struct {
 	workspace_id    *uuid.UUID
 	subject_id      *uuid.UUID
 	collection_id   *uuid.UUID
+	named           *string
 	title           *string
 	summary         *string
 	summarized      *int
@@ -10790,6 +11660,42 @@ func (m *ConversationMutation) ResetAgentID() {
 	delete(m.clearedFields, conversation.FieldAgentID)
 }
 
+// SetNamed sets the "named" field.
+func (m *ConversationMutation) SetNamed(s string) {
+	m.named = &s
+}
+
+// Named returns the value of the "named" field in the mutation.
+func (m *ConversationMutation) Named() (r string, exists bool) {
+	v := m.named
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNamed returns the old "named" field's value of the Conversation entity.
+// If the Conversation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConversationMutation) OldNamed(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNamed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNamed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNamed: %w", err)
+	}
+	return oldValue.Named, nil
+}
+
+// ResetNamed resets all changes to the "named" field.
+func (m *ConversationMutation) ResetNamed() {
+	m.named = nil
+}
+
 // SetTitle sets the "title" field.
 func (m *ConversationMutation) SetTitle(s string) {
 	m.title = &s
@@ -11033,7 +11939,7 @@ func (m *ConversationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConversationMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.created_at != nil {
 		fields = append(fields, conversation.FieldCreatedAt)
 	}
@@ -11051,6 +11957,9 @@ func (m *ConversationMutation) Fields() []string {
 	}
 	if m.agent != nil {
 		fields = append(fields, conversation.FieldAgentID)
+	}
+	if m.named != nil {
+		fields = append(fields, conversation.FieldNamed)
 	}
 	if m.title != nil {
 		fields = append(fields, conversation.FieldTitle)
@@ -11081,6 +11990,8 @@ func (m *ConversationMutation) Field(name string) (ent.Value, bool) {
 		return m.CollectionID()
 	case conversation.FieldAgentID:
 		return m.AgentID()
+	case conversation.FieldNamed:
+		return m.Named()
 	case conversation.FieldTitle:
 		return m.Title()
 	case conversation.FieldSummary:
@@ -11108,6 +12019,8 @@ func (m *ConversationMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldCollectionID(ctx)
 	case conversation.FieldAgentID:
 		return m.OldAgentID(ctx)
+	case conversation.FieldNamed:
+		return m.OldNamed(ctx)
 	case conversation.FieldTitle:
 		return m.OldTitle(ctx)
 	case conversation.FieldSummary:
@@ -11164,6 +12077,13 @@ func (m *ConversationMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAgentID(v)
+		return nil
+	case conversation.FieldNamed:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNamed(v)
 		return nil
 	case conversation.FieldTitle:
 		v, ok := value.(string)
@@ -11282,6 +12202,9 @@ func (m *ConversationMutation) ResetField(name string) error {
 		return nil
 	case conversation.FieldAgentID:
 		m.ResetAgentID()
+		return nil
+	case conversation.FieldNamed:
+		m.ResetNamed()
 		return nil
 	case conversation.FieldTitle:
 		m.ResetTitle()
@@ -18680,6 +19603,1063 @@ func (m *OAuthGrantMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown OAuthGrant edge %s", name)
 }
 
+// PlanItemMutation represents an operation that mutates the PlanItem nodes in the graph.
+type PlanItemMutation struct {
+	config
+	op               Op
+	typ              string
+	id               *uuid.UUID
+	created_at       *time.Time
+	updated_at       *time.Time
+	workspace_id     *uuid.UUID
+	job_id           *uuid.UUID
+	document_id      *uuid.UUID
+	source_id        *string
+	_path            *string
+	action           *planitem.Action
+	reason           *string
+	size             *int64
+	addsize          *int64
+	version          *string
+	clearedFields    map[string]struct{}
+	connector        *uuid.UUID
+	clearedconnector bool
+	done             bool
+	oldValue         func(context.Context) (*PlanItem, error)
+	predicates       []predicate.PlanItem
+}
+
+var _ ent.Mutation = (*PlanItemMutation)(nil)
+
+// planitemOption allows management of the mutation configuration using functional options.
+type planitemOption func(*PlanItemMutation)
+
+// newPlanItemMutation creates new mutation for the PlanItem entity.
+func newPlanItemMutation(c config, op Op, opts ...planitemOption) *PlanItemMutation {
+	m := &PlanItemMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePlanItem,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPlanItemID sets the ID field of the mutation.
+func withPlanItemID(id uuid.UUID) planitemOption {
+	return func(m *PlanItemMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *PlanItem
+		)
+		m.oldValue = func(ctx context.Context) (*PlanItem, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().PlanItem.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPlanItem sets the old PlanItem of the mutation.
+func withPlanItem(node *PlanItem) planitemOption {
+	return func(m *PlanItemMutation) {
+		m.oldValue = func(context.Context) (*PlanItem, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PlanItemMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PlanItemMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of PlanItem entities.
+func (m *PlanItemMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PlanItemMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PlanItemMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().PlanItem.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *PlanItemMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *PlanItemMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *PlanItemMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *PlanItemMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *PlanItemMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *PlanItemMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *PlanItemMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *PlanItemMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *PlanItemMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetConnectorID sets the "connector_id" field.
+func (m *PlanItemMutation) SetConnectorID(u uuid.UUID) {
+	m.connector = &u
+}
+
+// ConnectorID returns the value of the "connector_id" field in the mutation.
+func (m *PlanItemMutation) ConnectorID() (r uuid.UUID, exists bool) {
+	v := m.connector
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConnectorID returns the old "connector_id" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldConnectorID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConnectorID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConnectorID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConnectorID: %w", err)
+	}
+	return oldValue.ConnectorID, nil
+}
+
+// ResetConnectorID resets all changes to the "connector_id" field.
+func (m *PlanItemMutation) ResetConnectorID() {
+	m.connector = nil
+}
+
+// SetJobID sets the "job_id" field.
+func (m *PlanItemMutation) SetJobID(u uuid.UUID) {
+	m.job_id = &u
+}
+
+// JobID returns the value of the "job_id" field in the mutation.
+func (m *PlanItemMutation) JobID() (r uuid.UUID, exists bool) {
+	v := m.job_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldJobID returns the old "job_id" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldJobID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldJobID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldJobID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldJobID: %w", err)
+	}
+	return oldValue.JobID, nil
+}
+
+// ResetJobID resets all changes to the "job_id" field.
+func (m *PlanItemMutation) ResetJobID() {
+	m.job_id = nil
+}
+
+// SetDocumentID sets the "document_id" field.
+func (m *PlanItemMutation) SetDocumentID(u uuid.UUID) {
+	m.document_id = &u
+}
+
+// DocumentID returns the value of the "document_id" field in the mutation.
+func (m *PlanItemMutation) DocumentID() (r uuid.UUID, exists bool) {
+	v := m.document_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDocumentID returns the old "document_id" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldDocumentID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDocumentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDocumentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDocumentID: %w", err)
+	}
+	return oldValue.DocumentID, nil
+}
+
+// ClearDocumentID clears the value of the "document_id" field.
+func (m *PlanItemMutation) ClearDocumentID() {
+	m.document_id = nil
+	m.clearedFields[planitem.FieldDocumentID] = struct{}{}
+}
+
+// DocumentIDCleared returns if the "document_id" field was cleared in this mutation.
+func (m *PlanItemMutation) DocumentIDCleared() bool {
+	_, ok := m.clearedFields[planitem.FieldDocumentID]
+	return ok
+}
+
+// ResetDocumentID resets all changes to the "document_id" field.
+func (m *PlanItemMutation) ResetDocumentID() {
+	m.document_id = nil
+	delete(m.clearedFields, planitem.FieldDocumentID)
+}
+
+// SetSourceID sets the "source_id" field.
+func (m *PlanItemMutation) SetSourceID(s string) {
+	m.source_id = &s
+}
+
+// SourceID returns the value of the "source_id" field in the mutation.
+func (m *PlanItemMutation) SourceID() (r string, exists bool) {
+	v := m.source_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSourceID returns the old "source_id" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldSourceID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSourceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSourceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSourceID: %w", err)
+	}
+	return oldValue.SourceID, nil
+}
+
+// ResetSourceID resets all changes to the "source_id" field.
+func (m *PlanItemMutation) ResetSourceID() {
+	m.source_id = nil
+}
+
+// SetPath sets the "path" field.
+func (m *PlanItemMutation) SetPath(s string) {
+	m._path = &s
+}
+
+// Path returns the value of the "path" field in the mutation.
+func (m *PlanItemMutation) Path() (r string, exists bool) {
+	v := m._path
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPath returns the old "path" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldPath(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPath is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPath requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPath: %w", err)
+	}
+	return oldValue.Path, nil
+}
+
+// ResetPath resets all changes to the "path" field.
+func (m *PlanItemMutation) ResetPath() {
+	m._path = nil
+}
+
+// SetAction sets the "action" field.
+func (m *PlanItemMutation) SetAction(pl planitem.Action) {
+	m.action = &pl
+}
+
+// Action returns the value of the "action" field in the mutation.
+func (m *PlanItemMutation) Action() (r planitem.Action, exists bool) {
+	v := m.action
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAction returns the old "action" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldAction(ctx context.Context) (v planitem.Action, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAction is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAction requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAction: %w", err)
+	}
+	return oldValue.Action, nil
+}
+
+// ResetAction resets all changes to the "action" field.
+func (m *PlanItemMutation) ResetAction() {
+	m.action = nil
+}
+
+// SetReason sets the "reason" field.
+func (m *PlanItemMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *PlanItemMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ClearReason clears the value of the "reason" field.
+func (m *PlanItemMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[planitem.FieldReason] = struct{}{}
+}
+
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *PlanItemMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[planitem.FieldReason]
+	return ok
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *PlanItemMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, planitem.FieldReason)
+}
+
+// SetSize sets the "size" field.
+func (m *PlanItemMutation) SetSize(i int64) {
+	m.size = &i
+	m.addsize = nil
+}
+
+// Size returns the value of the "size" field in the mutation.
+func (m *PlanItemMutation) Size() (r int64, exists bool) {
+	v := m.size
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSize returns the old "size" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldSize(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSize is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSize requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSize: %w", err)
+	}
+	return oldValue.Size, nil
+}
+
+// AddSize adds i to the "size" field.
+func (m *PlanItemMutation) AddSize(i int64) {
+	if m.addsize != nil {
+		*m.addsize += i
+	} else {
+		m.addsize = &i
+	}
+}
+
+// AddedSize returns the value that was added to the "size" field in this mutation.
+func (m *PlanItemMutation) AddedSize() (r int64, exists bool) {
+	v := m.addsize
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSize resets all changes to the "size" field.
+func (m *PlanItemMutation) ResetSize() {
+	m.size = nil
+	m.addsize = nil
+}
+
+// SetVersion sets the "version" field.
+func (m *PlanItemMutation) SetVersion(s string) {
+	m.version = &s
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *PlanItemMutation) Version() (r string, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the PlanItem entity.
+// If the PlanItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanItemMutation) OldVersion(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *PlanItemMutation) ResetVersion() {
+	m.version = nil
+}
+
+// ClearConnector clears the "connector" edge to the Connector entity.
+func (m *PlanItemMutation) ClearConnector() {
+	m.clearedconnector = true
+	m.clearedFields[planitem.FieldConnectorID] = struct{}{}
+}
+
+// ConnectorCleared reports if the "connector" edge to the Connector entity was cleared.
+func (m *PlanItemMutation) ConnectorCleared() bool {
+	return m.clearedconnector
+}
+
+// ConnectorIDs returns the "connector" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ConnectorID instead. It exists only for internal usage by the builders.
+func (m *PlanItemMutation) ConnectorIDs() (ids []uuid.UUID) {
+	if id := m.connector; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetConnector resets all changes to the "connector" edge.
+func (m *PlanItemMutation) ResetConnector() {
+	m.connector = nil
+	m.clearedconnector = false
+}
+
+// Where appends a list predicates to the PlanItemMutation builder.
+func (m *PlanItemMutation) Where(ps ...predicate.PlanItem) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PlanItemMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PlanItemMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.PlanItem, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PlanItemMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PlanItemMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (PlanItem).
+func (m *PlanItemMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PlanItemMutation) Fields() []string {
+	fields := make([]string, 0, 12)
+	if m.created_at != nil {
+		fields = append(fields, planitem.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, planitem.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, planitem.FieldWorkspaceID)
+	}
+	if m.connector != nil {
+		fields = append(fields, planitem.FieldConnectorID)
+	}
+	if m.job_id != nil {
+		fields = append(fields, planitem.FieldJobID)
+	}
+	if m.document_id != nil {
+		fields = append(fields, planitem.FieldDocumentID)
+	}
+	if m.source_id != nil {
+		fields = append(fields, planitem.FieldSourceID)
+	}
+	if m._path != nil {
+		fields = append(fields, planitem.FieldPath)
+	}
+	if m.action != nil {
+		fields = append(fields, planitem.FieldAction)
+	}
+	if m.reason != nil {
+		fields = append(fields, planitem.FieldReason)
+	}
+	if m.size != nil {
+		fields = append(fields, planitem.FieldSize)
+	}
+	if m.version != nil {
+		fields = append(fields, planitem.FieldVersion)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PlanItemMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case planitem.FieldCreatedAt:
+		return m.CreatedAt()
+	case planitem.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case planitem.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case planitem.FieldConnectorID:
+		return m.ConnectorID()
+	case planitem.FieldJobID:
+		return m.JobID()
+	case planitem.FieldDocumentID:
+		return m.DocumentID()
+	case planitem.FieldSourceID:
+		return m.SourceID()
+	case planitem.FieldPath:
+		return m.Path()
+	case planitem.FieldAction:
+		return m.Action()
+	case planitem.FieldReason:
+		return m.Reason()
+	case planitem.FieldSize:
+		return m.Size()
+	case planitem.FieldVersion:
+		return m.Version()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PlanItemMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case planitem.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case planitem.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case planitem.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case planitem.FieldConnectorID:
+		return m.OldConnectorID(ctx)
+	case planitem.FieldJobID:
+		return m.OldJobID(ctx)
+	case planitem.FieldDocumentID:
+		return m.OldDocumentID(ctx)
+	case planitem.FieldSourceID:
+		return m.OldSourceID(ctx)
+	case planitem.FieldPath:
+		return m.OldPath(ctx)
+	case planitem.FieldAction:
+		return m.OldAction(ctx)
+	case planitem.FieldReason:
+		return m.OldReason(ctx)
+	case planitem.FieldSize:
+		return m.OldSize(ctx)
+	case planitem.FieldVersion:
+		return m.OldVersion(ctx)
+	}
+	return nil, fmt.Errorf("unknown PlanItem field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlanItemMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case planitem.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case planitem.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case planitem.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case planitem.FieldConnectorID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConnectorID(v)
+		return nil
+	case planitem.FieldJobID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetJobID(v)
+		return nil
+	case planitem.FieldDocumentID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDocumentID(v)
+		return nil
+	case planitem.FieldSourceID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSourceID(v)
+		return nil
+	case planitem.FieldPath:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPath(v)
+		return nil
+	case planitem.FieldAction:
+		v, ok := value.(planitem.Action)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAction(v)
+		return nil
+	case planitem.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case planitem.FieldSize:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSize(v)
+		return nil
+	case planitem.FieldVersion:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	}
+	return fmt.Errorf("unknown PlanItem field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PlanItemMutation) AddedFields() []string {
+	var fields []string
+	if m.addsize != nil {
+		fields = append(fields, planitem.FieldSize)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PlanItemMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case planitem.FieldSize:
+		return m.AddedSize()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlanItemMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case planitem.FieldSize:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSize(v)
+		return nil
+	}
+	return fmt.Errorf("unknown PlanItem numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PlanItemMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(planitem.FieldDocumentID) {
+		fields = append(fields, planitem.FieldDocumentID)
+	}
+	if m.FieldCleared(planitem.FieldReason) {
+		fields = append(fields, planitem.FieldReason)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PlanItemMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PlanItemMutation) ClearField(name string) error {
+	switch name {
+	case planitem.FieldDocumentID:
+		m.ClearDocumentID()
+		return nil
+	case planitem.FieldReason:
+		m.ClearReason()
+		return nil
+	}
+	return fmt.Errorf("unknown PlanItem nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PlanItemMutation) ResetField(name string) error {
+	switch name {
+	case planitem.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case planitem.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case planitem.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case planitem.FieldConnectorID:
+		m.ResetConnectorID()
+		return nil
+	case planitem.FieldJobID:
+		m.ResetJobID()
+		return nil
+	case planitem.FieldDocumentID:
+		m.ResetDocumentID()
+		return nil
+	case planitem.FieldSourceID:
+		m.ResetSourceID()
+		return nil
+	case planitem.FieldPath:
+		m.ResetPath()
+		return nil
+	case planitem.FieldAction:
+		m.ResetAction()
+		return nil
+	case planitem.FieldReason:
+		m.ResetReason()
+		return nil
+	case planitem.FieldSize:
+		m.ResetSize()
+		return nil
+	case planitem.FieldVersion:
+		m.ResetVersion()
+		return nil
+	}
+	return fmt.Errorf("unknown PlanItem field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PlanItemMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.connector != nil {
+		edges = append(edges, planitem.EdgeConnector)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PlanItemMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case planitem.EdgeConnector:
+		if id := m.connector; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PlanItemMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PlanItemMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PlanItemMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedconnector {
+		edges = append(edges, planitem.EdgeConnector)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PlanItemMutation) EdgeCleared(name string) bool {
+	switch name {
+	case planitem.EdgeConnector:
+		return m.clearedconnector
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PlanItemMutation) ClearEdge(name string) error {
+	switch name {
+	case planitem.EdgeConnector:
+		m.ClearConnector()
+		return nil
+	}
+	return fmt.Errorf("unknown PlanItem unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PlanItemMutation) ResetEdge(name string) error {
+	switch name {
+	case planitem.EdgeConnector:
+		m.ResetConnector()
+		return nil
+	}
+	return fmt.Errorf("unknown PlanItem edge %s", name)
+}
+
 // SessionMutation represents an operation that mutates the Session nodes in the graph.
 type SessionMutation struct {
 	config
@@ -20555,6 +22535,8 @@ type SyncItemMutation struct {
 	reason              *string
 	retryable           *bool
 	suppressed          *bool
+	hold                *syncitem.Hold
+	waiting_since       *time.Time
 	source_version      *string
 	pipeline_version    *int
 	addpipeline_version *int
@@ -21164,6 +23146,104 @@ func (m *SyncItemMutation) ResetSuppressed() {
 	m.suppressed = nil
 }
 
+// SetHold sets the "hold" field.
+func (m *SyncItemMutation) SetHold(s syncitem.Hold) {
+	m.hold = &s
+}
+
+// Hold returns the value of the "hold" field in the mutation.
+func (m *SyncItemMutation) Hold() (r syncitem.Hold, exists bool) {
+	v := m.hold
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHold returns the old "hold" field's value of the SyncItem entity.
+// If the SyncItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncItemMutation) OldHold(ctx context.Context) (v *syncitem.Hold, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHold is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHold requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHold: %w", err)
+	}
+	return oldValue.Hold, nil
+}
+
+// ClearHold clears the value of the "hold" field.
+func (m *SyncItemMutation) ClearHold() {
+	m.hold = nil
+	m.clearedFields[syncitem.FieldHold] = struct{}{}
+}
+
+// HoldCleared returns if the "hold" field was cleared in this mutation.
+func (m *SyncItemMutation) HoldCleared() bool {
+	_, ok := m.clearedFields[syncitem.FieldHold]
+	return ok
+}
+
+// ResetHold resets all changes to the "hold" field.
+func (m *SyncItemMutation) ResetHold() {
+	m.hold = nil
+	delete(m.clearedFields, syncitem.FieldHold)
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (m *SyncItemMutation) SetWaitingSince(t time.Time) {
+	m.waiting_since = &t
+}
+
+// WaitingSince returns the value of the "waiting_since" field in the mutation.
+func (m *SyncItemMutation) WaitingSince() (r time.Time, exists bool) {
+	v := m.waiting_since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWaitingSince returns the old "waiting_since" field's value of the SyncItem entity.
+// If the SyncItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncItemMutation) OldWaitingSince(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWaitingSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWaitingSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWaitingSince: %w", err)
+	}
+	return oldValue.WaitingSince, nil
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (m *SyncItemMutation) ClearWaitingSince() {
+	m.waiting_since = nil
+	m.clearedFields[syncitem.FieldWaitingSince] = struct{}{}
+}
+
+// WaitingSinceCleared returns if the "waiting_since" field was cleared in this mutation.
+func (m *SyncItemMutation) WaitingSinceCleared() bool {
+	_, ok := m.clearedFields[syncitem.FieldWaitingSince]
+	return ok
+}
+
+// ResetWaitingSince resets all changes to the "waiting_since" field.
+func (m *SyncItemMutation) ResetWaitingSince() {
+	m.waiting_since = nil
+	delete(m.clearedFields, syncitem.FieldWaitingSince)
+}
+
 // SetSourceVersion sets the "source_version" field.
 func (m *SyncItemMutation) SetSourceVersion(s string) {
 	m.source_version = &s
@@ -21317,7 +23397,7 @@ func (m *SyncItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SyncItemMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 17)
 	if m.created_at != nil {
 		fields = append(fields, syncitem.FieldCreatedAt)
 	}
@@ -21356,6 +23436,12 @@ func (m *SyncItemMutation) Fields() []string {
 	}
 	if m.suppressed != nil {
 		fields = append(fields, syncitem.FieldSuppressed)
+	}
+	if m.hold != nil {
+		fields = append(fields, syncitem.FieldHold)
+	}
+	if m.waiting_since != nil {
+		fields = append(fields, syncitem.FieldWaitingSince)
 	}
 	if m.source_version != nil {
 		fields = append(fields, syncitem.FieldSourceVersion)
@@ -21397,6 +23483,10 @@ func (m *SyncItemMutation) Field(name string) (ent.Value, bool) {
 		return m.Retryable()
 	case syncitem.FieldSuppressed:
 		return m.Suppressed()
+	case syncitem.FieldHold:
+		return m.Hold()
+	case syncitem.FieldWaitingSince:
+		return m.WaitingSince()
 	case syncitem.FieldSourceVersion:
 		return m.SourceVersion()
 	case syncitem.FieldPipelineVersion:
@@ -21436,6 +23526,10 @@ func (m *SyncItemMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldRetryable(ctx)
 	case syncitem.FieldSuppressed:
 		return m.OldSuppressed(ctx)
+	case syncitem.FieldHold:
+		return m.OldHold(ctx)
+	case syncitem.FieldWaitingSince:
+		return m.OldWaitingSince(ctx)
 	case syncitem.FieldSourceVersion:
 		return m.OldSourceVersion(ctx)
 	case syncitem.FieldPipelineVersion:
@@ -21540,6 +23634,20 @@ func (m *SyncItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSuppressed(v)
 		return nil
+	case syncitem.FieldHold:
+		v, ok := value.(syncitem.Hold)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHold(v)
+		return nil
+	case syncitem.FieldWaitingSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWaitingSince(v)
+		return nil
 	case syncitem.FieldSourceVersion:
 		v, ok := value.(string)
 		if !ok {
@@ -21605,6 +23713,12 @@ func (m *SyncItemMutation) ClearedFields() []string {
 	if m.FieldCleared(syncitem.FieldReason) {
 		fields = append(fields, syncitem.FieldReason)
 	}
+	if m.FieldCleared(syncitem.FieldHold) {
+		fields = append(fields, syncitem.FieldHold)
+	}
+	if m.FieldCleared(syncitem.FieldWaitingSince) {
+		fields = append(fields, syncitem.FieldWaitingSince)
+	}
 	return fields
 }
 
@@ -21624,6 +23738,12 @@ func (m *SyncItemMutation) ClearField(name string) error {
 		return nil
 	case syncitem.FieldReason:
 		m.ClearReason()
+		return nil
+	case syncitem.FieldHold:
+		m.ClearHold()
+		return nil
+	case syncitem.FieldWaitingSince:
+		m.ClearWaitingSince()
 		return nil
 	}
 	return fmt.Errorf("unknown SyncItem nullable field %s", name)
@@ -21671,6 +23791,12 @@ func (m *SyncItemMutation) ResetField(name string) error {
 		return nil
 	case syncitem.FieldSuppressed:
 		m.ResetSuppressed()
+		return nil
+	case syncitem.FieldHold:
+		m.ResetHold()
+		return nil
+	case syncitem.FieldWaitingSince:
+		m.ResetWaitingSince()
 		return nil
 	case syncitem.FieldSourceVersion:
 		m.ResetSourceVersion()
@@ -21767,6 +23893,8 @@ type SyncJobMutation struct {
 	workspace_id      *uuid.UUID
 	status            *syncjob.Status
 	mode              *syncjob.Mode
+	planned_mode      *syncjob.PlannedMode
+	target_job_id     *uuid.UUID
 	cause             *syncjob.Cause
 	file_filter       *[]string
 	appendfile_filter []string
@@ -21788,6 +23916,12 @@ type SyncJobMutation struct {
 	addskipped        *int
 	failed            *int
 	addfailed         *int
+	pages             *int
+	addpages          *int
+	bytes_fetched     *int64
+	addbytes_fetched  *int64
+	retried           *int
+	addretried        *int
 	warnings          *[]string
 	appendwarnings    []string
 	error             *string
@@ -22133,6 +24267,104 @@ func (m *SyncJobMutation) OldMode(ctx context.Context) (v syncjob.Mode, err erro
 // ResetMode resets all changes to the "mode" field.
 func (m *SyncJobMutation) ResetMode() {
 	m.mode = nil
+}
+
+// SetPlannedMode sets the "planned_mode" field.
+func (m *SyncJobMutation) SetPlannedMode(sm syncjob.PlannedMode) {
+	m.planned_mode = &sm
+}
+
+// PlannedMode returns the value of the "planned_mode" field in the mutation.
+func (m *SyncJobMutation) PlannedMode() (r syncjob.PlannedMode, exists bool) {
+	v := m.planned_mode
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlannedMode returns the old "planned_mode" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldPlannedMode(ctx context.Context) (v *syncjob.PlannedMode, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlannedMode is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlannedMode requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlannedMode: %w", err)
+	}
+	return oldValue.PlannedMode, nil
+}
+
+// ClearPlannedMode clears the value of the "planned_mode" field.
+func (m *SyncJobMutation) ClearPlannedMode() {
+	m.planned_mode = nil
+	m.clearedFields[syncjob.FieldPlannedMode] = struct{}{}
+}
+
+// PlannedModeCleared returns if the "planned_mode" field was cleared in this mutation.
+func (m *SyncJobMutation) PlannedModeCleared() bool {
+	_, ok := m.clearedFields[syncjob.FieldPlannedMode]
+	return ok
+}
+
+// ResetPlannedMode resets all changes to the "planned_mode" field.
+func (m *SyncJobMutation) ResetPlannedMode() {
+	m.planned_mode = nil
+	delete(m.clearedFields, syncjob.FieldPlannedMode)
+}
+
+// SetTargetJobID sets the "target_job_id" field.
+func (m *SyncJobMutation) SetTargetJobID(u uuid.UUID) {
+	m.target_job_id = &u
+}
+
+// TargetJobID returns the value of the "target_job_id" field in the mutation.
+func (m *SyncJobMutation) TargetJobID() (r uuid.UUID, exists bool) {
+	v := m.target_job_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTargetJobID returns the old "target_job_id" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldTargetJobID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTargetJobID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTargetJobID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTargetJobID: %w", err)
+	}
+	return oldValue.TargetJobID, nil
+}
+
+// ClearTargetJobID clears the value of the "target_job_id" field.
+func (m *SyncJobMutation) ClearTargetJobID() {
+	m.target_job_id = nil
+	m.clearedFields[syncjob.FieldTargetJobID] = struct{}{}
+}
+
+// TargetJobIDCleared returns if the "target_job_id" field was cleared in this mutation.
+func (m *SyncJobMutation) TargetJobIDCleared() bool {
+	_, ok := m.clearedFields[syncjob.FieldTargetJobID]
+	return ok
+}
+
+// ResetTargetJobID resets all changes to the "target_job_id" field.
+func (m *SyncJobMutation) ResetTargetJobID() {
+	m.target_job_id = nil
+	delete(m.clearedFields, syncjob.FieldTargetJobID)
 }
 
 // SetCause sets the "cause" field.
@@ -22738,6 +24970,174 @@ func (m *SyncJobMutation) AddedFailed() (r int, exists bool) {
 func (m *SyncJobMutation) ResetFailed() {
 	m.failed = nil
 	m.addfailed = nil
+}
+
+// SetPages sets the "pages" field.
+func (m *SyncJobMutation) SetPages(i int) {
+	m.pages = &i
+	m.addpages = nil
+}
+
+// Pages returns the value of the "pages" field in the mutation.
+func (m *SyncJobMutation) Pages() (r int, exists bool) {
+	v := m.pages
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPages returns the old "pages" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldPages(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPages is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPages requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPages: %w", err)
+	}
+	return oldValue.Pages, nil
+}
+
+// AddPages adds i to the "pages" field.
+func (m *SyncJobMutation) AddPages(i int) {
+	if m.addpages != nil {
+		*m.addpages += i
+	} else {
+		m.addpages = &i
+	}
+}
+
+// AddedPages returns the value that was added to the "pages" field in this mutation.
+func (m *SyncJobMutation) AddedPages() (r int, exists bool) {
+	v := m.addpages
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPages resets all changes to the "pages" field.
+func (m *SyncJobMutation) ResetPages() {
+	m.pages = nil
+	m.addpages = nil
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (m *SyncJobMutation) SetBytesFetched(i int64) {
+	m.bytes_fetched = &i
+	m.addbytes_fetched = nil
+}
+
+// BytesFetched returns the value of the "bytes_fetched" field in the mutation.
+func (m *SyncJobMutation) BytesFetched() (r int64, exists bool) {
+	v := m.bytes_fetched
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBytesFetched returns the old "bytes_fetched" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldBytesFetched(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBytesFetched is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBytesFetched requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBytesFetched: %w", err)
+	}
+	return oldValue.BytesFetched, nil
+}
+
+// AddBytesFetched adds i to the "bytes_fetched" field.
+func (m *SyncJobMutation) AddBytesFetched(i int64) {
+	if m.addbytes_fetched != nil {
+		*m.addbytes_fetched += i
+	} else {
+		m.addbytes_fetched = &i
+	}
+}
+
+// AddedBytesFetched returns the value that was added to the "bytes_fetched" field in this mutation.
+func (m *SyncJobMutation) AddedBytesFetched() (r int64, exists bool) {
+	v := m.addbytes_fetched
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetBytesFetched resets all changes to the "bytes_fetched" field.
+func (m *SyncJobMutation) ResetBytesFetched() {
+	m.bytes_fetched = nil
+	m.addbytes_fetched = nil
+}
+
+// SetRetried sets the "retried" field.
+func (m *SyncJobMutation) SetRetried(i int) {
+	m.retried = &i
+	m.addretried = nil
+}
+
+// Retried returns the value of the "retried" field in the mutation.
+func (m *SyncJobMutation) Retried() (r int, exists bool) {
+	v := m.retried
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRetried returns the old "retried" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldRetried(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRetried is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRetried requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRetried: %w", err)
+	}
+	return oldValue.Retried, nil
+}
+
+// AddRetried adds i to the "retried" field.
+func (m *SyncJobMutation) AddRetried(i int) {
+	if m.addretried != nil {
+		*m.addretried += i
+	} else {
+		m.addretried = &i
+	}
+}
+
+// AddedRetried returns the value that was added to the "retried" field in this mutation.
+func (m *SyncJobMutation) AddedRetried() (r int, exists bool) {
+	v := m.addretried
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRetried resets all changes to the "retried" field.
+func (m *SyncJobMutation) ResetRetried() {
+	m.retried = nil
+	m.addretried = nil
 }
 
 // SetWarnings sets the "warnings" field.
@@ -23465,7 +25865,7 @@ func (m *SyncJobMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SyncJobMutation) Fields() []string {
-	fields := make([]string, 0, 31)
+	fields := make([]string, 0, 36)
 	if m.created_at != nil {
 		fields = append(fields, syncjob.FieldCreatedAt)
 	}
@@ -23483,6 +25883,12 @@ func (m *SyncJobMutation) Fields() []string {
 	}
 	if m.mode != nil {
 		fields = append(fields, syncjob.FieldMode)
+	}
+	if m.planned_mode != nil {
+		fields = append(fields, syncjob.FieldPlannedMode)
+	}
+	if m.target_job_id != nil {
+		fields = append(fields, syncjob.FieldTargetJobID)
 	}
 	if m.cause != nil {
 		fields = append(fields, syncjob.FieldCause)
@@ -23516,6 +25922,15 @@ func (m *SyncJobMutation) Fields() []string {
 	}
 	if m.failed != nil {
 		fields = append(fields, syncjob.FieldFailed)
+	}
+	if m.pages != nil {
+		fields = append(fields, syncjob.FieldPages)
+	}
+	if m.bytes_fetched != nil {
+		fields = append(fields, syncjob.FieldBytesFetched)
+	}
+	if m.retried != nil {
+		fields = append(fields, syncjob.FieldRetried)
 	}
 	if m.warnings != nil {
 		fields = append(fields, syncjob.FieldWarnings)
@@ -23579,6 +25994,10 @@ func (m *SyncJobMutation) Field(name string) (ent.Value, bool) {
 		return m.Status()
 	case syncjob.FieldMode:
 		return m.Mode()
+	case syncjob.FieldPlannedMode:
+		return m.PlannedMode()
+	case syncjob.FieldTargetJobID:
+		return m.TargetJobID()
 	case syncjob.FieldCause:
 		return m.Cause()
 	case syncjob.FieldFileFilter:
@@ -23601,6 +26020,12 @@ func (m *SyncJobMutation) Field(name string) (ent.Value, bool) {
 		return m.Skipped()
 	case syncjob.FieldFailed:
 		return m.Failed()
+	case syncjob.FieldPages:
+		return m.Pages()
+	case syncjob.FieldBytesFetched:
+		return m.BytesFetched()
+	case syncjob.FieldRetried:
+		return m.Retried()
 	case syncjob.FieldWarnings:
 		return m.Warnings()
 	case syncjob.FieldError:
@@ -23650,6 +26075,10 @@ func (m *SyncJobMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldStatus(ctx)
 	case syncjob.FieldMode:
 		return m.OldMode(ctx)
+	case syncjob.FieldPlannedMode:
+		return m.OldPlannedMode(ctx)
+	case syncjob.FieldTargetJobID:
+		return m.OldTargetJobID(ctx)
 	case syncjob.FieldCause:
 		return m.OldCause(ctx)
 	case syncjob.FieldFileFilter:
@@ -23672,6 +26101,12 @@ func (m *SyncJobMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldSkipped(ctx)
 	case syncjob.FieldFailed:
 		return m.OldFailed(ctx)
+	case syncjob.FieldPages:
+		return m.OldPages(ctx)
+	case syncjob.FieldBytesFetched:
+		return m.OldBytesFetched(ctx)
+	case syncjob.FieldRetried:
+		return m.OldRetried(ctx)
 	case syncjob.FieldWarnings:
 		return m.OldWarnings(ctx)
 	case syncjob.FieldError:
@@ -23751,6 +26186,20 @@ func (m *SyncJobMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetMode(v)
 		return nil
+	case syncjob.FieldPlannedMode:
+		v, ok := value.(syncjob.PlannedMode)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlannedMode(v)
+		return nil
+	case syncjob.FieldTargetJobID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTargetJobID(v)
+		return nil
 	case syncjob.FieldCause:
 		v, ok := value.(syncjob.Cause)
 		if !ok {
@@ -23827,6 +26276,27 @@ func (m *SyncJobMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetFailed(v)
+		return nil
+	case syncjob.FieldPages:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPages(v)
+		return nil
+	case syncjob.FieldBytesFetched:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBytesFetched(v)
+		return nil
+	case syncjob.FieldRetried:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRetried(v)
 		return nil
 	case syncjob.FieldWarnings:
 		v, ok := value.([]string)
@@ -23961,6 +26431,15 @@ func (m *SyncJobMutation) AddedFields() []string {
 	if m.addfailed != nil {
 		fields = append(fields, syncjob.FieldFailed)
 	}
+	if m.addpages != nil {
+		fields = append(fields, syncjob.FieldPages)
+	}
+	if m.addbytes_fetched != nil {
+		fields = append(fields, syncjob.FieldBytesFetched)
+	}
+	if m.addretried != nil {
+		fields = append(fields, syncjob.FieldRetried)
+	}
 	if m.addattempt != nil {
 		fields = append(fields, syncjob.FieldAttempt)
 	}
@@ -23999,6 +26478,12 @@ func (m *SyncJobMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedSkipped()
 	case syncjob.FieldFailed:
 		return m.AddedFailed()
+	case syncjob.FieldPages:
+		return m.AddedPages()
+	case syncjob.FieldBytesFetched:
+		return m.AddedBytesFetched()
+	case syncjob.FieldRetried:
+		return m.AddedRetried()
 	case syncjob.FieldAttempt:
 		return m.AddedAttempt()
 	case syncjob.FieldRevision:
@@ -24079,6 +26564,27 @@ func (m *SyncJobMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddFailed(v)
 		return nil
+	case syncjob.FieldPages:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPages(v)
+		return nil
+	case syncjob.FieldBytesFetched:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddBytesFetched(v)
+		return nil
+	case syncjob.FieldRetried:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRetried(v)
+		return nil
 	case syncjob.FieldAttempt:
 		v, ok := value.(int)
 		if !ok {
@@ -24115,6 +26621,12 @@ func (m *SyncJobMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *SyncJobMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(syncjob.FieldPlannedMode) {
+		fields = append(fields, syncjob.FieldPlannedMode)
+	}
+	if m.FieldCleared(syncjob.FieldTargetJobID) {
+		fields = append(fields, syncjob.FieldTargetJobID)
+	}
 	if m.FieldCleared(syncjob.FieldFileFilter) {
 		fields = append(fields, syncjob.FieldFileFilter)
 	}
@@ -24147,6 +26659,12 @@ func (m *SyncJobMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *SyncJobMutation) ClearField(name string) error {
 	switch name {
+	case syncjob.FieldPlannedMode:
+		m.ClearPlannedMode()
+		return nil
+	case syncjob.FieldTargetJobID:
+		m.ClearTargetJobID()
+		return nil
 	case syncjob.FieldFileFilter:
 		m.ClearFileFilter()
 		return nil
@@ -24191,6 +26709,12 @@ func (m *SyncJobMutation) ResetField(name string) error {
 	case syncjob.FieldMode:
 		m.ResetMode()
 		return nil
+	case syncjob.FieldPlannedMode:
+		m.ResetPlannedMode()
+		return nil
+	case syncjob.FieldTargetJobID:
+		m.ResetTargetJobID()
+		return nil
 	case syncjob.FieldCause:
 		m.ResetCause()
 		return nil
@@ -24223,6 +26747,15 @@ func (m *SyncJobMutation) ResetField(name string) error {
 		return nil
 	case syncjob.FieldFailed:
 		m.ResetFailed()
+		return nil
+	case syncjob.FieldPages:
+		m.ResetPages()
+		return nil
+	case syncjob.FieldBytesFetched:
+		m.ResetBytesFetched()
+		return nil
+	case syncjob.FieldRetried:
+		m.ResetRetried()
 		return nil
 	case syncjob.FieldWarnings:
 		m.ResetWarnings()

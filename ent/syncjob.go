@@ -32,6 +32,10 @@ type SyncJob struct {
 	Status syncjob.Status `json:"status,omitempty"`
 	// Mode holds the value of the "mode" field.
 	Mode syncjob.Mode `json:"mode,omitempty"`
+	// of a plan: the mode of the sync that it foresees
+	PlannedMode *syncjob.PlannedMode `json:"planned_mode,omitempty"`
+	// of a restore: the job whose deletions are undone
+	TargetJobID *uuid.UUID `json:"target_job_id,omitempty"`
 	// Cause holds the value of the "cause" field.
 	Cause syncjob.Cause `json:"cause,omitempty"`
 	// FileFilter holds the value of the "file_filter" field.
@@ -54,6 +58,12 @@ type SyncJob struct {
 	Skipped int `json:"skipped,omitempty"`
 	// Failed holds the value of the "failed" field.
 	Failed int `json:"failed,omitempty"`
+	// of the source that were read
+	Pages int `json:"pages,omitempty"`
+	// of content that was read from the source
+	BytesFetched int64 `json:"bytes_fetched,omitempty"`
+	// how often a slice failed, or the source asked to wait, and it was tried again
+	Retried int `json:"retried,omitempty"`
 	// Warnings holds the value of the "warnings" field.
 	Warnings []string `json:"warnings,omitempty"`
 	// why the whole job failed, safe to show
@@ -115,13 +125,15 @@ func (*SyncJob) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case syncjob.FieldTargetJobID:
+			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case syncjob.FieldFileFilter, syncjob.FieldWarnings:
 			values[i] = new([]byte)
 		case syncjob.FieldWalked, syncjob.FieldCancelRequested:
 			values[i] = new(sql.NullBool)
-		case syncjob.FieldCollected, syncjob.FieldParsed, syncjob.FieldIndexed, syncjob.FieldAdded, syncjob.FieldModified, syncjob.FieldDeleted, syncjob.FieldUnchanged, syncjob.FieldSkipped, syncjob.FieldFailed, syncjob.FieldAttempt, syncjob.FieldRevision, syncjob.FieldRetries, syncjob.FieldTurns:
+		case syncjob.FieldCollected, syncjob.FieldParsed, syncjob.FieldIndexed, syncjob.FieldAdded, syncjob.FieldModified, syncjob.FieldDeleted, syncjob.FieldUnchanged, syncjob.FieldSkipped, syncjob.FieldFailed, syncjob.FieldPages, syncjob.FieldBytesFetched, syncjob.FieldRetried, syncjob.FieldAttempt, syncjob.FieldRevision, syncjob.FieldRetries, syncjob.FieldTurns:
 			values[i] = new(sql.NullInt64)
-		case syncjob.FieldStatus, syncjob.FieldMode, syncjob.FieldCause, syncjob.FieldError, syncjob.FieldCursor:
+		case syncjob.FieldStatus, syncjob.FieldMode, syncjob.FieldPlannedMode, syncjob.FieldCause, syncjob.FieldError, syncjob.FieldCursor:
 			values[i] = new(sql.NullString)
 		case syncjob.FieldCreatedAt, syncjob.FieldUpdatedAt, syncjob.FieldStartedAt, syncjob.FieldFinishedAt, syncjob.FieldHeartbeatAt, syncjob.FieldTurnAt, syncjob.FieldTakenAt:
 			values[i] = new(sql.NullTime)
@@ -183,6 +195,20 @@ func (_m *SyncJob) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field mode", values[i])
 			} else if value.Valid {
 				_m.Mode = syncjob.Mode(value.String)
+			}
+		case syncjob.FieldPlannedMode:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field planned_mode", values[i])
+			} else if value.Valid {
+				_m.PlannedMode = new(syncjob.PlannedMode)
+				*_m.PlannedMode = syncjob.PlannedMode(value.String)
+			}
+		case syncjob.FieldTargetJobID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field target_job_id", values[i])
+			} else if value.Valid {
+				_m.TargetJobID = new(uuid.UUID)
+				*_m.TargetJobID = *value.S.(*uuid.UUID)
 			}
 		case syncjob.FieldCause:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -251,6 +277,24 @@ func (_m *SyncJob) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field failed", values[i])
 			} else if value.Valid {
 				_m.Failed = int(value.Int64)
+			}
+		case syncjob.FieldPages:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field pages", values[i])
+			} else if value.Valid {
+				_m.Pages = int(value.Int64)
+			}
+		case syncjob.FieldBytesFetched:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field bytes_fetched", values[i])
+			} else if value.Valid {
+				_m.BytesFetched = value.Int64
+			}
+		case syncjob.FieldRetried:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field retried", values[i])
+			} else if value.Valid {
+				_m.Retried = int(value.Int64)
 			}
 		case syncjob.FieldWarnings:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -402,6 +446,16 @@ func (_m *SyncJob) String() string {
 	builder.WriteString("mode=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Mode))
 	builder.WriteString(", ")
+	if v := _m.PlannedMode; v != nil {
+		builder.WriteString("planned_mode=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.TargetJobID; v != nil {
+		builder.WriteString("target_job_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
 	builder.WriteString("cause=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Cause))
 	builder.WriteString(", ")
@@ -434,6 +488,15 @@ func (_m *SyncJob) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("failed=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Failed))
+	builder.WriteString(", ")
+	builder.WriteString("pages=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Pages))
+	builder.WriteString(", ")
+	builder.WriteString("bytes_fetched=")
+	builder.WriteString(fmt.Sprintf("%v", _m.BytesFetched))
+	builder.WriteString(", ")
+	builder.WriteString("retried=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Retried))
 	builder.WriteString(", ")
 	builder.WriteString("warnings=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Warnings))

@@ -93,6 +93,34 @@ func (_c *SyncJobCreate) SetNillableMode(v *syncjob.Mode) *SyncJobCreate {
 	return _c
 }
 
+// SetPlannedMode sets the "planned_mode" field.
+func (_c *SyncJobCreate) SetPlannedMode(v syncjob.PlannedMode) *SyncJobCreate {
+	_c.mutation.SetPlannedMode(v)
+	return _c
+}
+
+// SetNillablePlannedMode sets the "planned_mode" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillablePlannedMode(v *syncjob.PlannedMode) *SyncJobCreate {
+	if v != nil {
+		_c.SetPlannedMode(*v)
+	}
+	return _c
+}
+
+// SetTargetJobID sets the "target_job_id" field.
+func (_c *SyncJobCreate) SetTargetJobID(v uuid.UUID) *SyncJobCreate {
+	_c.mutation.SetTargetJobID(v)
+	return _c
+}
+
+// SetNillableTargetJobID sets the "target_job_id" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableTargetJobID(v *uuid.UUID) *SyncJobCreate {
+	if v != nil {
+		_c.SetTargetJobID(*v)
+	}
+	return _c
+}
+
 // SetCause sets the "cause" field.
 func (_c *SyncJobCreate) SetCause(v syncjob.Cause) *SyncJobCreate {
 	_c.mutation.SetCause(v)
@@ -235,6 +263,48 @@ func (_c *SyncJobCreate) SetFailed(v int) *SyncJobCreate {
 func (_c *SyncJobCreate) SetNillableFailed(v *int) *SyncJobCreate {
 	if v != nil {
 		_c.SetFailed(*v)
+	}
+	return _c
+}
+
+// SetPages sets the "pages" field.
+func (_c *SyncJobCreate) SetPages(v int) *SyncJobCreate {
+	_c.mutation.SetPages(v)
+	return _c
+}
+
+// SetNillablePages sets the "pages" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillablePages(v *int) *SyncJobCreate {
+	if v != nil {
+		_c.SetPages(*v)
+	}
+	return _c
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (_c *SyncJobCreate) SetBytesFetched(v int64) *SyncJobCreate {
+	_c.mutation.SetBytesFetched(v)
+	return _c
+}
+
+// SetNillableBytesFetched sets the "bytes_fetched" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableBytesFetched(v *int64) *SyncJobCreate {
+	if v != nil {
+		_c.SetBytesFetched(*v)
+	}
+	return _c
+}
+
+// SetRetried sets the "retried" field.
+func (_c *SyncJobCreate) SetRetried(v int) *SyncJobCreate {
+	_c.mutation.SetRetried(v)
+	return _c
+}
+
+// SetNillableRetried sets the "retried" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableRetried(v *int) *SyncJobCreate {
+	if v != nil {
+		_c.SetRetried(*v)
 	}
 	return _c
 }
@@ -545,6 +615,18 @@ func (_c *SyncJobCreate) defaults() error {
 		v := syncjob.DefaultFailed
 		_c.mutation.SetFailed(v)
 	}
+	if _, ok := _c.mutation.Pages(); !ok {
+		v := syncjob.DefaultPages
+		_c.mutation.SetPages(v)
+	}
+	if _, ok := _c.mutation.BytesFetched(); !ok {
+		v := syncjob.DefaultBytesFetched
+		_c.mutation.SetBytesFetched(v)
+	}
+	if _, ok := _c.mutation.Retried(); !ok {
+		v := syncjob.DefaultRetried
+		_c.mutation.SetRetried(v)
+	}
 	if _, ok := _c.mutation.Warnings(); !ok {
 		v := syncjob.DefaultWarnings
 		_c.mutation.SetWarnings(v)
@@ -622,6 +704,11 @@ func (_c *SyncJobCreate) check() error {
 	if v, ok := _c.mutation.Mode(); ok {
 		if err := syncjob.ModeValidator(v); err != nil {
 			return &ValidationError{Name: "mode", err: fmt.Errorf(`ent: validator failed for field "SyncJob.mode": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.PlannedMode(); ok {
+		if err := syncjob.PlannedModeValidator(v); err != nil {
+			return &ValidationError{Name: "planned_mode", err: fmt.Errorf(`ent: validator failed for field "SyncJob.planned_mode": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Cause(); !ok {
@@ -702,6 +789,30 @@ func (_c *SyncJobCreate) check() error {
 	if v, ok := _c.mutation.Failed(); ok {
 		if err := syncjob.FailedValidator(v); err != nil {
 			return &ValidationError{Name: "failed", err: fmt.Errorf(`ent: validator failed for field "SyncJob.failed": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Pages(); !ok {
+		return &ValidationError{Name: "pages", err: errors.New(`ent: missing required field "SyncJob.pages"`)}
+	}
+	if v, ok := _c.mutation.Pages(); ok {
+		if err := syncjob.PagesValidator(v); err != nil {
+			return &ValidationError{Name: "pages", err: fmt.Errorf(`ent: validator failed for field "SyncJob.pages": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.BytesFetched(); !ok {
+		return &ValidationError{Name: "bytes_fetched", err: errors.New(`ent: missing required field "SyncJob.bytes_fetched"`)}
+	}
+	if v, ok := _c.mutation.BytesFetched(); ok {
+		if err := syncjob.BytesFetchedValidator(v); err != nil {
+			return &ValidationError{Name: "bytes_fetched", err: fmt.Errorf(`ent: validator failed for field "SyncJob.bytes_fetched": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Retried(); !ok {
+		return &ValidationError{Name: "retried", err: errors.New(`ent: missing required field "SyncJob.retried"`)}
+	}
+	if v, ok := _c.mutation.Retried(); ok {
+		if err := syncjob.RetriedValidator(v); err != nil {
+			return &ValidationError{Name: "retried", err: fmt.Errorf(`ent: validator failed for field "SyncJob.retried": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Warnings(); !ok {
@@ -800,6 +911,14 @@ func (_c *SyncJobCreate) createSpec() (*SyncJob, *sqlgraph.CreateSpec) {
 		_spec.SetField(syncjob.FieldMode, field.TypeEnum, value)
 		_node.Mode = value
 	}
+	if value, ok := _c.mutation.PlannedMode(); ok {
+		_spec.SetField(syncjob.FieldPlannedMode, field.TypeEnum, value)
+		_node.PlannedMode = &value
+	}
+	if value, ok := _c.mutation.TargetJobID(); ok {
+		_spec.SetField(syncjob.FieldTargetJobID, field.TypeUUID, value)
+		_node.TargetJobID = &value
+	}
 	if value, ok := _c.mutation.Cause(); ok {
 		_spec.SetField(syncjob.FieldCause, field.TypeEnum, value)
 		_node.Cause = value
@@ -843,6 +962,18 @@ func (_c *SyncJobCreate) createSpec() (*SyncJob, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Failed(); ok {
 		_spec.SetField(syncjob.FieldFailed, field.TypeInt, value)
 		_node.Failed = value
+	}
+	if value, ok := _c.mutation.Pages(); ok {
+		_spec.SetField(syncjob.FieldPages, field.TypeInt, value)
+		_node.Pages = value
+	}
+	if value, ok := _c.mutation.BytesFetched(); ok {
+		_spec.SetField(syncjob.FieldBytesFetched, field.TypeInt64, value)
+		_node.BytesFetched = value
+	}
+	if value, ok := _c.mutation.Retried(); ok {
+		_spec.SetField(syncjob.FieldRetried, field.TypeInt, value)
+		_node.Retried = value
 	}
 	if value, ok := _c.mutation.Warnings(); ok {
 		_spec.SetField(syncjob.FieldWarnings, field.TypeJSON, value)
@@ -1155,6 +1286,60 @@ func (u *SyncJobUpsert) AddFailed(v int) *SyncJobUpsert {
 	return u
 }
 
+// SetPages sets the "pages" field.
+func (u *SyncJobUpsert) SetPages(v int) *SyncJobUpsert {
+	u.Set(syncjob.FieldPages, v)
+	return u
+}
+
+// UpdatePages sets the "pages" field to the value that was provided on create.
+func (u *SyncJobUpsert) UpdatePages() *SyncJobUpsert {
+	u.SetExcluded(syncjob.FieldPages)
+	return u
+}
+
+// AddPages adds v to the "pages" field.
+func (u *SyncJobUpsert) AddPages(v int) *SyncJobUpsert {
+	u.Add(syncjob.FieldPages, v)
+	return u
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (u *SyncJobUpsert) SetBytesFetched(v int64) *SyncJobUpsert {
+	u.Set(syncjob.FieldBytesFetched, v)
+	return u
+}
+
+// UpdateBytesFetched sets the "bytes_fetched" field to the value that was provided on create.
+func (u *SyncJobUpsert) UpdateBytesFetched() *SyncJobUpsert {
+	u.SetExcluded(syncjob.FieldBytesFetched)
+	return u
+}
+
+// AddBytesFetched adds v to the "bytes_fetched" field.
+func (u *SyncJobUpsert) AddBytesFetched(v int64) *SyncJobUpsert {
+	u.Add(syncjob.FieldBytesFetched, v)
+	return u
+}
+
+// SetRetried sets the "retried" field.
+func (u *SyncJobUpsert) SetRetried(v int) *SyncJobUpsert {
+	u.Set(syncjob.FieldRetried, v)
+	return u
+}
+
+// UpdateRetried sets the "retried" field to the value that was provided on create.
+func (u *SyncJobUpsert) UpdateRetried() *SyncJobUpsert {
+	u.SetExcluded(syncjob.FieldRetried)
+	return u
+}
+
+// AddRetried adds v to the "retried" field.
+func (u *SyncJobUpsert) AddRetried(v int) *SyncJobUpsert {
+	u.Add(syncjob.FieldRetried, v)
+	return u
+}
+
 // SetWarnings sets the "warnings" field.
 func (u *SyncJobUpsert) SetWarnings(v []string) *SyncJobUpsert {
 	u.Set(syncjob.FieldWarnings, v)
@@ -1405,6 +1590,12 @@ func (u *SyncJobUpsertOne) UpdateNewValues() *SyncJobUpsertOne {
 		}
 		if _, exists := u.create.mutation.Mode(); exists {
 			s.SetIgnore(syncjob.FieldMode)
+		}
+		if _, exists := u.create.mutation.PlannedMode(); exists {
+			s.SetIgnore(syncjob.FieldPlannedMode)
+		}
+		if _, exists := u.create.mutation.TargetJobID(); exists {
+			s.SetIgnore(syncjob.FieldTargetJobID)
 		}
 		if _, exists := u.create.mutation.Cause(); exists {
 			s.SetIgnore(syncjob.FieldCause)
@@ -1657,6 +1848,69 @@ func (u *SyncJobUpsertOne) AddFailed(v int) *SyncJobUpsertOne {
 func (u *SyncJobUpsertOne) UpdateFailed() *SyncJobUpsertOne {
 	return u.Update(func(s *SyncJobUpsert) {
 		s.UpdateFailed()
+	})
+}
+
+// SetPages sets the "pages" field.
+func (u *SyncJobUpsertOne) SetPages(v int) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetPages(v)
+	})
+}
+
+// AddPages adds v to the "pages" field.
+func (u *SyncJobUpsertOne) AddPages(v int) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddPages(v)
+	})
+}
+
+// UpdatePages sets the "pages" field to the value that was provided on create.
+func (u *SyncJobUpsertOne) UpdatePages() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdatePages()
+	})
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (u *SyncJobUpsertOne) SetBytesFetched(v int64) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetBytesFetched(v)
+	})
+}
+
+// AddBytesFetched adds v to the "bytes_fetched" field.
+func (u *SyncJobUpsertOne) AddBytesFetched(v int64) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddBytesFetched(v)
+	})
+}
+
+// UpdateBytesFetched sets the "bytes_fetched" field to the value that was provided on create.
+func (u *SyncJobUpsertOne) UpdateBytesFetched() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateBytesFetched()
+	})
+}
+
+// SetRetried sets the "retried" field.
+func (u *SyncJobUpsertOne) SetRetried(v int) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetRetried(v)
+	})
+}
+
+// AddRetried adds v to the "retried" field.
+func (u *SyncJobUpsertOne) AddRetried(v int) *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddRetried(v)
+	})
+}
+
+// UpdateRetried sets the "retried" field to the value that was provided on create.
+func (u *SyncJobUpsertOne) UpdateRetried() *SyncJobUpsertOne {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateRetried()
 	})
 }
 
@@ -2114,6 +2368,12 @@ func (u *SyncJobUpsertBulk) UpdateNewValues() *SyncJobUpsertBulk {
 			if _, exists := b.mutation.Mode(); exists {
 				s.SetIgnore(syncjob.FieldMode)
 			}
+			if _, exists := b.mutation.PlannedMode(); exists {
+				s.SetIgnore(syncjob.FieldPlannedMode)
+			}
+			if _, exists := b.mutation.TargetJobID(); exists {
+				s.SetIgnore(syncjob.FieldTargetJobID)
+			}
 			if _, exists := b.mutation.Cause(); exists {
 				s.SetIgnore(syncjob.FieldCause)
 			}
@@ -2366,6 +2626,69 @@ func (u *SyncJobUpsertBulk) AddFailed(v int) *SyncJobUpsertBulk {
 func (u *SyncJobUpsertBulk) UpdateFailed() *SyncJobUpsertBulk {
 	return u.Update(func(s *SyncJobUpsert) {
 		s.UpdateFailed()
+	})
+}
+
+// SetPages sets the "pages" field.
+func (u *SyncJobUpsertBulk) SetPages(v int) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetPages(v)
+	})
+}
+
+// AddPages adds v to the "pages" field.
+func (u *SyncJobUpsertBulk) AddPages(v int) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddPages(v)
+	})
+}
+
+// UpdatePages sets the "pages" field to the value that was provided on create.
+func (u *SyncJobUpsertBulk) UpdatePages() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdatePages()
+	})
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (u *SyncJobUpsertBulk) SetBytesFetched(v int64) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetBytesFetched(v)
+	})
+}
+
+// AddBytesFetched adds v to the "bytes_fetched" field.
+func (u *SyncJobUpsertBulk) AddBytesFetched(v int64) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddBytesFetched(v)
+	})
+}
+
+// UpdateBytesFetched sets the "bytes_fetched" field to the value that was provided on create.
+func (u *SyncJobUpsertBulk) UpdateBytesFetched() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateBytesFetched()
+	})
+}
+
+// SetRetried sets the "retried" field.
+func (u *SyncJobUpsertBulk) SetRetried(v int) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.SetRetried(v)
+	})
+}
+
+// AddRetried adds v to the "retried" field.
+func (u *SyncJobUpsertBulk) AddRetried(v int) *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.AddRetried(v)
+	})
+}
+
+// UpdateRetried sets the "retried" field to the value that was provided on create.
+func (u *SyncJobUpsertBulk) UpdateRetried() *SyncJobUpsertBulk {
+	return u.Update(func(s *SyncJobUpsert) {
+		s.UpdateRetried()
 	})
 }
 

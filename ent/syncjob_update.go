@@ -239,6 +239,69 @@ func (_u *SyncJobUpdate) AddFailed(v int) *SyncJobUpdate {
 	return _u
 }
 
+// SetPages sets the "pages" field.
+func (_u *SyncJobUpdate) SetPages(v int) *SyncJobUpdate {
+	_u.mutation.ResetPages()
+	_u.mutation.SetPages(v)
+	return _u
+}
+
+// SetNillablePages sets the "pages" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillablePages(v *int) *SyncJobUpdate {
+	if v != nil {
+		_u.SetPages(*v)
+	}
+	return _u
+}
+
+// AddPages adds value to the "pages" field.
+func (_u *SyncJobUpdate) AddPages(v int) *SyncJobUpdate {
+	_u.mutation.AddPages(v)
+	return _u
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (_u *SyncJobUpdate) SetBytesFetched(v int64) *SyncJobUpdate {
+	_u.mutation.ResetBytesFetched()
+	_u.mutation.SetBytesFetched(v)
+	return _u
+}
+
+// SetNillableBytesFetched sets the "bytes_fetched" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableBytesFetched(v *int64) *SyncJobUpdate {
+	if v != nil {
+		_u.SetBytesFetched(*v)
+	}
+	return _u
+}
+
+// AddBytesFetched adds value to the "bytes_fetched" field.
+func (_u *SyncJobUpdate) AddBytesFetched(v int64) *SyncJobUpdate {
+	_u.mutation.AddBytesFetched(v)
+	return _u
+}
+
+// SetRetried sets the "retried" field.
+func (_u *SyncJobUpdate) SetRetried(v int) *SyncJobUpdate {
+	_u.mutation.ResetRetried()
+	_u.mutation.SetRetried(v)
+	return _u
+}
+
+// SetNillableRetried sets the "retried" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableRetried(v *int) *SyncJobUpdate {
+	if v != nil {
+		_u.SetRetried(*v)
+	}
+	return _u
+}
+
+// AddRetried adds value to the "retried" field.
+func (_u *SyncJobUpdate) AddRetried(v int) *SyncJobUpdate {
+	_u.mutation.AddRetried(v)
+	return _u
+}
+
 // SetWarnings sets the "warnings" field.
 func (_u *SyncJobUpdate) SetWarnings(v []string) *SyncJobUpdate {
 	_u.mutation.SetWarnings(v)
@@ -590,6 +653,21 @@ func (_u *SyncJobUpdate) check() error {
 			return &ValidationError{Name: "failed", err: fmt.Errorf(`ent: validator failed for field "SyncJob.failed": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Pages(); ok {
+		if err := syncjob.PagesValidator(v); err != nil {
+			return &ValidationError{Name: "pages", err: fmt.Errorf(`ent: validator failed for field "SyncJob.pages": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.BytesFetched(); ok {
+		if err := syncjob.BytesFetchedValidator(v); err != nil {
+			return &ValidationError{Name: "bytes_fetched", err: fmt.Errorf(`ent: validator failed for field "SyncJob.bytes_fetched": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Retried(); ok {
+		if err := syncjob.RetriedValidator(v); err != nil {
+			return &ValidationError{Name: "retried", err: fmt.Errorf(`ent: validator failed for field "SyncJob.retried": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Error(); ok {
 		if err := syncjob.ErrorValidator(v); err != nil {
 			return &ValidationError{Name: "error", err: fmt.Errorf(`ent: validator failed for field "SyncJob.error": %w`, err)}
@@ -629,6 +707,12 @@ func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(syncjob.FieldStatus, field.TypeEnum, value)
+	}
+	if _u.mutation.PlannedModeCleared() {
+		_spec.ClearField(syncjob.FieldPlannedMode, field.TypeEnum)
+	}
+	if _u.mutation.TargetJobIDCleared() {
+		_spec.ClearField(syncjob.FieldTargetJobID, field.TypeUUID)
 	}
 	if _u.mutation.FileFilterCleared() {
 		_spec.ClearField(syncjob.FieldFileFilter, field.TypeJSON)
@@ -686,6 +770,24 @@ func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedFailed(); ok {
 		_spec.AddField(syncjob.FieldFailed, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Pages(); ok {
+		_spec.SetField(syncjob.FieldPages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPages(); ok {
+		_spec.AddField(syncjob.FieldPages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.BytesFetched(); ok {
+		_spec.SetField(syncjob.FieldBytesFetched, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedBytesFetched(); ok {
+		_spec.AddField(syncjob.FieldBytesFetched, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.Retried(); ok {
+		_spec.SetField(syncjob.FieldRetried, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedRetried(); ok {
+		_spec.AddField(syncjob.FieldRetried, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.Warnings(); ok {
 		_spec.SetField(syncjob.FieldWarnings, field.TypeJSON, value)
@@ -989,6 +1091,69 @@ func (_u *SyncJobUpdateOne) SetNillableFailed(v *int) *SyncJobUpdateOne {
 // AddFailed adds value to the "failed" field.
 func (_u *SyncJobUpdateOne) AddFailed(v int) *SyncJobUpdateOne {
 	_u.mutation.AddFailed(v)
+	return _u
+}
+
+// SetPages sets the "pages" field.
+func (_u *SyncJobUpdateOne) SetPages(v int) *SyncJobUpdateOne {
+	_u.mutation.ResetPages()
+	_u.mutation.SetPages(v)
+	return _u
+}
+
+// SetNillablePages sets the "pages" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillablePages(v *int) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetPages(*v)
+	}
+	return _u
+}
+
+// AddPages adds value to the "pages" field.
+func (_u *SyncJobUpdateOne) AddPages(v int) *SyncJobUpdateOne {
+	_u.mutation.AddPages(v)
+	return _u
+}
+
+// SetBytesFetched sets the "bytes_fetched" field.
+func (_u *SyncJobUpdateOne) SetBytesFetched(v int64) *SyncJobUpdateOne {
+	_u.mutation.ResetBytesFetched()
+	_u.mutation.SetBytesFetched(v)
+	return _u
+}
+
+// SetNillableBytesFetched sets the "bytes_fetched" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableBytesFetched(v *int64) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetBytesFetched(*v)
+	}
+	return _u
+}
+
+// AddBytesFetched adds value to the "bytes_fetched" field.
+func (_u *SyncJobUpdateOne) AddBytesFetched(v int64) *SyncJobUpdateOne {
+	_u.mutation.AddBytesFetched(v)
+	return _u
+}
+
+// SetRetried sets the "retried" field.
+func (_u *SyncJobUpdateOne) SetRetried(v int) *SyncJobUpdateOne {
+	_u.mutation.ResetRetried()
+	_u.mutation.SetRetried(v)
+	return _u
+}
+
+// SetNillableRetried sets the "retried" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableRetried(v *int) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetRetried(*v)
+	}
+	return _u
+}
+
+// AddRetried adds value to the "retried" field.
+func (_u *SyncJobUpdateOne) AddRetried(v int) *SyncJobUpdateOne {
+	_u.mutation.AddRetried(v)
 	return _u
 }
 
@@ -1356,6 +1521,21 @@ func (_u *SyncJobUpdateOne) check() error {
 			return &ValidationError{Name: "failed", err: fmt.Errorf(`ent: validator failed for field "SyncJob.failed": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Pages(); ok {
+		if err := syncjob.PagesValidator(v); err != nil {
+			return &ValidationError{Name: "pages", err: fmt.Errorf(`ent: validator failed for field "SyncJob.pages": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.BytesFetched(); ok {
+		if err := syncjob.BytesFetchedValidator(v); err != nil {
+			return &ValidationError{Name: "bytes_fetched", err: fmt.Errorf(`ent: validator failed for field "SyncJob.bytes_fetched": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Retried(); ok {
+		if err := syncjob.RetriedValidator(v); err != nil {
+			return &ValidationError{Name: "retried", err: fmt.Errorf(`ent: validator failed for field "SyncJob.retried": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Error(); ok {
 		if err := syncjob.ErrorValidator(v); err != nil {
 			return &ValidationError{Name: "error", err: fmt.Errorf(`ent: validator failed for field "SyncJob.error": %w`, err)}
@@ -1413,6 +1593,12 @@ func (_u *SyncJobUpdateOne) sqlSave(ctx context.Context) (_node *SyncJob, err er
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(syncjob.FieldStatus, field.TypeEnum, value)
 	}
+	if _u.mutation.PlannedModeCleared() {
+		_spec.ClearField(syncjob.FieldPlannedMode, field.TypeEnum)
+	}
+	if _u.mutation.TargetJobIDCleared() {
+		_spec.ClearField(syncjob.FieldTargetJobID, field.TypeUUID)
+	}
 	if _u.mutation.FileFilterCleared() {
 		_spec.ClearField(syncjob.FieldFileFilter, field.TypeJSON)
 	}
@@ -1469,6 +1655,24 @@ func (_u *SyncJobUpdateOne) sqlSave(ctx context.Context) (_node *SyncJob, err er
 	}
 	if value, ok := _u.mutation.AddedFailed(); ok {
 		_spec.AddField(syncjob.FieldFailed, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Pages(); ok {
+		_spec.SetField(syncjob.FieldPages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPages(); ok {
+		_spec.AddField(syncjob.FieldPages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.BytesFetched(); ok {
+		_spec.SetField(syncjob.FieldBytesFetched, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedBytesFetched(); ok {
+		_spec.AddField(syncjob.FieldBytesFetched, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.Retried(); ok {
+		_spec.SetField(syncjob.FieldRetried, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedRetried(); ok {
+		_spec.AddField(syncjob.FieldRetried, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.Warnings(); ok {
 		_spec.SetField(syncjob.FieldWarnings, field.TypeJSON, value)

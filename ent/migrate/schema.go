@@ -855,7 +855,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_jobs_connectors_jobs",
-				Columns:    []*schema.Column{SyncJobsColumns[33]},
+				Columns:    []*schema.Column{SyncJobsColumns[36]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -864,7 +864,7 @@ var (
 			{
 				Name:    "syncjob_connector_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{SyncJobsColumns[33], SyncJobsColumns[1]},
+				Columns: []*schema.Column{SyncJobsColumns[36], SyncJobsColumns[1]},
 			},
 		},
 	}

@@ -1411,7 +1411,7 @@ func init() {
 	// syncjob.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	syncjob.DefaultCancelRequested = syncjobDescCancelRequested.Default.(bool)
 	// syncjobDescTurns is the schema descriptor for turns field.
-	syncjobDescTurns := syncjobFields[27].Descriptor()
+	syncjobDescTurns := syncjobFields[32].Descriptor()
 	// syncjob.DefaultTurns holds the default value on creation for the turns field.
 	syncjob.DefaultTurns = syncjobDescTurns.Default.(int)
 	// syncjob.TurnsValidator is a validator for the "turns" field. It is called by the builders before save.

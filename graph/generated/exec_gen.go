@@ -19,6 +19,7 @@ import (
 	"magpie/ent/membership"
 	"magpie/ent/message"
 	"magpie/ent/oauthgrant"
+	"magpie/ent/planitem"
 	"magpie/ent/syncitem"
 	"magpie/ent/syncjob"
 	"magpie/graph/model"
@@ -63,6 +64,7 @@ type ResolverRoot interface {
 	Session() SessionResolver
 	Subscription() SubscriptionResolver
 	SyncJob() SyncJobResolver
+	SyncPlan() SyncPlanResolver
 }
 
 type DirectiveRoot struct {
@@ -404,7 +406,9 @@ type ComplexityRoot struct {
 		Documents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
 		Enabled          func(childComplexity int) int
 		Files            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
+		Freshness        func(childComplexity int) int
 		GrantID          func(childComplexity int) int
+		History          func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Items            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		Jobs             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
@@ -413,7 +417,10 @@ type ComplexityRoot struct {
 		LastSync         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		NextSyncAt       func(childComplexity int) int
+		PendingDeletion  func(childComplexity int) int
+		Permissions      func(childComplexity int) int
 		ScheduleInterval func(childComplexity int) int
+		SchemaSync       func(childComplexity int) int
 		Status           func(childComplexity int) int
 		SyncStrategy     func(childComplexity int) int
 		Type             func(childComplexity int) int
@@ -467,6 +474,13 @@ type ComplexityRoot struct {
 		Sensitive func(childComplexity int) int
 		Title     func(childComplexity int) int
 		Type      func(childComplexity int) int
+	}
+
+	ConnectorPermissions struct {
+		GroupsReadAt  func(childComplexity int) int
+		Mode          func(childComplexity int) int
+		ReadersReadAt func(childComplexity int) int
+		Warning       func(childComplexity int) int
 	}
 
 	ConnectorSyncEvent struct {
@@ -527,6 +541,18 @@ type ComplexityRoot struct {
 		ExpiresAt func(childComplexity int) int
 		Token     func(childComplexity int) int
 		URL       func(childComplexity int) int
+	}
+
+	DeletionGuard struct {
+		Blocked   func(childComplexity int) int
+		Existing  func(childComplexity int) int
+		Missing   func(childComplexity int) int
+		Threshold func(childComplexity int) int
+	}
+
+	DismissedDeletion struct {
+		ConnectorID func(childComplexity int) int
+		Documents   func(childComplexity int) int
 	}
 
 	DocSync struct {
@@ -611,9 +637,34 @@ type ComplexityRoot struct {
 		Documents func(childComplexity int) int
 	}
 
+	DocumentVisibility struct {
+		DocumentID    func(childComplexity int) int
+		Explanation   func(childComplexity int) int
+		Groups        func(childComplexity int) int
+		GroupsReadAt  func(childComplexity int) int
+		ReadersReadAt func(childComplexity int) int
+		Rule          func(childComplexity int) int
+		User          func(childComplexity int) int
+		Visible       func(childComplexity int) int
+	}
+
 	FoundAgentMemory struct {
 		Memory func(childComplexity int) int
 		Score  func(childComplexity int) int
+	}
+
+	Freshness struct {
+		LastDay       func(childComplexity int) int
+		LastWeek      func(childComplexity int) int
+		OldestWaiting func(childComplexity int) int
+		Waiting       func(childComplexity int) int
+	}
+
+	FreshnessWindow struct {
+		Changes func(childComplexity int) int
+		Max     func(childComplexity int) int
+		P50     func(childComplexity int) int
+		P95     func(childComplexity int) int
 	}
 
 	Invitation struct {
@@ -714,6 +765,7 @@ type ComplexityRoot struct {
 		AcceptInvitation        func(childComplexity int, input model.AcceptInvitationInput) int
 		AllowItem               func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		AnswerOIDCSignIn        func(childComplexity int, input model.OIDCAnswerInput) int
+		ApproveDeletion         func(childComplexity int, connectorID uuid.UUID) int
 		CancelRun               func(childComplexity int, id uuid.UUID) int
 		CancelSync              func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
 		ChangePassword          func(childComplexity int, input model.ChangePasswordInput) int
@@ -736,11 +788,14 @@ type ComplexityRoot struct {
 		DeleteDocument          func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
 		DeleteFiles             func(childComplexity int, connectorID uuid.UUID, paths []string) int
 		DeleteWorkspace         func(childComplexity int, input model.WorkspaceInput) int
+		DismissDeletion         func(childComplexity int, connectorID uuid.UUID) int
 		EndSession              func(childComplexity int, id uuid.UUID) int
 		FinishOAuth             func(childComplexity int, input model.FinishOAuthInput) int
 		FinishOIDCSignIn        func(childComplexity int, code string, binding string) int
 		InviteMember            func(childComplexity int, input model.InviteMemberInput) int
 		LeaveWorkspace          func(childComplexity int) int
+		PauseConnector          func(childComplexity int, id uuid.UUID) int
+		PlanSync                func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		RecordEvents            func(childComplexity int, input model.RecordEventsInput) int
 		RefreshCollectionStats  func(childComplexity int, id uuid.UUID) int
 		RefreshPermissions      func(childComplexity int, connectorID uuid.UUID) int
@@ -750,6 +805,9 @@ type ComplexityRoot struct {
 		RenameConversation      func(childComplexity int, id uuid.UUID, title string) int
 		ResendInvitation        func(childComplexity int, id uuid.UUID) int
 		ResetPassword           func(childComplexity int, input model.ResetPasswordInput) int
+		RestoreDeletions        func(childComplexity int, connectorID uuid.UUID, jobID uuid.UUID) int
+		RestoreDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		ResumeConnector         func(childComplexity int, id uuid.UUID) int
 		RetryItems              func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
 		RevokeAPIKey            func(childComplexity int, id uuid.UUID) int
 		RevokeInvitation        func(childComplexity int, id uuid.UUID) int
@@ -860,54 +918,92 @@ type ComplexityRoot struct {
 		StartCursor     func(childComplexity int) int
 	}
 
+	PendingDeletion struct {
+		Documents func(childComplexity int) int
+		Existing  func(childComplexity int) int
+		JobID     func(childComplexity int) int
+		Since     func(childComplexity int) int
+		Threshold func(childComplexity int) int
+	}
+
+	PlanItem struct {
+		Action      func(childComplexity int) int
+		Connector   func(childComplexity int) int
+		ConnectorID func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		DocumentID  func(childComplexity int) int
+		ID          func(childComplexity int) int
+		JobID       func(childComplexity int) int
+		Path        func(childComplexity int) int
+		Reason      func(childComplexity int) int
+		Size        func(childComplexity int) int
+		SourceID    func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+		Version     func(childComplexity int) int
+	}
+
+	PlanItemConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	PlanItemEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	Query struct {
-		APIKey              func(childComplexity int, id uuid.UUID) int
-		APIKeys             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
-		Agent               func(childComplexity int, id uuid.UUID) int
-		AgentMemories       func(childComplexity int, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) int
-		AgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
-		AgentTemplate       func(childComplexity int, id uuid.UUID) int
-		AgentTemplates      func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
-		AgentTools          func(childComplexity int) int
-		Agents              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
-		AuditLog            func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
-		ChatModels          func(childComplexity int) int
-		Collection          func(childComplexity int, id uuid.UUID) int
-		Collections         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
-		Connector           func(childComplexity int, id uuid.UUID) int
-		ConnectorKinds      func(childComplexity int) int
-		Connectors          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
-		Conversation        func(childComplexity int, id uuid.UUID) int
-		Conversations       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
-		Document            func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		Documents           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
-		ExportConversation  func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
-		Invitation          func(childComplexity int, id uuid.UUID) int
-		InvitationOfToken   func(childComplexity int, token string) int
-		Invitations         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
-		Me                  func(childComplexity int) int
-		Member              func(childComplexity int, id uuid.UUID) int
-		Members             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
-		MySessions          func(childComplexity int) int
-		MyWorkspaces        func(childComplexity int) int
-		Node                func(childComplexity int, id uuid.UUID) int
-		Nodes               func(childComplexity int, ids []uuid.UUID) int
-		OauthGrants         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
-		OauthProviders      func(childComplexity int) int
-		QueryAnalytics      func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
-		Run                 func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
-		Runs                func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
-		Search              func(childComplexity int, input model.SearchInput) int
-		SearchAgentMemories func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
-		SearchFacets        func(childComplexity int, input model.SearchFacetsInput) int
-		SearchSuggestions   func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
-		SignInMethods       func(childComplexity int) int
-		SignUpAllowed       func(childComplexity int) int
-		SourceFiles         func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
-		SyncItems           func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
-		SyncJob             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		SyncJobs            func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
-		Usage               func(childComplexity int) int
+		APIKey               func(childComplexity int, id uuid.UUID) int
+		APIKeys              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
+		Agent                func(childComplexity int, id uuid.UUID) int
+		AgentMemories        func(childComplexity int, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) int
+		AgentMemory          func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		AgentTemplate        func(childComplexity int, id uuid.UUID) int
+		AgentTemplates       func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		AgentTools           func(childComplexity int) int
+		Agents               func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
+		AuditLog             func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
+		ChatModels           func(childComplexity int) int
+		Collection           func(childComplexity int, id uuid.UUID) int
+		Collections          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
+		Connector            func(childComplexity int, id uuid.UUID) int
+		ConnectorKinds       func(childComplexity int) int
+		Connectors           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
+		Conversation         func(childComplexity int, id uuid.UUID) int
+		Conversations        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
+		Document             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
+		ExportConversation   func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
+		Invitation           func(childComplexity int, id uuid.UUID) int
+		InvitationOfToken    func(childComplexity int, token string) int
+		Invitations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
+		Me                   func(childComplexity int) int
+		Member               func(childComplexity int, id uuid.UUID) int
+		Members              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
+		MySessions           func(childComplexity int) int
+		MyWorkspaces         func(childComplexity int) int
+		Node                 func(childComplexity int, id uuid.UUID) int
+		Nodes                func(childComplexity int, ids []uuid.UUID) int
+		OauthGrants          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
+		OauthProviders       func(childComplexity int) int
+		QuarantinedDocuments func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) int
+		QueryAnalytics       func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
+		Run                  func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		Runs                 func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
+		Search               func(childComplexity int, input model.SearchInput) int
+		SearchAgentMemories  func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
+		SearchFacets         func(childComplexity int, input model.SearchFacetsInput) int
+		SearchSuggestions    func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
+		SignInMethods        func(childComplexity int) int
+		SignUpAllowed        func(childComplexity int) int
+		SourceFiles          func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
+		SyncItems            func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		SyncJob              func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		SyncJobs             func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		SyncPlan             func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		Usage                func(childComplexity int) int
+		WhyVisible           func(childComplexity int, documentID uuid.UUID, user string) int
 	}
 
 	QueryAnalytics struct {
@@ -1073,20 +1169,40 @@ type ComplexityRoot struct {
 		SyncProgress   func(childComplexity int, jobID uuid.UUID) int
 	}
 
+	SyncHistory struct {
+		Added        func(childComplexity int) int
+		BytesFetched func(childComplexity int) int
+		Canceled     func(childComplexity int) int
+		Completed    func(childComplexity int) int
+		Deleted      func(childComplexity int) int
+		Failed       func(childComplexity int) int
+		LastFailure  func(childComplexity int) int
+		LastSuccess  func(childComplexity int) int
+		MeanDuration func(childComplexity int) int
+		Modified     func(childComplexity int) int
+		Pages        func(childComplexity int) int
+		Partial      func(childComplexity int) int
+		Retried      func(childComplexity int) int
+		SuccessRate  func(childComplexity int) int
+		Total        func(childComplexity int) int
+	}
+
 	SyncItem struct {
-		Connector   func(childComplexity int) int
-		ConnectorID func(childComplexity int) int
-		CreatedAt   func(childComplexity int) int
-		DocumentID  func(childComplexity int) int
-		ID          func(childComplexity int) int
-		JobID       func(childComplexity int) int
-		Path        func(childComplexity int) int
-		Reason      func(childComplexity int) int
-		Retryable   func(childComplexity int) int
-		SourceID    func(childComplexity int) int
-		Status      func(childComplexity int) int
-		Suppressed  func(childComplexity int) int
-		UpdatedAt   func(childComplexity int) int
+		Connector    func(childComplexity int) int
+		ConnectorID  func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		DocumentID   func(childComplexity int) int
+		Hold         func(childComplexity int) int
+		ID           func(childComplexity int) int
+		JobID        func(childComplexity int) int
+		Path         func(childComplexity int) int
+		Reason       func(childComplexity int) int
+		Retryable    func(childComplexity int) int
+		SourceID     func(childComplexity int) int
+		Status       func(childComplexity int) int
+		Suppressed   func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+		WaitingSince func(childComplexity int) int
 	}
 
 	SyncItemConnection struct {
@@ -1101,21 +1217,27 @@ type ComplexityRoot struct {
 	}
 
 	SyncJob struct {
-		Cause       func(childComplexity int) int
-		Connector   func(childComplexity int) int
-		ConnectorID func(childComplexity int) int
-		CreatedAt   func(childComplexity int) int
-		Error       func(childComplexity int) int
-		FileFilter  func(childComplexity int) int
-		FinishedAt  func(childComplexity int) int
-		ID          func(childComplexity int) int
-		Mode        func(childComplexity int) int
-		Progress    func(childComplexity int) int
-		StartedAt   func(childComplexity int) int
-		Stats       func(childComplexity int) int
-		Status      func(childComplexity int) int
-		UpdatedAt   func(childComplexity int) int
-		Warnings    func(childComplexity int) int
+		BytesFetched func(childComplexity int) int
+		Cause        func(childComplexity int) int
+		Connector    func(childComplexity int) int
+		ConnectorID  func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		Duration     func(childComplexity int) int
+		Error        func(childComplexity int) int
+		FileFilter   func(childComplexity int) int
+		FinishedAt   func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Mode         func(childComplexity int) int
+		Pages        func(childComplexity int) int
+		PlannedMode  func(childComplexity int) int
+		Progress     func(childComplexity int) int
+		Retried      func(childComplexity int) int
+		StartedAt    func(childComplexity int) int
+		Stats        func(childComplexity int) int
+		Status       func(childComplexity int) int
+		TargetJobID  func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+		Warnings     func(childComplexity int) int
 	}
 
 	SyncJobConnection struct {
@@ -1127,6 +1249,25 @@ type ComplexityRoot struct {
 	SyncJobEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	SyncPlan struct {
+		Counts func(childComplexity int) int
+		Guard  func(childComplexity int) int
+		Items  func(childComplexity int, action []planitem.Action, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.PlanItemOrder) int
+		Job    func(childComplexity int) int
+	}
+
+	SyncPlanCounts struct {
+		Added       func(childComplexity int) int
+		Compared    func(childComplexity int) int
+		Deleted     func(childComplexity int) int
+		Failed      func(childComplexity int) int
+		Kept        func(childComplexity int) int
+		Modified    func(childComplexity int) int
+		Quarantined func(childComplexity int) int
+		Skipped     func(childComplexity int) int
+		Unchanged   func(childComplexity int) int
 	}
 
 	SyncProgress struct {
@@ -1176,6 +1317,11 @@ type ComplexityRoot struct {
 		UpdatedAt     func(childComplexity int) int
 	}
 
+	VisibilityGroup struct {
+		ID   func(childComplexity int) int
+		Name func(childComplexity int) int
+	}
+
 	WebhookSubscription struct {
 		Active    func(childComplexity int) int
 		Error     func(childComplexity int) int
@@ -1215,9 +1361,14 @@ type CollectionResolver interface {
 }
 type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
+	SchemaSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
 	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
 	Webhook(ctx context.Context, obj *ent.Connector) (*model.ConnectorWebhook, error)
+	PendingDeletion(ctx context.Context, obj *ent.Connector) (*model.PendingDeletion, error)
+	Freshness(ctx context.Context, obj *ent.Connector) (*model.Freshness, error)
+	History(ctx context.Context, obj *ent.Connector) (*model.SyncHistory, error)
+	Permissions(ctx context.Context, obj *ent.Connector) (*model.ConnectorPermissions, error)
 }
 type ConversationResolver interface {
 	Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error)
@@ -1274,12 +1425,19 @@ type MutationResolver interface {
 	RefreshCollectionStats(ctx context.Context, id uuid.UUID) (*model.CollectionStats, error)
 	CreateConnector(ctx context.Context, input model.CreateConnectorInput) (*ent.Connector, error)
 	UpdateConnector(ctx context.Context, id uuid.UUID, input model.UpdateConnectorInput) (*ent.Connector, error)
+	PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
+	ResumeConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
 	TestConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error)
 	TestConnection(ctx context.Context, input model.TestConnectionInput) (*model.ConnectionTest, error)
 	UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error)
 	DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error)
 	DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error)
+	PlanSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
+	ApproveDeletion(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error)
+	DismissDeletion(ctx context.Context, connectorID uuid.UUID) (*model.DismissedDeletion, error)
+	RestoreDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (*ent.Document, error)
+	RestoreDeletions(ctx context.Context, connectorID uuid.UUID, jobID uuid.UUID) (*ent.SyncJob, error)
 	RetryItems(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error)
 	AllowItem(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncItem, error)
 	RefreshPermissions(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error)
@@ -1334,6 +1492,8 @@ type QueryResolver interface {
 	SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
+	SyncPlan(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*model.SyncPlan, error)
+	QuarantinedDocuments(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) (*ent.DocumentConnection, error)
 	Members(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) (*ent.MemberConnection, error)
 	Member(ctx context.Context, id uuid.UUID) (*ent.Membership, error)
 	Invitations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) (*ent.InvitationConnection, error)
@@ -1341,6 +1501,7 @@ type QueryResolver interface {
 	InvitationOfToken(ctx context.Context, token string) (*model.InvitationOffer, error)
 	OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error)
 	OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error)
+	WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
@@ -1365,9 +1526,13 @@ type SubscriptionResolver interface {
 	SyncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error)
 }
 type SyncJobResolver interface {
+	Duration(ctx context.Context, obj *ent.SyncJob) (*float64, error)
 	Progress(ctx context.Context, obj *ent.SyncJob) (*model.SyncProgress, error)
 	Stats(ctx context.Context, obj *ent.SyncJob) (*model.SyncStats, error)
 	StartedAt(ctx context.Context, obj *ent.SyncJob) (*time.Time, error)
+}
+type SyncPlanResolver interface {
+	Items(ctx context.Context, obj *model.SyncPlan, action []planitem.Action, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.PlanItemOrder) (*ent.PlanItemConnection, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -2691,12 +2856,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.Files(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SourceFileOrder)), true
+	case "Connector.freshness":
+		if e.ComplexityRoot.Connector.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.Freshness(childComplexity), true
 	case "Connector.grantID":
 		if e.ComplexityRoot.Connector.GrantID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Connector.GrantID(childComplexity), true
+	case "Connector.history":
+		if e.ComplexityRoot.Connector.History == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.History(childComplexity), true
 	case "Connector.id":
 		if e.ComplexityRoot.Connector.ID == nil {
 			break
@@ -2755,12 +2932,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.NextSyncAt(childComplexity), true
+	case "Connector.pendingDeletion":
+		if e.ComplexityRoot.Connector.PendingDeletion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.PendingDeletion(childComplexity), true
+	case "Connector.permissions":
+		if e.ComplexityRoot.Connector.Permissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.Permissions(childComplexity), true
 	case "Connector.scheduleInterval":
 		if e.ComplexityRoot.Connector.ScheduleInterval == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Connector.ScheduleInterval(childComplexity), true
+	case "Connector.schemaSync":
+		if e.ComplexityRoot.Connector.SchemaSync == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.SchemaSync(childComplexity), true
 	case "Connector.status":
 		if e.ComplexityRoot.Connector.Status == nil {
 			break
@@ -3012,6 +3207,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConnectorOption.Type(childComplexity), true
 
+	case "ConnectorPermissions.groupsReadAt":
+		if e.ComplexityRoot.ConnectorPermissions.GroupsReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.GroupsReadAt(childComplexity), true
+	case "ConnectorPermissions.mode":
+		if e.ComplexityRoot.ConnectorPermissions.Mode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.Mode(childComplexity), true
+	case "ConnectorPermissions.readersReadAt":
+		if e.ComplexityRoot.ConnectorPermissions.ReadersReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.ReadersReadAt(childComplexity), true
+	case "ConnectorPermissions.warning":
+		if e.ComplexityRoot.ConnectorPermissions.Warning == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorPermissions.Warning(childComplexity), true
+
 	case "ConnectorSyncEvent.connectorId":
 		if e.ComplexityRoot.ConnectorSyncEvent.ConnectorID == nil {
 			break
@@ -3223,6 +3443,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreatedPasswordReset.URL(childComplexity), true
+
+	case "DeletionGuard.blocked":
+		if e.ComplexityRoot.DeletionGuard.Blocked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletionGuard.Blocked(childComplexity), true
+	case "DeletionGuard.existing":
+		if e.ComplexityRoot.DeletionGuard.Existing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletionGuard.Existing(childComplexity), true
+	case "DeletionGuard.missing":
+		if e.ComplexityRoot.DeletionGuard.Missing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletionGuard.Missing(childComplexity), true
+	case "DeletionGuard.threshold":
+		if e.ComplexityRoot.DeletionGuard.Threshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletionGuard.Threshold(childComplexity), true
+
+	case "DismissedDeletion.connectorId":
+		if e.ComplexityRoot.DismissedDeletion.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DismissedDeletion.ConnectorID(childComplexity), true
+	case "DismissedDeletion.documents":
+		if e.ComplexityRoot.DismissedDeletion.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DismissedDeletion.Documents(childComplexity), true
 
 	case "DocSync.scheduleInterval":
 		if e.ComplexityRoot.DocSync.ScheduleInterval == nil {
@@ -3580,6 +3838,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DocumentStatusEvent.Documents(childComplexity), true
 
+	case "DocumentVisibility.documentId":
+		if e.ComplexityRoot.DocumentVisibility.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.DocumentID(childComplexity), true
+	case "DocumentVisibility.explanation":
+		if e.ComplexityRoot.DocumentVisibility.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Explanation(childComplexity), true
+	case "DocumentVisibility.groups":
+		if e.ComplexityRoot.DocumentVisibility.Groups == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Groups(childComplexity), true
+	case "DocumentVisibility.groupsReadAt":
+		if e.ComplexityRoot.DocumentVisibility.GroupsReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.GroupsReadAt(childComplexity), true
+	case "DocumentVisibility.readersReadAt":
+		if e.ComplexityRoot.DocumentVisibility.ReadersReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.ReadersReadAt(childComplexity), true
+	case "DocumentVisibility.rule":
+		if e.ComplexityRoot.DocumentVisibility.Rule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Rule(childComplexity), true
+	case "DocumentVisibility.user":
+		if e.ComplexityRoot.DocumentVisibility.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.User(childComplexity), true
+	case "DocumentVisibility.visible":
+		if e.ComplexityRoot.DocumentVisibility.Visible == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentVisibility.Visible(childComplexity), true
+
 	case "FoundAgentMemory.memory":
 		if e.ComplexityRoot.FoundAgentMemory.Memory == nil {
 			break
@@ -3592,6 +3899,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FoundAgentMemory.Score(childComplexity), true
+
+	case "Freshness.lastDay":
+		if e.ComplexityRoot.Freshness.LastDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Freshness.LastDay(childComplexity), true
+	case "Freshness.lastWeek":
+		if e.ComplexityRoot.Freshness.LastWeek == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Freshness.LastWeek(childComplexity), true
+	case "Freshness.oldestWaiting":
+		if e.ComplexityRoot.Freshness.OldestWaiting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Freshness.OldestWaiting(childComplexity), true
+	case "Freshness.waiting":
+		if e.ComplexityRoot.Freshness.Waiting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Freshness.Waiting(childComplexity), true
+
+	case "FreshnessWindow.changes":
+		if e.ComplexityRoot.FreshnessWindow.Changes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FreshnessWindow.Changes(childComplexity), true
+	case "FreshnessWindow.max":
+		if e.ComplexityRoot.FreshnessWindow.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FreshnessWindow.Max(childComplexity), true
+	case "FreshnessWindow.p50":
+		if e.ComplexityRoot.FreshnessWindow.P50 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FreshnessWindow.P50(childComplexity), true
+	case "FreshnessWindow.p95":
+		if e.ComplexityRoot.FreshnessWindow.P95 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FreshnessWindow.P95(childComplexity), true
 
 	case "Invitation.acceptedAt":
 		if e.ComplexityRoot.Invitation.AcceptedAt == nil {
@@ -3986,6 +4343,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AnswerOIDCSignIn(childComplexity, args["input"].(model.OIDCAnswerInput)), true
+	case "Mutation.approveDeletion":
+		if e.ComplexityRoot.Mutation.ApproveDeletion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_approveDeletion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ApproveDeletion(childComplexity, args["connectorId"].(uuid.UUID)), true
 	case "Mutation.cancelRun":
 		if e.ComplexityRoot.Mutation.CancelRun == nil {
 			break
@@ -4228,6 +4596,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteWorkspace(childComplexity, args["input"].(model.WorkspaceInput)), true
+	case "Mutation.dismissDeletion":
+		if e.ComplexityRoot.Mutation.DismissDeletion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_dismissDeletion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DismissDeletion(childComplexity, args["connectorId"].(uuid.UUID)), true
 	case "Mutation.endSession":
 		if e.ComplexityRoot.Mutation.EndSession == nil {
 			break
@@ -4278,6 +4657,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.LeaveWorkspace(childComplexity), true
+	case "Mutation.pauseConnector":
+		if e.ComplexityRoot.Mutation.PauseConnector == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pauseConnector_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PauseConnector(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.planSync":
+		if e.ComplexityRoot.Mutation.PlanSync == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_planSync_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PlanSync(childComplexity, args["connectorId"].(uuid.UUID), args["input"].(*model.StartSyncInput)), true
 	case "Mutation.recordEvents":
 		if e.ComplexityRoot.Mutation.RecordEvents == nil {
 			break
@@ -4377,6 +4778,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResetPassword(childComplexity, args["input"].(model.ResetPasswordInput)), true
+	case "Mutation.restoreDeletions":
+		if e.ComplexityRoot.Mutation.RestoreDeletions == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restoreDeletions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestoreDeletions(childComplexity, args["connectorId"].(uuid.UUID), args["jobId"].(uuid.UUID)), true
+	case "Mutation.restoreDocument":
+		if e.ComplexityRoot.Mutation.RestoreDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restoreDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestoreDocument(childComplexity, args["id"].(uuid.UUID), args["connectorId"].(uuid.UUID)), true
+	case "Mutation.resumeConnector":
+		if e.ComplexityRoot.Mutation.ResumeConnector == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeConnector_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeConnector(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.retryItems":
 		if e.ComplexityRoot.Mutation.RetryItems == nil {
 			break
@@ -4942,6 +5376,148 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
+	case "PendingDeletion.documents":
+		if e.ComplexityRoot.PendingDeletion.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PendingDeletion.Documents(childComplexity), true
+	case "PendingDeletion.existing":
+		if e.ComplexityRoot.PendingDeletion.Existing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PendingDeletion.Existing(childComplexity), true
+	case "PendingDeletion.jobId":
+		if e.ComplexityRoot.PendingDeletion.JobID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PendingDeletion.JobID(childComplexity), true
+	case "PendingDeletion.since":
+		if e.ComplexityRoot.PendingDeletion.Since == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PendingDeletion.Since(childComplexity), true
+	case "PendingDeletion.threshold":
+		if e.ComplexityRoot.PendingDeletion.Threshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PendingDeletion.Threshold(childComplexity), true
+
+	case "PlanItem.action":
+		if e.ComplexityRoot.PlanItem.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.Action(childComplexity), true
+	case "PlanItem.connector":
+		if e.ComplexityRoot.PlanItem.Connector == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.Connector(childComplexity), true
+	case "PlanItem.connectorID":
+		if e.ComplexityRoot.PlanItem.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.ConnectorID(childComplexity), true
+	case "PlanItem.createdAt":
+		if e.ComplexityRoot.PlanItem.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.CreatedAt(childComplexity), true
+	case "PlanItem.documentID":
+		if e.ComplexityRoot.PlanItem.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.DocumentID(childComplexity), true
+	case "PlanItem.id":
+		if e.ComplexityRoot.PlanItem.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.ID(childComplexity), true
+	case "PlanItem.jobID":
+		if e.ComplexityRoot.PlanItem.JobID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.JobID(childComplexity), true
+	case "PlanItem.path":
+		if e.ComplexityRoot.PlanItem.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.Path(childComplexity), true
+	case "PlanItem.reason":
+		if e.ComplexityRoot.PlanItem.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.Reason(childComplexity), true
+	case "PlanItem.size":
+		if e.ComplexityRoot.PlanItem.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.Size(childComplexity), true
+	case "PlanItem.sourceID":
+		if e.ComplexityRoot.PlanItem.SourceID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.SourceID(childComplexity), true
+	case "PlanItem.updatedAt":
+		if e.ComplexityRoot.PlanItem.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.UpdatedAt(childComplexity), true
+	case "PlanItem.version":
+		if e.ComplexityRoot.PlanItem.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItem.Version(childComplexity), true
+
+	case "PlanItemConnection.edges":
+		if e.ComplexityRoot.PlanItemConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItemConnection.Edges(childComplexity), true
+	case "PlanItemConnection.pageInfo":
+		if e.ComplexityRoot.PlanItemConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItemConnection.PageInfo(childComplexity), true
+	case "PlanItemConnection.totalCount":
+		if e.ComplexityRoot.PlanItemConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItemConnection.TotalCount(childComplexity), true
+
+	case "PlanItemEdge.cursor":
+		if e.ComplexityRoot.PlanItemEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItemEdge.Cursor(childComplexity), true
+	case "PlanItemEdge.node":
+		if e.ComplexityRoot.PlanItemEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlanItemEdge.Node(childComplexity), true
+
 	case "Query.apiKey":
 		if e.ComplexityRoot.Query.APIKey == nil {
 			break
@@ -5271,6 +5847,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.OauthProviders(childComplexity), true
+	case "Query.quarantinedDocuments":
+		if e.ComplexityRoot.Query.QuarantinedDocuments == nil {
+			break
+		}
+
+		args, err := ec.field_Query_quarantinedDocuments_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.QuarantinedDocuments(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.DocumentOrder), args["matching"].(*string)), true
 	case "Query.queryAnalytics":
 		if e.ComplexityRoot.Query.QueryAnalytics == nil {
 			break
@@ -5404,12 +5991,34 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SyncJobs(childComplexity, args["connectorId"].(uuid.UUID), args["status"].([]syncjob.Status), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SyncJobOrder)), true
+	case "Query.syncPlan":
+		if e.ComplexityRoot.Query.SyncPlan == nil {
+			break
+		}
+
+		args, err := ec.field_Query_syncPlan_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SyncPlan(childComplexity, args["jobId"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
 	case "Query.usage":
 		if e.ComplexityRoot.Query.Usage == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Query.Usage(childComplexity), true
+	case "Query.whyVisible":
+		if e.ComplexityRoot.Query.WhyVisible == nil {
+			break
+		}
+
+		args, err := ec.field_Query_whyVisible_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.WhyVisible(childComplexity, args["documentId"].(uuid.UUID), args["user"].(string)), true
 
 	case "QueryAnalytics.daily":
 		if e.ComplexityRoot.QueryAnalytics.Daily == nil {
@@ -6138,6 +6747,97 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Subscription.SyncProgress(childComplexity, args["jobId"].(uuid.UUID)), true
 
+	case "SyncHistory.added":
+		if e.ComplexityRoot.SyncHistory.Added == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Added(childComplexity), true
+	case "SyncHistory.bytesFetched":
+		if e.ComplexityRoot.SyncHistory.BytesFetched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.BytesFetched(childComplexity), true
+	case "SyncHistory.canceled":
+		if e.ComplexityRoot.SyncHistory.Canceled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Canceled(childComplexity), true
+	case "SyncHistory.completed":
+		if e.ComplexityRoot.SyncHistory.Completed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Completed(childComplexity), true
+	case "SyncHistory.deleted":
+		if e.ComplexityRoot.SyncHistory.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Deleted(childComplexity), true
+	case "SyncHistory.failed":
+		if e.ComplexityRoot.SyncHistory.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Failed(childComplexity), true
+	case "SyncHistory.lastFailure":
+		if e.ComplexityRoot.SyncHistory.LastFailure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.LastFailure(childComplexity), true
+	case "SyncHistory.lastSuccess":
+		if e.ComplexityRoot.SyncHistory.LastSuccess == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.LastSuccess(childComplexity), true
+	case "SyncHistory.meanDuration":
+		if e.ComplexityRoot.SyncHistory.MeanDuration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.MeanDuration(childComplexity), true
+	case "SyncHistory.modified":
+		if e.ComplexityRoot.SyncHistory.Modified == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Modified(childComplexity), true
+	case "SyncHistory.pages":
+		if e.ComplexityRoot.SyncHistory.Pages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Pages(childComplexity), true
+	case "SyncHistory.partial":
+		if e.ComplexityRoot.SyncHistory.Partial == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Partial(childComplexity), true
+	case "SyncHistory.retried":
+		if e.ComplexityRoot.SyncHistory.Retried == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Retried(childComplexity), true
+	case "SyncHistory.successRate":
+		if e.ComplexityRoot.SyncHistory.SuccessRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.SuccessRate(childComplexity), true
+	case "SyncHistory.total":
+		if e.ComplexityRoot.SyncHistory.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncHistory.Total(childComplexity), true
+
 	case "SyncItem.connector":
 		if e.ComplexityRoot.SyncItem.Connector == nil {
 			break
@@ -6162,6 +6862,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.DocumentID(childComplexity), true
+	case "SyncItem.hold":
+		if e.ComplexityRoot.SyncItem.Hold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncItem.Hold(childComplexity), true
 	case "SyncItem.id":
 		if e.ComplexityRoot.SyncItem.ID == nil {
 			break
@@ -6216,6 +6922,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.UpdatedAt(childComplexity), true
+	case "SyncItem.waitingSince":
+		if e.ComplexityRoot.SyncItem.WaitingSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncItem.WaitingSince(childComplexity), true
 
 	case "SyncItemConnection.edges":
 		if e.ComplexityRoot.SyncItemConnection.Edges == nil {
@@ -6249,6 +6961,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SyncItemEdge.Node(childComplexity), true
 
+	case "SyncJob.bytesFetched":
+		if e.ComplexityRoot.SyncJob.BytesFetched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.BytesFetched(childComplexity), true
 	case "SyncJob.cause":
 		if e.ComplexityRoot.SyncJob.Cause == nil {
 			break
@@ -6273,6 +6991,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.CreatedAt(childComplexity), true
+	case "SyncJob.duration":
+		if e.ComplexityRoot.SyncJob.Duration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.Duration(childComplexity), true
 	case "SyncJob.error":
 		if e.ComplexityRoot.SyncJob.Error == nil {
 			break
@@ -6303,12 +7027,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.Mode(childComplexity), true
+	case "SyncJob.pages":
+		if e.ComplexityRoot.SyncJob.Pages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.Pages(childComplexity), true
+	case "SyncJob.plannedMode":
+		if e.ComplexityRoot.SyncJob.PlannedMode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.PlannedMode(childComplexity), true
 	case "SyncJob.progress":
 		if e.ComplexityRoot.SyncJob.Progress == nil {
 			break
 		}
 
 		return e.ComplexityRoot.SyncJob.Progress(childComplexity), true
+	case "SyncJob.retried":
+		if e.ComplexityRoot.SyncJob.Retried == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.Retried(childComplexity), true
 	case "SyncJob.startedAt":
 		if e.ComplexityRoot.SyncJob.StartedAt == nil {
 			break
@@ -6327,6 +7069,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.Status(childComplexity), true
+	case "SyncJob.targetJobID":
+		if e.ComplexityRoot.SyncJob.TargetJobID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.TargetJobID(childComplexity), true
 	case "SyncJob.updatedAt":
 		if e.ComplexityRoot.SyncJob.UpdatedAt == nil {
 			break
@@ -6371,6 +7119,91 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJobEdge.Node(childComplexity), true
+
+	case "SyncPlan.counts":
+		if e.ComplexityRoot.SyncPlan.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlan.Counts(childComplexity), true
+	case "SyncPlan.guard":
+		if e.ComplexityRoot.SyncPlan.Guard == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlan.Guard(childComplexity), true
+	case "SyncPlan.items":
+		if e.ComplexityRoot.SyncPlan.Items == nil {
+			break
+		}
+
+		args, err := ec.field_SyncPlan_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.SyncPlan.Items(childComplexity, args["action"].([]planitem.Action), args["matching"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.PlanItemOrder)), true
+	case "SyncPlan.job":
+		if e.ComplexityRoot.SyncPlan.Job == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlan.Job(childComplexity), true
+
+	case "SyncPlanCounts.added":
+		if e.ComplexityRoot.SyncPlanCounts.Added == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Added(childComplexity), true
+	case "SyncPlanCounts.compared":
+		if e.ComplexityRoot.SyncPlanCounts.Compared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Compared(childComplexity), true
+	case "SyncPlanCounts.deleted":
+		if e.ComplexityRoot.SyncPlanCounts.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Deleted(childComplexity), true
+	case "SyncPlanCounts.failed":
+		if e.ComplexityRoot.SyncPlanCounts.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Failed(childComplexity), true
+	case "SyncPlanCounts.kept":
+		if e.ComplexityRoot.SyncPlanCounts.Kept == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Kept(childComplexity), true
+	case "SyncPlanCounts.modified":
+		if e.ComplexityRoot.SyncPlanCounts.Modified == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Modified(childComplexity), true
+	case "SyncPlanCounts.quarantined":
+		if e.ComplexityRoot.SyncPlanCounts.Quarantined == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Quarantined(childComplexity), true
+	case "SyncPlanCounts.skipped":
+		if e.ComplexityRoot.SyncPlanCounts.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Skipped(childComplexity), true
+	case "SyncPlanCounts.unchanged":
+		if e.ComplexityRoot.SyncPlanCounts.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncPlanCounts.Unchanged(childComplexity), true
 
 	case "SyncProgress.collected":
 		if e.ComplexityRoot.SyncProgress.Collected == nil {
@@ -6569,6 +7402,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.User.UpdatedAt(childComplexity), true
 
+	case "VisibilityGroup.id":
+		if e.ComplexityRoot.VisibilityGroup.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VisibilityGroup.ID(childComplexity), true
+	case "VisibilityGroup.name":
+		if e.ComplexityRoot.VisibilityGroup.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.VisibilityGroup.Name(childComplexity), true
+
 	case "WebhookSubscription.active":
 		if e.ComplexityRoot.WebhookSubscription.Active == nil {
 			break
@@ -6652,6 +7498,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMessageOrder,
 		ec.unmarshalInputOAuthGrantOrder,
 		ec.unmarshalInputOIDCAnswerInput,
+		ec.unmarshalInputPlanItemOrder,
 		ec.unmarshalInputRecordEventsInput,
 		ec.unmarshalInputResetPasswordInput,
 		ec.unmarshalInputRunAgentInput,
@@ -7604,6 +8451,10 @@ extend type Mutation {
   createConnector(input: CreateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Changes what is given and keeps the rest; config and credentials are merged key by key, null removing a key."
   updateConnector(id: ID!, input: UpdateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Lets no sync run until it is resumed. One that runs stops at its next item and keeps its place."
+  pauseConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Ends a pause, also that of a connector that was disabled; a sync that was stopped by it goes on where it was."
+  resumeConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Deletes the connector with its documents and files. Answers the id."
   deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Tries the connection of an existing connector."
@@ -7626,6 +8477,8 @@ input CreateConnectorInput {
   config: Map
   credentials: Map
   docSync: DocSyncInput
+  "The schedule of a connector that attaches a database, in the place of docSync."
+  schemaSync: DocSyncInput
 }
 
 input UpdateConnectorInput {
@@ -7634,6 +8487,8 @@ input UpdateConnectorInput {
   config: Map
   credentials: Map
   docSync: DocSyncInput
+  "The schedule of a connector that attaches a database, in the place of docSync."
+  schemaSync: DocSyncInput
 }
 
 input DocSyncInput {
@@ -7658,6 +8513,8 @@ type ConnectionTest {
 
 extend type Connector {
   docSync: DocSync!
+  "When the schema of an attached database is read; null for connectors that bring documents."
+  schemaSync: DocSync
   "The newest sync or refresh of permissions, whatever its state; null before the first."
   lastJob: SyncJob
   documentCounts: DocumentCounts!
@@ -7797,6 +8654,159 @@ extend type Document {
   source: String!
   "author, url and pages beside what the source and the front matter gave."
   allMetadata: Map!
+}
+`, BuiltIn: false},
+	{Name: "../schema/engine.graphql", Input: `extend type Query {
+  "What a plan found, with its counts."
+  syncPlan(jobId: ID!, connectorId: ID): SyncPlan! @surface(on: [DASHBOARD, INTERNAL])
+  """
+  The documents whose deletion waits for a decision, because a sync missed more of them than it may delete. They are
+  searched as before.
+  """
+  quarantinedDocuments(
+    connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [DocumentOrder!]
+    "Only documents whose path or title contains this."
+    matching: String
+  ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  """
+  Finds out what a sync with this input would do, as a job that stores nothing but the plan. An open plan of the same
+  input is answered, another open job is a conflict.
+  """
+  planSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes the documents in quarantine, as a job."
+  approveDeletion(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  Keeps the documents in quarantine. They come back into it when a later sync misses others beside them, and are deleted
+  when a later sync misses no more than it may delete.
+  """
+  dismissDeletion(connectorId: ID!): DismissedDeletion! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  Brings a deleted document back, with its text, into every search at once. No sync deletes it until the source has had
+  the item again.
+  """
+  restoreDocument(id: ID!, connectorId: ID!): Document! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Brings back the documents that a job deleted and that are still kept, as a job."
+  restoreDeletions(connectorId: ID!, jobId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+"What a sync would do."
+type SyncPlan {
+  job: SyncJob!
+  counts: SyncPlanCounts!
+  "What the deletion guard says; null for a plan that looks for no deletions, or has not come to that."
+  guard: DeletionGuard
+  "The items, by path, of some actions or of all."
+  items(
+    action: [PlanItemAction!]
+    "Only items whose path contains this."
+    matching: String
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [PlanItemOrder!]
+  ): PlanItemConnection! @goField(forceResolver: true)
+}
+
+type SyncPlanCounts {
+  "Items that would become documents."
+  added: Int!
+  "Documents that would be replaced."
+  modified: Int!
+  "Documents that would be fetched and replaced only where their content differs, which the source does not tell."
+  compared: Int!
+  unchanged: Int!
+  "Items that are not meant to be documents."
+  skipped: Int!
+  "Items that would fail, as far as can be told without their content."
+  failed: Int!
+  deleted: Int!
+  "Documents whose deletion the guard would hold back."
+  quarantined: Int!
+  "Documents that would stay although the source does not have them: restored ones, and those of a dismissed deletion."
+  kept: Int!
+}
+
+type DeletionGuard {
+  "The deletion would wait in quarantine."
+  blocked: Boolean!
+  "Documents that the source does not have any more."
+  missing: Int!
+  "Documents that there are."
+  existing: Int!
+  "The largest share that a sync deletes by itself, in percent."
+  threshold: Int!
+}
+
+type DismissedDeletion {
+  connectorId: ID!
+  "Documents that are kept."
+  documents: Int!
+}
+
+"Documents whose deletion waits for a decision."
+type PendingDeletion {
+  documents: Int!
+  since: Time!
+  "The last sync that missed them."
+  jobId: ID!
+  "Documents that there were then."
+  existing: Int!
+  "The largest share that a sync deletes by itself, in percent."
+  threshold: Int!
+}
+
+"How long changes took from the source into search."
+type Freshness {
+  lastDay: FreshnessWindow!
+  lastWeek: FreshnessWindow!
+  "Since when the oldest change that is known, and cannot be searched yet, waits; null for none."
+  oldestWaiting: Time
+  "Changes that are known and cannot be searched yet."
+  waiting: Int!
+}
+
+"Seconds from the modification at the source, or from when it was seen where that is not known, until a search finds it."
+type FreshnessWindow {
+  "Changes that were stored."
+  changes: Int!
+  p50: Float
+  p95: Float
+  max: Float
+}
+
+"The syncs of the last 30 days; plans and other jobs do not count."
+type SyncHistory {
+  total: Int!
+  "Completed, partly failed, failed and canceled ones."
+  completed: Int!
+  partial: Int!
+  failed: Int!
+  canceled: Int!
+  "The share of those that ended and were not canceled which went through, 0 to 1; null before the first."
+  successRate: Float
+  "Of those that went through, in seconds."
+  meanDuration: Float
+  bytesFetched: Int64!
+  pages: Int!
+  retried: Int!
+  added: Int!
+  modified: Int!
+  deleted: Int!
+  "When a sync went through last, and when one failed, whenever that was."
+  lastSuccess: Time
+  lastFailure: Time
+}
+
+extend type Connector {
+  "Documents whose deletion waits for a decision; null for none."
+  pendingDeletion: PendingDeletion
+  freshness: Freshness!
+  history: SyncHistory!
+}
+
+extend type SyncJob {
+  "Seconds from when a worker took the job until it ended, or until now; null while it waits."
+  duration: Float
 }
 `, BuiltIn: false},
 	{Name: "../schema/ledger.graphql", Input: `extend type Mutation {
@@ -8073,6 +9083,79 @@ type OAuthProvider {
   connectorTypes: [String!]!
   "What is asked for."
   scopes: [String!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/permission.graphql", Input: `extend type Query {
+  """
+  Why somebody finds a document, or does not: the rule that decides. It tells
+  nothing of what is in the document.
+  """
+  whyVisible(
+    documentId: ID!
+    "Email address of the person."
+    user: String!
+  ): DocumentVisibility! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+extend type Connector {
+  "Whether and how it keeps to the permissions of its source; null for a kind that tells none."
+  permissions: ConnectorPermissions
+}
+
+"How a connector keeps to the permissions of its source."
+type ConnectorPermissions {
+  "off, strict or permissive"
+  mode: String!
+  "When the readers of all its documents had been read; null before the first time."
+  readersReadAt: Time
+  "When its groups and their members had been read; null before the first time."
+  groupsReadAt: Time
+  "What keeps people from finding what they may see at the source; null for nothing."
+  warning: String
+}
+
+"Whether one person finds one document."
+type DocumentVisibility {
+  documentId: ID!
+  "The address, in lower case."
+  user: String!
+  visible: Boolean!
+  rule: VisibilityRule!
+  "The rule in a sentence."
+  explanation: String!
+  "With the rule MEMBER, from the group whose member the person is to the one that may see the document."
+  groups: [VisibilityGroup!]!
+  "When the source was last asked who may see the document; null for never."
+  readersReadAt: Time
+  "When the connector's groups had been read; null for never."
+  groupsReadAt: Time
+}
+
+"A group at the source."
+type VisibilityGroup {
+  "The source's id of it."
+  id: String!
+  name: String!
+}
+
+"What decides whether a person finds a document."
+enum VisibilityRule {
+  "The connector imports no permissions: whoever reaches the collection finds it."
+  OPEN
+  "The connector is permissive: whoever reaches the collection finds it."
+  PERMISSIVE
+  "Everyone at the source may see it."
+  EVERYONE
+  "The person may see it."
+  LISTED
+  "A group to which the person belongs may see it."
+  MEMBER
+  "Neither the person nor a group of theirs may see it."
+  NOT_LISTED
+  "It is not known who may see it: the source was not asked yet, or did not say. Nobody finds it."
+  UNKNOWN
+  "A group may see it to which the person belonged; the groups were read too long ago to count."
+  STALE
 }
 `, BuiltIn: false},
 	{Name: "../schema/run.graphql", Input: `extend type Query {
@@ -9805,6 +10888,96 @@ type PageInfo {
   """
   endCursor: Cursor
 }
+type PlanItem implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  connectorID: ID!
+  """
+  the plan
+  """
+  jobID: ID!
+  documentID: ID
+  sourceID: String!
+  path: String!
+  action: PlanItemAction!
+  reason: String
+  """
+  in bytes as the source says, 0 when it does not
+  """
+  size: Int64!
+  """
+  as the source says, empty when it does not
+  """
+  version: String!
+  connector: Connector!
+}
+"""
+PlanItemAction is enum for the field action
+"""
+enum PlanItemAction @goModel(model: "magpie/ent/planitem.Action") {
+  ADD
+  MODIFY
+  COMPARE
+  UNCHANGED
+  SKIP
+  FAIL
+  DELETE
+  QUARANTINE
+  KEEP
+}
+"""
+A connection to a list of items.
+"""
+type PlanItemConnection {
+  """
+  A list of edges.
+  """
+  edges: [PlanItemEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type PlanItemEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: PlanItem
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for PlanItem connections
+"""
+input PlanItemOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order PlanItems.
+  """
+  field: PlanItemOrderField!
+}
+"""
+Properties by which PlanItem connections can be ordered.
+"""
+enum PlanItemOrderField {
+  CREATED_AT
+  UPDATED_AT
+  PATH
+  ACTION
+}
 type Query {
   """
   Fetches an object given its ID.
@@ -9910,6 +11083,14 @@ type SyncItem implements Node {
   deleted by hand: later syncs leave it out
   """
   suppressed: Boolean!
+  """
+  why its document is kept although the source does not have the item; null while it does
+  """
+  hold: SyncItemHold
+  """
+  since when a change of the item is known and cannot be searched yet
+  """
+  waitingSince: Time
   connector: Connector!
 }
 """
@@ -9941,6 +11122,14 @@ type SyncItemEdge {
   A cursor for use in pagination.
   """
   cursor: Cursor!
+}
+"""
+SyncItemHold is enum for the field hold
+"""
+enum SyncItemHold @goModel(model: "magpie/ent/syncitem.Hold") {
+  QUARANTINED
+  DISMISSED
+  RESTORED
 }
 """
 Ordering options for SyncItem connections
@@ -9982,8 +11171,28 @@ type SyncJob implements Node {
   connectorID: ID!
   status: SyncJobStatus!
   mode: SyncJobMode!
+  """
+  of a plan: the mode of the sync that it foresees
+  """
+  plannedMode: SyncJobPlannedMode
+  """
+  of a restore: the job whose deletions are undone
+  """
+  targetJobID: ID
   cause: SyncJobCause!
   fileFilter: [String!]
+  """
+  of the source that were read
+  """
+  pages: Int!
+  """
+  of content that was read from the source
+  """
+  bytesFetched: Int64!
+  """
+  how often a slice failed, or the source asked to wait, and it was tried again
+  """
+  retried: Int!
   warnings: [String!]!
   """
   why the whole job failed, safe to show
@@ -10039,6 +11248,9 @@ enum SyncJobMode @goModel(model: "magpie/ent/syncjob.Mode") {
   FULL
   INCREMENTAL
   PERMISSIONS
+  PLAN
+  DELETE
+  RESTORE
 }
 """
 Ordering options for SyncJob connections
@@ -10059,6 +11271,14 @@ Properties by which SyncJob connections can be ordered.
 enum SyncJobOrderField {
   CREATED_AT
   UPDATED_AT
+}
+"""
+SyncJobPlannedMode is enum for the field planned_mode
+"""
+enum SyncJobPlannedMode @goModel(model: "magpie/ent/syncjob.PlannedMode") {
+  AUTO
+  FULL
+  INCREMENTAL
 }
 """
 SyncJobStatus is enum for the field status
@@ -10692,12 +11912,22 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_items(ctx, field)
 	case "docSync":
 		return ec.fieldContext_Connector_docSync(ctx, field)
+	case "schemaSync":
+		return ec.fieldContext_Connector_schemaSync(ctx, field)
 	case "lastJob":
 		return ec.fieldContext_Connector_lastJob(ctx, field)
 	case "documentCounts":
 		return ec.fieldContext_Connector_documentCounts(ctx, field)
 	case "webhook":
 		return ec.fieldContext_Connector_webhook(ctx, field)
+	case "pendingDeletion":
+		return ec.fieldContext_Connector_pendingDeletion(ctx, field)
+	case "freshness":
+		return ec.fieldContext_Connector_freshness(ctx, field)
+	case "history":
+		return ec.fieldContext_Connector_history(ctx, field)
+	case "permissions":
+		return ec.fieldContext_Connector_permissions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Connector", field.Name)
 }
@@ -10796,6 +12026,20 @@ func (ec *executionContext) childFields_ConnectorOption(ctx context.Context, fie
 		return ec.fieldContext_ConnectorOption_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorOption", field.Name)
+}
+
+func (ec *executionContext) childFields_ConnectorPermissions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "mode":
+		return ec.fieldContext_ConnectorPermissions_mode(ctx, field)
+	case "readersReadAt":
+		return ec.fieldContext_ConnectorPermissions_readersReadAt(ctx, field)
+	case "groupsReadAt":
+		return ec.fieldContext_ConnectorPermissions_groupsReadAt(ctx, field)
+	case "warning":
+		return ec.fieldContext_ConnectorPermissions_warning(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectorPermissions", field.Name)
 }
 
 func (ec *executionContext) childFields_ConnectorSyncEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10916,6 +12160,30 @@ func (ec *executionContext) childFields_CreatedPasswordReset(ctx context.Context
 		return ec.fieldContext_CreatedPasswordReset_expiresAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreatedPasswordReset", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletionGuard(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "blocked":
+		return ec.fieldContext_DeletionGuard_blocked(ctx, field)
+	case "missing":
+		return ec.fieldContext_DeletionGuard_missing(ctx, field)
+	case "existing":
+		return ec.fieldContext_DeletionGuard_existing(ctx, field)
+	case "threshold":
+		return ec.fieldContext_DeletionGuard_threshold(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletionGuard", field.Name)
+}
+
+func (ec *executionContext) childFields_DismissedDeletion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "connectorId":
+		return ec.fieldContext_DismissedDeletion_connectorId(ctx, field)
+	case "documents":
+		return ec.fieldContext_DismissedDeletion_documents(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DismissedDeletion", field.Name)
 }
 
 func (ec *executionContext) childFields_DocSync(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11082,6 +12350,28 @@ func (ec *executionContext) childFields_DocumentStatusEvent(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type DocumentStatusEvent", field.Name)
 }
 
+func (ec *executionContext) childFields_DocumentVisibility(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_DocumentVisibility_documentId(ctx, field)
+	case "user":
+		return ec.fieldContext_DocumentVisibility_user(ctx, field)
+	case "visible":
+		return ec.fieldContext_DocumentVisibility_visible(ctx, field)
+	case "rule":
+		return ec.fieldContext_DocumentVisibility_rule(ctx, field)
+	case "explanation":
+		return ec.fieldContext_DocumentVisibility_explanation(ctx, field)
+	case "groups":
+		return ec.fieldContext_DocumentVisibility_groups(ctx, field)
+	case "readersReadAt":
+		return ec.fieldContext_DocumentVisibility_readersReadAt(ctx, field)
+	case "groupsReadAt":
+		return ec.fieldContext_DocumentVisibility_groupsReadAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentVisibility", field.Name)
+}
+
 func (ec *executionContext) childFields_FoundAgentMemory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "memory":
@@ -11090,6 +12380,34 @@ func (ec *executionContext) childFields_FoundAgentMemory(ctx context.Context, fi
 		return ec.fieldContext_FoundAgentMemory_score(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FoundAgentMemory", field.Name)
+}
+
+func (ec *executionContext) childFields_Freshness(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lastDay":
+		return ec.fieldContext_Freshness_lastDay(ctx, field)
+	case "lastWeek":
+		return ec.fieldContext_Freshness_lastWeek(ctx, field)
+	case "oldestWaiting":
+		return ec.fieldContext_Freshness_oldestWaiting(ctx, field)
+	case "waiting":
+		return ec.fieldContext_Freshness_waiting(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Freshness", field.Name)
+}
+
+func (ec *executionContext) childFields_FreshnessWindow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "changes":
+		return ec.fieldContext_FreshnessWindow_changes(ctx, field)
+	case "p50":
+		return ec.fieldContext_FreshnessWindow_p50(ctx, field)
+	case "p95":
+		return ec.fieldContext_FreshnessWindow_p95(ctx, field)
+	case "max":
+		return ec.fieldContext_FreshnessWindow_max(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FreshnessWindow", field.Name)
 }
 
 func (ec *executionContext) childFields_Invitation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11444,6 +12762,76 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_PendingDeletion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documents":
+		return ec.fieldContext_PendingDeletion_documents(ctx, field)
+	case "since":
+		return ec.fieldContext_PendingDeletion_since(ctx, field)
+	case "jobId":
+		return ec.fieldContext_PendingDeletion_jobId(ctx, field)
+	case "existing":
+		return ec.fieldContext_PendingDeletion_existing(ctx, field)
+	case "threshold":
+		return ec.fieldContext_PendingDeletion_threshold(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PendingDeletion", field.Name)
+}
+
+func (ec *executionContext) childFields_PlanItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PlanItem_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_PlanItem_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_PlanItem_updatedAt(ctx, field)
+	case "connectorID":
+		return ec.fieldContext_PlanItem_connectorID(ctx, field)
+	case "jobID":
+		return ec.fieldContext_PlanItem_jobID(ctx, field)
+	case "documentID":
+		return ec.fieldContext_PlanItem_documentID(ctx, field)
+	case "sourceID":
+		return ec.fieldContext_PlanItem_sourceID(ctx, field)
+	case "path":
+		return ec.fieldContext_PlanItem_path(ctx, field)
+	case "action":
+		return ec.fieldContext_PlanItem_action(ctx, field)
+	case "reason":
+		return ec.fieldContext_PlanItem_reason(ctx, field)
+	case "size":
+		return ec.fieldContext_PlanItem_size(ctx, field)
+	case "version":
+		return ec.fieldContext_PlanItem_version(ctx, field)
+	case "connector":
+		return ec.fieldContext_PlanItem_connector(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PlanItem", field.Name)
+}
+
+func (ec *executionContext) childFields_PlanItemConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PlanItemConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PlanItemConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PlanItemConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PlanItemConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PlanItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_PlanItemEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_PlanItemEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PlanItemEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_QueryAnalytics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "from":
@@ -11740,6 +13128,42 @@ func (ec *executionContext) childFields_SourceFileEdge(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type SourceFileEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SyncHistory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_SyncHistory_total(ctx, field)
+	case "completed":
+		return ec.fieldContext_SyncHistory_completed(ctx, field)
+	case "partial":
+		return ec.fieldContext_SyncHistory_partial(ctx, field)
+	case "failed":
+		return ec.fieldContext_SyncHistory_failed(ctx, field)
+	case "canceled":
+		return ec.fieldContext_SyncHistory_canceled(ctx, field)
+	case "successRate":
+		return ec.fieldContext_SyncHistory_successRate(ctx, field)
+	case "meanDuration":
+		return ec.fieldContext_SyncHistory_meanDuration(ctx, field)
+	case "bytesFetched":
+		return ec.fieldContext_SyncHistory_bytesFetched(ctx, field)
+	case "pages":
+		return ec.fieldContext_SyncHistory_pages(ctx, field)
+	case "retried":
+		return ec.fieldContext_SyncHistory_retried(ctx, field)
+	case "added":
+		return ec.fieldContext_SyncHistory_added(ctx, field)
+	case "modified":
+		return ec.fieldContext_SyncHistory_modified(ctx, field)
+	case "deleted":
+		return ec.fieldContext_SyncHistory_deleted(ctx, field)
+	case "lastSuccess":
+		return ec.fieldContext_SyncHistory_lastSuccess(ctx, field)
+	case "lastFailure":
+		return ec.fieldContext_SyncHistory_lastFailure(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncHistory", field.Name)
+}
+
 func (ec *executionContext) childFields_SyncItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -11766,6 +13190,10 @@ func (ec *executionContext) childFields_SyncItem(ctx context.Context, field grap
 		return ec.fieldContext_SyncItem_retryable(ctx, field)
 	case "suppressed":
 		return ec.fieldContext_SyncItem_suppressed(ctx, field)
+	case "hold":
+		return ec.fieldContext_SyncItem_hold(ctx, field)
+	case "waitingSince":
+		return ec.fieldContext_SyncItem_waitingSince(ctx, field)
 	case "connector":
 		return ec.fieldContext_SyncItem_connector(ctx, field)
 	}
@@ -11808,10 +13236,20 @@ func (ec *executionContext) childFields_SyncJob(ctx context.Context, field graph
 		return ec.fieldContext_SyncJob_status(ctx, field)
 	case "mode":
 		return ec.fieldContext_SyncJob_mode(ctx, field)
+	case "plannedMode":
+		return ec.fieldContext_SyncJob_plannedMode(ctx, field)
+	case "targetJobID":
+		return ec.fieldContext_SyncJob_targetJobID(ctx, field)
 	case "cause":
 		return ec.fieldContext_SyncJob_cause(ctx, field)
 	case "fileFilter":
 		return ec.fieldContext_SyncJob_fileFilter(ctx, field)
+	case "pages":
+		return ec.fieldContext_SyncJob_pages(ctx, field)
+	case "bytesFetched":
+		return ec.fieldContext_SyncJob_bytesFetched(ctx, field)
+	case "retried":
+		return ec.fieldContext_SyncJob_retried(ctx, field)
 	case "warnings":
 		return ec.fieldContext_SyncJob_warnings(ctx, field)
 	case "error":
@@ -11820,6 +13258,8 @@ func (ec *executionContext) childFields_SyncJob(ctx context.Context, field graph
 		return ec.fieldContext_SyncJob_finishedAt(ctx, field)
 	case "connector":
 		return ec.fieldContext_SyncJob_connector(ctx, field)
+	case "duration":
+		return ec.fieldContext_SyncJob_duration(ctx, field)
 	case "progress":
 		return ec.fieldContext_SyncJob_progress(ctx, field)
 	case "stats":
@@ -11850,6 +13290,44 @@ func (ec *executionContext) childFields_SyncJobEdge(ctx context.Context, field g
 		return ec.fieldContext_SyncJobEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncJobEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SyncPlan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "job":
+		return ec.fieldContext_SyncPlan_job(ctx, field)
+	case "counts":
+		return ec.fieldContext_SyncPlan_counts(ctx, field)
+	case "guard":
+		return ec.fieldContext_SyncPlan_guard(ctx, field)
+	case "items":
+		return ec.fieldContext_SyncPlan_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncPlan", field.Name)
+}
+
+func (ec *executionContext) childFields_SyncPlanCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "added":
+		return ec.fieldContext_SyncPlanCounts_added(ctx, field)
+	case "modified":
+		return ec.fieldContext_SyncPlanCounts_modified(ctx, field)
+	case "compared":
+		return ec.fieldContext_SyncPlanCounts_compared(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_SyncPlanCounts_unchanged(ctx, field)
+	case "skipped":
+		return ec.fieldContext_SyncPlanCounts_skipped(ctx, field)
+	case "failed":
+		return ec.fieldContext_SyncPlanCounts_failed(ctx, field)
+	case "deleted":
+		return ec.fieldContext_SyncPlanCounts_deleted(ctx, field)
+	case "quarantined":
+		return ec.fieldContext_SyncPlanCounts_quarantined(ctx, field)
+	case "kept":
+		return ec.fieldContext_SyncPlanCounts_kept(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncPlanCounts", field.Name)
 }
 
 func (ec *executionContext) childFields_SyncProgress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11944,6 +13422,16 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_emailVerified(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
+}
+
+func (ec *executionContext) childFields_VisibilityGroup(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_VisibilityGroup_id(ctx, field)
+	case "name":
+		return ec.fieldContext_VisibilityGroup_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type VisibilityGroup", field.Name)
 }
 
 func (ec *executionContext) childFields_WebhookSubscription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12518,6 +14006,20 @@ func (ec *executionContext) field_Mutation_answerOIDCSignIn_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_approveDeletion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12882,6 +14384,20 @@ func (ec *executionContext) field_Mutation_deleteWorkspace_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_dismissDeletion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_endSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12943,6 +14459,42 @@ func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_pauseConnector_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_planSync_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (*model.StartSyncInput, error) {
+			return ec.unmarshalOStartSyncInput2ᚖmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -13085,6 +14637,64 @@ func (ec *executionContext) field_Mutation_resetPassword_args(ctx context.Contex
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_restoreDeletions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "jobId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["jobId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_restoreDocument_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_resumeConnector_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -14522,6 +16132,68 @@ func (ec *executionContext) field_Query_oauthGrants_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_quarantinedDocuments_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
+			return ec.unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg6
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14972,6 +16644,50 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_syncPlan_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "jobId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["jobId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_whyVisible_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "documentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["documentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "user",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["user"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Subscription_agentRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15115,6 +16831,68 @@ func (ec *executionContext) field_Subscription_syncProgress_args(ctx context.Con
 		return nil, err
 	}
 	args["jobId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_SyncPlan_items_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "action",
+		func(ctx context.Context, v any) ([]planitem.Action, error) {
+			return ec.unmarshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐActionᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["action"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.PlanItemOrder, error) {
+			return ec.unmarshalOPlanItemOrder2ᚕᚖmagpieᚋentᚐPlanItemOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg6
 	return args, nil
 }
 
@@ -20618,6 +22396,38 @@ func (ec *executionContext) fieldContext_Connector_docSync(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _Connector_schemaSync(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_schemaSync(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().SchemaSync(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
+			return ec.marshalODocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_schemaSync(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocSync(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Connector_lastJob(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20709,6 +22519,134 @@ func (ec *executionContext) fieldContext_Connector_webhook(_ context.Context, fi
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ConnectorWebhook(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_pendingDeletion(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_pendingDeletion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().PendingDeletion(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PendingDeletion) graphql.Marshaler {
+			return ec.marshalOPendingDeletion2ᚖmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_pendingDeletion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PendingDeletion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_freshness(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_freshness(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().Freshness(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Freshness) graphql.Marshaler {
+			return ec.marshalNFreshness2ᚖmagpieᚋgraphᚋmodelᚐFreshness(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_freshness(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Freshness(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_history(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_history(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().History(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncHistory) graphql.Marshaler {
+			return ec.marshalNSyncHistory2ᚖmagpieᚋgraphᚋmodelᚐSyncHistory(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_history(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncHistory(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Connector_permissions(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_permissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().Permissions(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
+			return ec.marshalOConnectorPermissions2ᚖmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_permissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Connector",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorPermissions(ctx, field)
 		},
 	}
 	return fc, nil
@@ -21605,6 +23543,98 @@ func (ec *executionContext) fieldContext_ConnectorOption_fields(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _ConnectorPermissions_mode(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_mode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_mode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorPermissions_readersReadAt(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_readersReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReadersReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_readersReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorPermissions_groupsReadAt(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_groupsReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GroupsReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_groupsReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorPermissions_warning(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorPermissions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorPermissions_warning(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warning, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorPermissions_warning(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorPermissions", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorSyncEvent_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorSyncEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22446,6 +24476,144 @@ func (ec *executionContext) _CreatedPasswordReset_expiresAt(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_CreatedPasswordReset_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CreatedPasswordReset", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DeletionGuard_blocked(ctx context.Context, field graphql.CollectedField, obj *model.DeletionGuard) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletionGuard_blocked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Blocked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletionGuard_blocked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletionGuard", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _DeletionGuard_missing(ctx context.Context, field graphql.CollectedField, obj *model.DeletionGuard) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletionGuard_missing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Missing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletionGuard_missing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletionGuard", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DeletionGuard_existing(ctx context.Context, field graphql.CollectedField, obj *model.DeletionGuard) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletionGuard_existing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Existing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletionGuard_existing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletionGuard", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DeletionGuard_threshold(ctx context.Context, field graphql.CollectedField, obj *model.DeletionGuard) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletionGuard_threshold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Threshold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletionGuard_threshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletionGuard", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DismissedDeletion_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.DismissedDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DismissedDeletion_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DismissedDeletion_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DismissedDeletion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DismissedDeletion_documents(ctx context.Context, field graphql.CollectedField, obj *model.DismissedDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DismissedDeletion_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DismissedDeletion_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DismissedDeletion", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _DocSync_syncStrategy(ctx context.Context, field graphql.CollectedField, obj *model.DocSync) (ret graphql.Marshaler) {
@@ -23845,6 +26013,199 @@ func (ec *executionContext) fieldContext_DocumentStatusEvent_documents(_ context
 	return fc, nil
 }
 
+func (ec *executionContext) _DocumentVisibility_documentId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_user(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_visible(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_visible(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visible, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_visible(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_rule(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_rule(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rule, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
+			return ec.marshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_rule(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type VisibilityRule does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_explanation(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_explanation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Explanation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_explanation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_groups(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_groups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Groups, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
+			return ec.marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_groups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentVisibility",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_VisibilityGroup(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentVisibility_readersReadAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_readersReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReadersReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_readersReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentVisibility_groupsReadAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentVisibility) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentVisibility_groupsReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GroupsReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentVisibility_groupsReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _FoundAgentMemory_memory(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23898,6 +26259,208 @@ func (ec *executionContext) _FoundAgentMemory_score(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_FoundAgentMemory_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FoundAgentMemory", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Freshness_lastDay(ctx context.Context, field graphql.CollectedField, obj *model.Freshness) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Freshness_lastDay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastDay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
+			return ec.marshalNFreshnessWindow2ᚖmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Freshness_lastDay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Freshness",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FreshnessWindow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Freshness_lastWeek(ctx context.Context, field graphql.CollectedField, obj *model.Freshness) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Freshness_lastWeek(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastWeek, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
+			return ec.marshalNFreshnessWindow2ᚖmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Freshness_lastWeek(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Freshness",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FreshnessWindow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Freshness_oldestWaiting(ctx context.Context, field graphql.CollectedField, obj *model.Freshness) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Freshness_oldestWaiting(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OldestWaiting, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Freshness_oldestWaiting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Freshness", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Freshness_waiting(ctx context.Context, field graphql.CollectedField, obj *model.Freshness) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Freshness_waiting(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Waiting, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Freshness_waiting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Freshness", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FreshnessWindow_changes(ctx context.Context, field graphql.CollectedField, obj *model.FreshnessWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FreshnessWindow_changes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FreshnessWindow_changes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FreshnessWindow_p50(ctx context.Context, field graphql.CollectedField, obj *model.FreshnessWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FreshnessWindow_p50(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.P50, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FreshnessWindow_p50(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _FreshnessWindow_p95(ctx context.Context, field graphql.CollectedField, obj *model.FreshnessWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FreshnessWindow_p95(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.P95, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FreshnessWindow_p95(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _FreshnessWindow_max(ctx context.Context, field graphql.CollectedField, obj *model.FreshnessWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FreshnessWindow_max(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Max, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FreshnessWindow_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _Invitation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Invitation) (ret graphql.Marshaler) {
@@ -28181,6 +30744,164 @@ func (ec *executionContext) fieldContext_Mutation_updateConnector(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_pauseConnector(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pauseConnector(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PauseConnector(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pauseConnector(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Connector(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pauseConnector_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_resumeConnector(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_resumeConnector(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ResumeConnector(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Connector
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Connector
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_resumeConnector(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Connector(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_resumeConnector_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_deleteConnector(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28649,6 +31370,401 @@ func (ec *executionContext) fieldContext_Mutation_deleteDocument(ctx context.Con
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_deleteDocument_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_planSync(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_planSync(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PlanSync(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["input"].(*model.StartSyncInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_planSync(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_planSync_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_approveDeletion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_approveDeletion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ApproveDeletion(ctx, fc.Args["connectorId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_approveDeletion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_approveDeletion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_dismissDeletion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_dismissDeletion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DismissDeletion(ctx, fc.Args["connectorId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DismissedDeletion
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DismissedDeletion
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DismissedDeletion
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.DismissedDeletion
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DismissedDeletion
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {
+			return ec.marshalNDismissedDeletion2ᚖmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_dismissDeletion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DismissedDeletion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_dismissDeletion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_restoreDocument(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_restoreDocument(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RestoreDocument(ctx, fc.Args["id"].(uuid.UUID), fc.Args["connectorId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Document
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Document
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Document
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Document
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Document
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Document) graphql.Marshaler {
+			return ec.marshalNDocument2ᚖmagpieᚋentᚐDocument(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_restoreDocument(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Document(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_restoreDocument_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_restoreDeletions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_restoreDeletions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RestoreDeletions(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["jobId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.SyncJob
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_restoreDeletions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_restoreDeletions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -31397,6 +34513,571 @@ func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("PageInfo", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _PendingDeletion_documents(ctx context.Context, field graphql.CollectedField, obj *model.PendingDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PendingDeletion_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PendingDeletion_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PendingDeletion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PendingDeletion_since(ctx context.Context, field graphql.CollectedField, obj *model.PendingDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PendingDeletion_since(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Since, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PendingDeletion_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PendingDeletion", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _PendingDeletion_jobId(ctx context.Context, field graphql.CollectedField, obj *model.PendingDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PendingDeletion_jobId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JobID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PendingDeletion_jobId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PendingDeletion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PendingDeletion_existing(ctx context.Context, field graphql.CollectedField, obj *model.PendingDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PendingDeletion_existing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Existing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PendingDeletion_existing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PendingDeletion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PendingDeletion_threshold(ctx context.Context, field graphql.CollectedField, obj *model.PendingDeletion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PendingDeletion_threshold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Threshold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PendingDeletion_threshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PendingDeletion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_id(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_connectorID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_connectorID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_connectorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_jobID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_jobID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JobID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_jobID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_documentID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_documentID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_documentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_sourceID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_sourceID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_sourceID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_path(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_action(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_action(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Action, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v planitem.Action) graphql.Marshaler {
+			return ec.marshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type PlanItemAction does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_reason(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_size(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_version(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItem_connector(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItem_connector(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Connector(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItem_connector(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PlanItem",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Connector(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PlanItemConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItemConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItemConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.PlanItemEdge) graphql.Marshaler {
+			return ec.marshalOPlanItemEdge2ᚕᚖmagpieᚋentᚐPlanItemEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItemConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PlanItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PlanItemEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PlanItemConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItemConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItemConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItemConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PlanItemConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PlanItemConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItemConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItemConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItemConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItemConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PlanItemEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItemEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItemEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.PlanItem) graphql.Marshaler {
+			return ec.marshalOPlanItem2ᚖmagpieᚋentᚐPlanItem(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItemEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PlanItemEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PlanItem(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PlanItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItemEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PlanItemEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PlanItemEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PlanItemEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _Query_node(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -33386,6 +37067,140 @@ func (ec *executionContext) fieldContext_Query_document(ctx context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_syncPlan(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_syncPlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SyncPlan(ctx, fc.Args["jobId"].(uuid.UUID), fc.Args["connectorId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SyncPlan
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SyncPlan
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SyncPlan
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncPlan) graphql.Marshaler {
+			return ec.marshalNSyncPlan2ᚖmagpieᚋgraphᚋmodelᚐSyncPlan(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_syncPlan(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncPlan(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_syncPlan_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_quarantinedDocuments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_quarantinedDocuments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().QuarantinedDocuments(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.DocumentOrder), fc.Args["matching"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.DocumentConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.DocumentConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.DocumentConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
+			return ec.marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumentConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_quarantinedDocuments(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_quarantinedDocuments_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_members(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -33897,6 +37712,85 @@ func (ec *executionContext) fieldContext_Query_oauthGrants(ctx context.Context, 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_oauthGrants_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_whyVisible(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_whyVisible(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WhyVisible(ctx, fc.Args["documentId"].(uuid.UUID), fc.Args["user"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DocumentVisibility
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+			return ec.marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_whyVisible(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentVisibility(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_whyVisible_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -37626,6 +41520,351 @@ func (ec *executionContext) fieldContext_Subscription_syncProgress(ctx context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _SyncHistory_total(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_completed(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_completed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Completed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_completed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_partial(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_partial(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Partial, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_partial(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_failed(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_canceled(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_canceled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Canceled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_canceled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_successRate(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_successRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SuccessRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_successRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_meanDuration(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_meanDuration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MeanDuration, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_meanDuration(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_bytesFetched(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_bytesFetched(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BytesFetched, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_bytesFetched(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_pages(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_pages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_pages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_retried(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_retried(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Retried, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_retried(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_added(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_modified(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_modified(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Modified, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_modified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_deleted(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_lastSuccess(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_lastSuccess(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSuccess, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_lastSuccess(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SyncHistory_lastFailure(ctx context.Context, field graphql.CollectedField, obj *model.SyncHistory) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncHistory_lastFailure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastFailure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncHistory_lastFailure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncHistory", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _SyncItem_id(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37900,6 +42139,52 @@ func (ec *executionContext) _SyncItem_suppressed(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_SyncItem_suppressed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SyncItem_hold(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncItem_hold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Hold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *syncitem.Hold) graphql.Marshaler {
+			return ec.marshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐHold(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncItem_hold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type SyncItemHold does not have child fields"))
+}
+
+func (ec *executionContext) _SyncItem_waitingSince(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncItem_waitingSince(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaitingSince, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncItem_waitingSince(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _SyncItem_connector(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
@@ -38214,6 +42499,52 @@ func (ec *executionContext) fieldContext_SyncJob_mode(_ context.Context, field g
 	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type SyncJobMode does not have child fields"))
 }
 
+func (ec *executionContext) _SyncJob_plannedMode(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_plannedMode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PlannedMode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *syncjob.PlannedMode) graphql.Marshaler {
+			return ec.marshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncjobᚐPlannedMode(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_plannedMode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type SyncJobPlannedMode does not have child fields"))
+}
+
+func (ec *executionContext) _SyncJob_targetJobID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_targetJobID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TargetJobID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_targetJobID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _SyncJob_cause(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -38258,6 +42589,75 @@ func (ec *executionContext) _SyncJob_fileFilter(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_SyncJob_fileFilter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SyncJob_pages(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_pages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_pages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncJob_bytesFetched(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_bytesFetched(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BytesFetched, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_bytesFetched(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SyncJob_retried(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_retried(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Retried, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_retried(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _SyncJob_warnings(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
@@ -38359,6 +42759,29 @@ func (ec *executionContext) fieldContext_SyncJob_connector(_ context.Context, fi
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _SyncJob_duration(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_duration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncJob().Duration(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_duration(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, true, true, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _SyncJob_progress(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
@@ -38588,6 +43011,353 @@ func (ec *executionContext) _SyncJobEdge_cursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_SyncJobEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncJobEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlan_job(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlan_job(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Job, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlan_job(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncPlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncJob(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncPlan_counts(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlan_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncPlanCounts) graphql.Marshaler {
+			return ec.marshalNSyncPlanCounts2ᚖmagpieᚋgraphᚋmodelᚐSyncPlanCounts(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlan_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncPlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncPlanCounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncPlan_guard(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlan_guard(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Guard, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DeletionGuard) graphql.Marshaler {
+			return ec.marshalODeletionGuard2ᚖmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlan_guard(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncPlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletionGuard(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncPlan_items(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlan_items(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.SyncPlan().Items(ctx, obj, fc.Args["action"].([]planitem.Action), fc.Args["matching"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.PlanItemOrder))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.PlanItemConnection) graphql.Marshaler {
+			return ec.marshalNPlanItemConnection2ᚖmagpieᚋentᚐPlanItemConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlan_items(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncPlan",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PlanItemConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_SyncPlan_items_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncPlanCounts_added(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_modified(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_modified(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Modified, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_modified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_compared(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_compared(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Compared, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_compared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_unchanged(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_unchanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unchanged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_skipped(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_skipped(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skipped, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_failed(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_failed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_deleted(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_deleted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deleted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_quarantined(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_quarantined(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quarantined, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_quarantined(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncPlanCounts_kept(ctx context.Context, field graphql.CollectedField, obj *model.SyncPlanCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncPlanCounts_kept(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kept, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncPlanCounts_kept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncPlanCounts", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _SyncProgress_collected(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgress) (ret graphql.Marshaler) {
@@ -39342,6 +44112,52 @@ func (ec *executionContext) _User_emailVerified(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_User_emailVerified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _VisibilityGroup_id(ctx context.Context, field graphql.CollectedField, obj *model.VisibilityGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VisibilityGroup_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VisibilityGroup_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VisibilityGroup", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _VisibilityGroup_name(ctx context.Context, field graphql.CollectedField, obj *model.VisibilityGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_VisibilityGroup_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_VisibilityGroup_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("VisibilityGroup", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _WebhookSubscription_active(ctx context.Context, field graphql.CollectedField, obj *model.WebhookSubscription) (ret graphql.Marshaler) {
@@ -41539,7 +46355,7 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "type", "collection", "enabled", "config", "credentials", "docSync"}
+	fieldsInOrder := [...]string{"name", "type", "collection", "enabled", "config", "credentials", "docSync", "schemaSync"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -41595,6 +46411,13 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 				return it, err
 			}
 			it.DocSync = data
+		case "schemaSync":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaSync"))
+			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SchemaSync = data
 		}
 	}
 	return it, nil
@@ -42175,6 +46998,47 @@ func (ec *executionContext) unmarshalInputOIDCAnswerInput(ctx context.Context, o
 				return it, err
 			}
 			it.Issuer = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPlanItemOrder(ctx context.Context, obj any) (ent.PlanItemOrder, error) {
+	var it ent.PlanItemOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanItemOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
 		}
 	}
 	return it, nil
@@ -43280,7 +48144,7 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "enabled", "config", "credentials", "docSync"}
+	fieldsInOrder := [...]string{"name", "enabled", "config", "credentials", "docSync", "schemaSync"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -43322,6 +48186,13 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 				return it, err
 			}
 			it.DocSync = data
+		case "schemaSync":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaSync"))
+			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SchemaSync = data
 		}
 	}
 	return it, nil
@@ -43649,6 +48520,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._SourceFile(ctx, sel, obj)
+	case *ent.PlanItem:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._PlanItem(ctx, sel, obj)
 	case *ent.OAuthGrant:
 		if obj == nil {
 			return graphql.Null
@@ -46776,6 +51652,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "schemaSync":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_schemaSync(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "lastJob":
 			field := field
 
@@ -46862,6 +51776,158 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Connector_webhook(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "pendingDeletion":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_pendingDeletion(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "freshness":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_freshness(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "history":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_history(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "permissions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_permissions(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -47200,6 +52266,59 @@ func (ec *executionContext) _ConnectorOption(ctx context.Context, sel ast.Select
 		case "fields":
 			out.Values[i] = ec._ConnectorOption_fields(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var connectorPermissionsImplementors = []string{"ConnectorPermissions"}
+
+func (ec *executionContext) _ConnectorPermissions(ctx context.Context, sel ast.SelectionSet, obj *model.ConnectorPermissions) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectorPermissionsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectorPermissions")
+		case "mode":
+			out.Values[i] = ec._ConnectorPermissions_mode(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readersReadAt":
+			out.Values[i] = ec._ConnectorPermissions_readersReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "groupsReadAt":
+			out.Values[i] = ec._ConnectorPermissions_groupsReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warning":
+			out.Values[i] = ec._ConnectorPermissions_warning(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -47760,6 +52879,102 @@ func (ec *executionContext) _CreatedPasswordReset(ctx context.Context, sel ast.S
 			}
 		case "expiresAt":
 			out.Values[i] = ec._CreatedPasswordReset_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deletionGuardImplementors = []string{"DeletionGuard"}
+
+func (ec *executionContext) _DeletionGuard(ctx context.Context, sel ast.SelectionSet, obj *model.DeletionGuard) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletionGuardImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletionGuard")
+		case "blocked":
+			out.Values[i] = ec._DeletionGuard_blocked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missing":
+			out.Values[i] = ec._DeletionGuard_missing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "existing":
+			out.Values[i] = ec._DeletionGuard_existing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "threshold":
+			out.Values[i] = ec._DeletionGuard_threshold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var dismissedDeletionImplementors = []string{"DismissedDeletion"}
+
+func (ec *executionContext) _DismissedDeletion(ctx context.Context, sel ast.SelectionSet, obj *model.DismissedDeletion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dismissedDeletionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DismissedDeletion")
+		case "connectorId":
+			out.Values[i] = ec._DismissedDeletion_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._DismissedDeletion_documents(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -48569,6 +53784,79 @@ func (ec *executionContext) _DocumentStatusEvent(ctx context.Context, sel ast.Se
 	return out
 }
 
+var documentVisibilityImplementors = []string{"DocumentVisibility"}
+
+func (ec *executionContext) _DocumentVisibility(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentVisibility) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentVisibilityImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentVisibility")
+		case "documentId":
+			out.Values[i] = ec._DocumentVisibility_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "user":
+			out.Values[i] = ec._DocumentVisibility_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "visible":
+			out.Values[i] = ec._DocumentVisibility_visible(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rule":
+			out.Values[i] = ec._DocumentVisibility_rule(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "explanation":
+			out.Values[i] = ec._DocumentVisibility_explanation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "groups":
+			out.Values[i] = ec._DocumentVisibility_groups(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readersReadAt":
+			out.Values[i] = ec._DocumentVisibility_readersReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "groupsReadAt":
+			out.Values[i] = ec._DocumentVisibility_groupsReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var foundAgentMemoryImplementors = []string{"FoundAgentMemory"}
 
 func (ec *executionContext) _FoundAgentMemory(ctx context.Context, sel ast.SelectionSet, obj *model.FoundAgentMemory) graphql.Marshaler {
@@ -48589,6 +53877,112 @@ func (ec *executionContext) _FoundAgentMemory(ctx context.Context, sel ast.Selec
 		case "score":
 			out.Values[i] = ec._FoundAgentMemory_score(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var freshnessImplementors = []string{"Freshness"}
+
+func (ec *executionContext) _Freshness(ctx context.Context, sel ast.SelectionSet, obj *model.Freshness) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, freshnessImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Freshness")
+		case "lastDay":
+			out.Values[i] = ec._Freshness_lastDay(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastWeek":
+			out.Values[i] = ec._Freshness_lastWeek(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oldestWaiting":
+			out.Values[i] = ec._Freshness_oldestWaiting(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "waiting":
+			out.Values[i] = ec._Freshness_waiting(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var freshnessWindowImplementors = []string{"FreshnessWindow"}
+
+func (ec *executionContext) _FreshnessWindow(ctx context.Context, sel ast.SelectionSet, obj *model.FreshnessWindow) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, freshnessWindowImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FreshnessWindow")
+		case "changes":
+			out.Values[i] = ec._FreshnessWindow_changes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "p50":
+			out.Values[i] = ec._FreshnessWindow_p50(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "p95":
+			out.Values[i] = ec._FreshnessWindow_p95(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "max":
+			out.Values[i] = ec._FreshnessWindow_max(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -49709,6 +55103,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "pauseConnector":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pauseConnector(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resumeConnector":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_resumeConnector(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "deleteConnector":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteConnector(ctx, field)
@@ -49747,6 +55155,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteDocument":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteDocument(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "planSync":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_planSync(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approveDeletion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_approveDeletion(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dismissDeletion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_dismissDeletion(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "restoreDocument":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_restoreDocument(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "restoreDeletions":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_restoreDeletions(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -50552,6 +55995,286 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var pendingDeletionImplementors = []string{"PendingDeletion"}
+
+func (ec *executionContext) _PendingDeletion(ctx context.Context, sel ast.SelectionSet, obj *model.PendingDeletion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pendingDeletionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PendingDeletion")
+		case "documents":
+			out.Values[i] = ec._PendingDeletion_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "since":
+			out.Values[i] = ec._PendingDeletion_since(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "jobId":
+			out.Values[i] = ec._PendingDeletion_jobId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "existing":
+			out.Values[i] = ec._PendingDeletion_existing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "threshold":
+			out.Values[i] = ec._PendingDeletion_threshold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var planItemImplementors = []string{"PlanItem", "Node"}
+
+func (ec *executionContext) _PlanItem(ctx context.Context, sel ast.SelectionSet, obj *ent.PlanItem) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, planItemImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PlanItem")
+		case "id":
+			out.Values[i] = ec._PlanItem_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._PlanItem_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._PlanItem_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "connectorID":
+			out.Values[i] = ec._PlanItem_connectorID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "jobID":
+			out.Values[i] = ec._PlanItem_jobID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "documentID":
+			out.Values[i] = ec._PlanItem_documentID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sourceID":
+			out.Values[i] = ec._PlanItem_sourceID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "path":
+			out.Values[i] = ec._PlanItem_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "action":
+			out.Values[i] = ec._PlanItem_action(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reason":
+			out.Values[i] = ec._PlanItem_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "size":
+			out.Values[i] = ec._PlanItem_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._PlanItem_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "connector":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PlanItem_connector(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var planItemConnectionImplementors = []string{"PlanItemConnection"}
+
+func (ec *executionContext) _PlanItemConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.PlanItemConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, planItemConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PlanItemConnection")
+		case "edges":
+			out.Values[i] = ec._PlanItemConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PlanItemConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._PlanItemConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var planItemEdgeImplementors = []string{"PlanItemEdge"}
+
+func (ec *executionContext) _PlanItemEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.PlanItemEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, planItemEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PlanItemEdge")
+		case "node":
+			out.Values[i] = ec._PlanItemEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._PlanItemEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -51232,6 +56955,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "syncPlan":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_syncPlan(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "quarantinedDocuments":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_quarantinedDocuments(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "members":
 			field := field
 
@@ -51374,6 +57141,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_oauthGrants(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "whyVisible":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_whyVisible(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -52942,6 +58731,114 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	}
 }
 
+var syncHistoryImplementors = []string{"SyncHistory"}
+
+func (ec *executionContext) _SyncHistory(ctx context.Context, sel ast.SelectionSet, obj *model.SyncHistory) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncHistoryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncHistory")
+		case "total":
+			out.Values[i] = ec._SyncHistory_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "completed":
+			out.Values[i] = ec._SyncHistory_completed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "partial":
+			out.Values[i] = ec._SyncHistory_partial(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failed":
+			out.Values[i] = ec._SyncHistory_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "canceled":
+			out.Values[i] = ec._SyncHistory_canceled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "successRate":
+			out.Values[i] = ec._SyncHistory_successRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "meanDuration":
+			out.Values[i] = ec._SyncHistory_meanDuration(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "bytesFetched":
+			out.Values[i] = ec._SyncHistory_bytesFetched(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pages":
+			out.Values[i] = ec._SyncHistory_pages(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retried":
+			out.Values[i] = ec._SyncHistory_retried(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "added":
+			out.Values[i] = ec._SyncHistory_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "modified":
+			out.Values[i] = ec._SyncHistory_modified(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleted":
+			out.Values[i] = ec._SyncHistory_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastSuccess":
+			out.Values[i] = ec._SyncHistory_lastSuccess(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastFailure":
+			out.Values[i] = ec._SyncHistory_lastFailure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var syncItemImplementors = []string{"SyncItem", "Node"}
 
 func (ec *executionContext) _SyncItem(ctx context.Context, sel ast.SelectionSet, obj *ent.SyncItem) graphql.Marshaler {
@@ -53012,6 +58909,16 @@ func (ec *executionContext) _SyncItem(ctx context.Context, sel ast.SelectionSet,
 		case "suppressed":
 			out.Values[i] = ec._SyncItem_suppressed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hold":
+			out.Values[i] = ec._SyncItem_hold(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "waitingSince":
+			out.Values[i] = ec._SyncItem_waitingSince(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "connector":
@@ -53206,6 +59113,16 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "plannedMode":
+			out.Values[i] = ec._SyncJob_plannedMode(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "targetJobID":
+			out.Values[i] = ec._SyncJob_targetJobID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "cause":
 			out.Values[i] = ec._SyncJob_cause(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -53214,6 +59131,21 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 		case "fileFilter":
 			out.Values[i] = ec._SyncJob_fileFilter(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pages":
+			out.Values[i] = ec._SyncJob_pages(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bytesFetched":
+			out.Values[i] = ec._SyncJob_bytesFetched(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "retried":
+			out.Values[i] = ec._SyncJob_retried(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "warnings":
@@ -53242,6 +59174,44 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 				}()
 				res = ec._SyncJob_connector(ctx, field, obj)
 				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "duration":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncJob_duration(ctx, field, obj)
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -53471,6 +59441,170 @@ func (ec *executionContext) _SyncJobEdge(ctx context.Context, sel ast.SelectionS
 			}
 		case "cursor":
 			out.Values[i] = ec._SyncJobEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var syncPlanImplementors = []string{"SyncPlan"}
+
+func (ec *executionContext) _SyncPlan(ctx context.Context, sel ast.SelectionSet, obj *model.SyncPlan) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncPlanImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncPlan")
+		case "job":
+			out.Values[i] = ec._SyncPlan_job(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "counts":
+			out.Values[i] = ec._SyncPlan_counts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "guard":
+			out.Values[i] = ec._SyncPlan_guard(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "items":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncPlan_items(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var syncPlanCountsImplementors = []string{"SyncPlanCounts"}
+
+func (ec *executionContext) _SyncPlanCounts(ctx context.Context, sel ast.SelectionSet, obj *model.SyncPlanCounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncPlanCountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncPlanCounts")
+		case "added":
+			out.Values[i] = ec._SyncPlanCounts_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "modified":
+			out.Values[i] = ec._SyncPlanCounts_modified(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "compared":
+			out.Values[i] = ec._SyncPlanCounts_compared(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unchanged":
+			out.Values[i] = ec._SyncPlanCounts_unchanged(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skipped":
+			out.Values[i] = ec._SyncPlanCounts_skipped(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failed":
+			out.Values[i] = ec._SyncPlanCounts_failed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleted":
+			out.Values[i] = ec._SyncPlanCounts_deleted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quarantined":
+			out.Values[i] = ec._SyncPlanCounts_quarantined(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kept":
+			out.Values[i] = ec._SyncPlanCounts_kept(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -53796,6 +59930,49 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "emailVerified":
 			out.Values[i] = ec._User_emailVerified(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var visibilityGroupImplementors = []string{"VisibilityGroup"}
+
+func (ec *executionContext) _VisibilityGroup(ctx context.Context, sel ast.SelectionSet, obj *model.VisibilityGroup) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, visibilityGroupImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("VisibilityGroup")
+		case "id":
+			out.Values[i] = ec._VisibilityGroup_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._VisibilityGroup_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -55156,6 +61333,16 @@ func (ec *executionContext) marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCurso
 	return v
 }
 
+func (ec *executionContext) marshalNDismissedDeletion2ᚖmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx context.Context, sel ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DismissedDeletion(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNDocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -55263,6 +61450,16 @@ func (ec *executionContext) marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmode
 	return ec._DocumentStatusEvent(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx context.Context, sel ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentVisibility(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
 	res, err := ec.unmarshalInputEventInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -55338,6 +61535,26 @@ func (ec *executionContext) marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodel�
 		return graphql.Null
 	}
 	return ec._FoundAgentMemory(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFreshness2ᚖmagpieᚋgraphᚋmodelᚐFreshness(ctx context.Context, sel ast.SelectionSet, v *model.Freshness) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Freshness(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFreshnessWindow2ᚖmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx context.Context, sel ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._FreshnessWindow(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx context.Context, v any) (uuid.UUID, error) {
@@ -55803,6 +62020,47 @@ func (ec *executionContext) marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐ
 		return graphql.Null
 	}
 	return ec._PageInfo(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx context.Context, v any) (planitem.Action, error) {
+	var res planitem.Action
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx context.Context, sel ast.SelectionSet, v planitem.Action) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNPlanItemConnection2ᚖmagpieᚋentᚐPlanItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PlanItemConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNPlanItemOrder2ᚖmagpieᚋentᚐPlanItemOrder(ctx context.Context, v any) (*ent.PlanItemOrder, error) {
+	res, err := ec.unmarshalInputPlanItemOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanItemOrderField(ctx context.Context, v any) (*ent.PlanItemOrderField, error) {
+	var res = new(ent.PlanItemOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanItemOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
@@ -56273,6 +62531,16 @@ func (ec *executionContext) marshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurface�
 	return ret
 }
 
+func (ec *executionContext) marshalNSyncHistory2ᚖmagpieᚋgraphᚋmodelᚐSyncHistory(ctx context.Context, sel ast.SelectionSet, v *model.SyncHistory) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncHistory(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -56393,6 +62661,26 @@ func (ec *executionContext) unmarshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐSta
 
 func (ec *executionContext) marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx context.Context, sel ast.SelectionSet, v syncjob.Status) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNSyncPlan2ᚖmagpieᚋgraphᚋmodelᚐSyncPlan(ctx context.Context, sel ast.SelectionSet, v *model.SyncPlan) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncPlan(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSyncPlanCounts2ᚖmagpieᚋgraphᚋmodelᚐSyncPlanCounts(ctx context.Context, sel ast.SelectionSet, v *model.SyncPlanCounts) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SyncPlanCounts(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSyncProgress2ᚖmagpieᚋgraphᚋmodelᚐSyncProgress(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgress) graphql.Marshaler {
@@ -56592,6 +62880,42 @@ func (ec *executionContext) marshalNUserOrderField2ᚖmagpieᚋentᚐUserOrderFi
 		}
 		return graphql.Null
 	}
+	return v
+}
+
+func (ec *executionContext) marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx context.Context, sel ast.SelectionSet, v *model.VisibilityGroup) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._VisibilityGroup(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, v any) (model.VisibilityRule, error) {
+	var res model.VisibilityRule
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
 	return v
 }
 
@@ -57147,6 +63471,13 @@ func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnec
 	return res, nil
 }
 
+func (ec *executionContext) marshalOConnectorPermissions2ᚖmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ConnectorPermissions(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, v any) ([]connector.Status, error) {
 	if v == nil {
 		return nil, nil
@@ -57272,6 +63603,20 @@ func (ec *executionContext) marshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCu
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalODeletionGuard2ᚖmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx context.Context, sel ast.SelectionSet, v *model.DeletionGuard) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletionGuard(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DocSync(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx context.Context, v any) (*model.DocSyncInput, error) {
@@ -57790,6 +64135,93 @@ func (ec *executionContext) marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCM
 	return ec._OIDCMethod(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPendingDeletion2ᚖmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx context.Context, sel ast.SelectionSet, v *model.PendingDeletion) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PendingDeletion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPlanItem2ᚖmagpieᚋentᚐPlanItem(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItem) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PlanItem(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐActionᚄ(ctx context.Context, v any) ([]planitem.Action, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]planitem.Action, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐActionᚄ(ctx context.Context, sel ast.SelectionSet, v []planitem.Action) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOPlanItemEdge2ᚕᚖmagpieᚋentᚐPlanItemEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.PlanItemEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOPlanItemEdge2ᚖmagpieᚋentᚐPlanItemEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOPlanItemEdge2ᚖmagpieᚋentᚐPlanItemEdge(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PlanItemEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOPlanItemOrder2ᚕᚖmagpieᚋentᚐPlanItemOrderᚄ(ctx context.Context, v any) ([]*ent.PlanItemOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.PlanItemOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPlanItemOrder2ᚖmagpieᚋentᚐPlanItemOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {
 	if v == nil {
 		return nil, nil
@@ -58033,6 +64465,22 @@ func (ec *executionContext) marshalOSyncItemEdge2ᚖmagpieᚋentᚐSyncItemEdge(
 	return ec._SyncItemEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐHold(ctx context.Context, v any) (*syncitem.Hold, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(syncitem.Hold)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐHold(ctx context.Context, sel ast.SelectionSet, v *syncitem.Hold) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
 	if v == nil {
 		return nil, nil
@@ -58128,6 +64576,22 @@ func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobO
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncjobᚐPlannedMode(ctx context.Context, v any) (*syncjob.PlannedMode, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(syncjob.PlannedMode)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncjobᚐPlannedMode(ctx context.Context, sel ast.SelectionSet, v *syncjob.PlannedMode) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, v any) ([]syncjob.Status, error) {

@@ -292,6 +292,18 @@ type ConnectorOption struct {
 	Fields []*ConnectorOption `json:"fields"`
 }
 
+// How a connector keeps to the permissions of its source.
+type ConnectorPermissions struct {
+	// off, strict or permissive
+	Mode string `json:"mode"`
+	// When the readers of all its documents had been read; null before the first time.
+	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
+	// When its groups and their members had been read; null before the first time.
+	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
+	// What keeps people from finding what they may see at the source; null for nothing.
+	Warning *string `json:"warning,omitempty"`
+}
+
 type ConnectorSyncEvent struct {
 	ConnectorID uuid.UUID `json:"connectorId"`
 	// Null, in the first event only, for a connector that was never synced.
@@ -413,6 +425,8 @@ type CreateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
+	// The schedule of a connector that attaches a database, in the place of docSync.
+	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
 type CreatedAPIKey struct {
@@ -433,6 +447,23 @@ type CreatedPasswordReset struct {
 	// The page of the dashboard to send to the person.
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+type DeletionGuard struct {
+	// The deletion would wait in quarantine.
+	Blocked bool `json:"blocked"`
+	// Documents that the source does not have any more.
+	Missing int `json:"missing"`
+	// Documents that there are.
+	Existing int `json:"existing"`
+	// The largest share that a sync deletes by itself, in percent.
+	Threshold int `json:"threshold"`
+}
+
+type DismissedDeletion struct {
+	ConnectorID uuid.UUID `json:"connectorId"`
+	// Documents that are kept.
+	Documents int `json:"documents"`
 }
 
 type DocSync struct {
@@ -488,6 +519,23 @@ type DocumentStatusEvent struct {
 	Documents []*DocumentStatusChange `json:"documents"`
 }
 
+// Whether one person finds one document.
+type DocumentVisibility struct {
+	DocumentID uuid.UUID `json:"documentId"`
+	// The address, in lower case.
+	User    string         `json:"user"`
+	Visible bool           `json:"visible"`
+	Rule    VisibilityRule `json:"rule"`
+	// The rule in a sentence.
+	Explanation string `json:"explanation"`
+	// With the rule MEMBER, from the group whose member the person is to the one that may see the document.
+	Groups []*VisibilityGroup `json:"groups"`
+	// When the source was last asked who may see the document; null for never.
+	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
+	// When the connector's groups had been read; null for never.
+	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
+}
+
 type EventInput struct {
 	Type EventType `json:"type"`
 	// X-Request-Id of the search or chat response.
@@ -538,6 +586,25 @@ type FoundAgentMemory struct {
 	Memory *ent.AgentMemory `json:"memory"`
 	// How near it is to what was asked, 0 to 1.
 	Score float64 `json:"score"`
+}
+
+// How long changes took from the source into search.
+type Freshness struct {
+	LastDay  *FreshnessWindow `json:"lastDay"`
+	LastWeek *FreshnessWindow `json:"lastWeek"`
+	// Since when the oldest change that is known, and cannot be searched yet, waits; null for none.
+	OldestWaiting *time.Time `json:"oldestWaiting,omitempty"`
+	// Changes that are known and cannot be searched yet.
+	Waiting int `json:"waiting"`
+}
+
+// Seconds from the modification at the source, or from when it was seen where that is not known, until a search finds it.
+type FreshnessWindow struct {
+	// Changes that were stored.
+	Changes int      `json:"changes"`
+	P50     *float64 `json:"p50,omitempty"`
+	P95     *float64 `json:"p95,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
 }
 
 type InvitationOffer struct {
@@ -646,6 +713,18 @@ type OptionDependency struct {
 	Option string `json:"option"`
 	// Empty: any value at all.
 	Values []any `json:"values"`
+}
+
+// Documents whose deletion waits for a decision.
+type PendingDeletion struct {
+	Documents int       `json:"documents"`
+	Since     time.Time `json:"since"`
+	// The last sync that missed them.
+	JobID uuid.UUID `json:"jobId"`
+	// Documents that there were then.
+	Existing int `json:"existing"`
+	// The largest share that a sync deletes by itself, in percent.
+	Threshold int `json:"threshold"`
 }
 
 // One of the two.
@@ -865,6 +944,58 @@ func (StreamError) IsChatEvent() {}
 type Subscription struct {
 }
 
+// The syncs of the last 30 days; plans and other jobs do not count.
+type SyncHistory struct {
+	Total int `json:"total"`
+	// Completed, partly failed, failed and canceled ones.
+	Completed int `json:"completed"`
+	Partial   int `json:"partial"`
+	Failed    int `json:"failed"`
+	Canceled  int `json:"canceled"`
+	// The share of those that ended and were not canceled which went through, 0 to 1; null before the first.
+	SuccessRate *float64 `json:"successRate,omitempty"`
+	// Of those that went through, in seconds.
+	MeanDuration *float64 `json:"meanDuration,omitempty"`
+	BytesFetched int64    `json:"bytesFetched"`
+	Pages        int      `json:"pages"`
+	Retried      int      `json:"retried"`
+	Added        int      `json:"added"`
+	Modified     int      `json:"modified"`
+	Deleted      int      `json:"deleted"`
+	// When a sync went through last, and when one failed, whenever that was.
+	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
+	LastFailure *time.Time `json:"lastFailure,omitempty"`
+}
+
+// What a sync would do.
+type SyncPlan struct {
+	Job    *ent.SyncJob    `json:"job"`
+	Counts *SyncPlanCounts `json:"counts"`
+	// What the deletion guard says; null for a plan that looks for no deletions, or has not come to that.
+	Guard *DeletionGuard `json:"guard,omitempty"`
+	// The items, by path, of some actions or of all.
+	Items *ent.PlanItemConnection `json:"items"`
+}
+
+type SyncPlanCounts struct {
+	// Items that would become documents.
+	Added int `json:"added"`
+	// Documents that would be replaced.
+	Modified int `json:"modified"`
+	// Documents that would be fetched and replaced only where their content differs, which the source does not tell.
+	Compared  int `json:"compared"`
+	Unchanged int `json:"unchanged"`
+	// Items that are not meant to be documents.
+	Skipped int `json:"skipped"`
+	// Items that would fail, as far as can be told without their content.
+	Failed  int `json:"failed"`
+	Deleted int `json:"deleted"`
+	// Documents whose deletion the guard would hold back.
+	Quarantined int `json:"quarantined"`
+	// Documents that would stay although the source does not have them: restored ones, and those of a dismissed deletion.
+	Kept int `json:"kept"`
+}
+
 type SyncProgress struct {
 	// Items seen at the source.
 	Collected int `json:"collected"`
@@ -978,6 +1109,8 @@ type UpdateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
+	// The schedule of a connector that attaches a database, in the place of docSync.
+	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
 type UpdateMemberInput struct {
@@ -998,6 +1131,13 @@ type Usage struct {
 	Limit *int64 `json:"limit,omitempty"`
 	// How many are left; null for no limit.
 	Remaining *int64 `json:"remaining,omitempty"`
+}
+
+// A group at the source.
+type VisibilityGroup struct {
+	// The source's id of it.
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 type WebhookSubscription struct {
@@ -1655,6 +1795,82 @@ func (e *Surface) UnmarshalJSON(b []byte) error {
 }
 
 func (e Surface) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What decides whether a person finds a document.
+type VisibilityRule string
+
+const (
+	// The connector imports no permissions: whoever reaches the collection finds it.
+	VisibilityRuleOpen VisibilityRule = "OPEN"
+	// The connector is permissive: whoever reaches the collection finds it.
+	VisibilityRulePermissive VisibilityRule = "PERMISSIVE"
+	// Everyone at the source may see it.
+	VisibilityRuleEveryone VisibilityRule = "EVERYONE"
+	// The person may see it.
+	VisibilityRuleListed VisibilityRule = "LISTED"
+	// A group to which the person belongs may see it.
+	VisibilityRuleMember VisibilityRule = "MEMBER"
+	// Neither the person nor a group of theirs may see it.
+	VisibilityRuleNotListed VisibilityRule = "NOT_LISTED"
+	// It is not known who may see it: the source was not asked yet, or did not say. Nobody finds it.
+	VisibilityRuleUnknown VisibilityRule = "UNKNOWN"
+	// A group may see it to which the person belonged; the groups were read too long ago to count.
+	VisibilityRuleStale VisibilityRule = "STALE"
+)
+
+var AllVisibilityRule = []VisibilityRule{
+	VisibilityRuleOpen,
+	VisibilityRulePermissive,
+	VisibilityRuleEveryone,
+	VisibilityRuleListed,
+	VisibilityRuleMember,
+	VisibilityRuleNotListed,
+	VisibilityRuleUnknown,
+	VisibilityRuleStale,
+}
+
+func (e VisibilityRule) IsValid() bool {
+	switch e {
+	case VisibilityRuleOpen, VisibilityRulePermissive, VisibilityRuleEveryone, VisibilityRuleListed, VisibilityRuleMember, VisibilityRuleNotListed, VisibilityRuleUnknown, VisibilityRuleStale:
+		return true
+	}
+	return false
+}
+
+func (e VisibilityRule) String() string {
+	return string(e)
+}
+
+func (e *VisibilityRule) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = VisibilityRule(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid VisibilityRule", str)
+	}
+	return nil
+}
+
+func (e VisibilityRule) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *VisibilityRule) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e VisibilityRule) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -27,9 +27,7 @@ func flow() map[string][]string {
 		"ent/migrate/migrations":      {},
 		"ent/rule":                    {"internal/viewer"},
 		"ent/schema":                  {"ent/rule", "internal/gid", "internal/viewer"},
-		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/inbound", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
-		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit", "internal/pace"),
-		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/index", "internal/people", "internal/principal", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit"),
+		"graph":                       with("internal/analytics", "internal/transaction", "ent", "graph", "connectors", "internal/authn", "internal/chat", "internal/embed", "internal/inbound", "internal/index", "internal/people", "internal/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/sourcefile", "internal/summary", "internal/syncjob", "agents", "internal/docwatch", "internal/replay", "internal/oauth", "internal/signon", "internal/audit", "internal/pace", "internal/principal"),
 		"internal/analytics":          with(),
 		"internal/apierr":             {},
 		"internal/archtest":           {},
@@ -83,10 +81,7 @@ func flow() map[string][]string {
 		"rest":                        with("rest/openapi", "internal/authn", "internal/ratelimit"),
 		"rest/openapi":                {},
 		"internal/widget":             {},
-		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
-		"worker":                      with("worker", "internal/attached", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
-		"worker":                      with("worker", "internal/pace", "internal/note", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
-		"worker":                      with("worker", "internal/note", "internal/principal", "ent", "connectors", "internal/ingest", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed"),
+		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed", "internal/attached", "internal/pace", "internal/principal"),
 		"worker/tasks":                {},
 	}
 }
@@ -152,12 +147,10 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/llm", "internal/embed"},
 		"github.com/anthropics":             {"internal/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/inbound", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
+		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/inbound", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker", "connectors/postgresql", "internal/attached", "internal/principal"},
 		"github.com/go-sql-driver/mysql":    {"connectors/mysql"},
 		"vitess.io/vitess":                  {"connectors/mysql"},
 		"github.com/pganalyze":              {"connectors/postgresql"},
-		"github.com/jackc/pgx":              {"connectors/postgresql", "internal/attached", "internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
-		"github.com/jackc/pgx":              {"internal/analytics", "internal/store", "internal/index", "internal/note", "internal/oauth", "internal/principal", "internal/quota", "internal/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools"},
 	}
 	for _, f := range files(t) {

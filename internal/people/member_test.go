@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -62,7 +61,7 @@ func TestWhoMayChangeAndRemoveWhom(t *testing.T) {
 			if err := h.Remove(actor.ctx, target.member); code(err) != want {
 				t.Errorf("%s removes %s: %v", by, from, err)
 			}
-			if err := h.accounts.Alive(t.Context(), target.viewer.Session); (want == "") != (code(err) == apierr.Unauthorized) {
+			if _, err := h.accounts.SessionViewer(t.Context(), target.viewer.Session); (want == "") != (code(err) == apierr.Unauthorized) {
 				t.Errorf("after %s removed %s the session is %v", by, from, err)
 			}
 		}
@@ -84,7 +83,7 @@ func TestOneselfOneCanOnlyLowerAndLeave(t *testing.T) {
 			if err := h.Leave(s.ctx); err != nil {
 				t.Errorf("%s leaves: %v", from, err)
 			}
-			if err := h.accounts.Alive(t.Context(), s.viewer.Session); code(err) != apierr.Unauthorized {
+			if _, err := h.accounts.SessionViewer(t.Context(), s.viewer.Session); code(err) != apierr.Unauthorized {
 				t.Errorf("%s has left and is there: %v", from, err)
 			}
 		}
@@ -178,7 +177,7 @@ func TestAnotherNodeSeesARemovalAndARoleInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.clock.add(authn.FreshFor)
-	if err := other.Alive(t.Context(), bob.viewer.Session); code(err) != apierr.Unauthorized {
+	if _, err := other.SessionViewer(t.Context(), bob.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("removed: %v", err)
 	}
 	if n, err := h.db.Ent.User.Query().Count(system(t.Context())); err != nil || n != 1 {
@@ -186,22 +185,16 @@ func TestAnotherNodeSeesARemovalAndARoleInTime(t *testing.T) {
 	}
 }
 
-func TestAWatchedSessionTellsItsEnd(t *testing.T) {
+func TestRolesTellWhichSessionsGoOn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "")
 	ada := h.owner(t, "ada")
 	other := h.node(t)
-	watched := map[string]<-chan struct{}{}
 	seats := map[string]seat{}
-	for _, name := range []string{"removed", "lowered", "signed out", "stays", "left alone"} {
-		s := h.member(t, ada, strings.ReplaceAll(name, " ", "-")+"@example.com", membership.RoleEditor)
-		ended, stop := other.Watch(t.Context(), s.viewer)
-		seats[name], watched[name] = s, ended
-		if name == "left alone" {
-			stop()
-		} else {
-			defer stop()
-		}
+	var sessions []uuid.UUID
+	for _, name := range []string{"removed", "lowered", "signed out", "stays"} {
+		seats[name] = h.member(t, ada, strings.ReplaceAll(name, " ", "-")+"@example.com", membership.RoleEditor)
+		sessions = append(sessions, seats[name].viewer.Session)
 	}
 	if err := h.Remove(ada.ctx, seats["removed"].member); err != nil {
 		t.Fatal(err)
@@ -212,25 +205,9 @@ func TestAWatchedSessionTellsItsEnd(t *testing.T) {
 	if err := h.accounts.SignOut(seats["signed out"].ctx); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"removed", "lowered", "signed out"} {
-		select {
-		case <-watched[name]:
-		case <-time.After(time.Minute):
-			t.Errorf("%s was not told", name)
-		}
-	}
-	for _, name := range []string{"stays", "left alone"} {
-		select {
-		case <-watched[name]:
-			t.Errorf("%s was told", name)
-		default:
-		}
-	}
-	other.Close()
-	select {
-	case <-watched["stays"]:
-	case <-time.After(time.Minute):
-		t.Error("closing told nobody")
+	roles, err := other.Roles(t.Context(), append(sessions, uuid.New()))
+	if err != nil || len(roles) != 2 || roles[seats["stays"].viewer.Session] != viewer.RoleEditor || roles[seats["lowered"].viewer.Session] != viewer.RoleViewer {
+		t.Errorf("the roles are %v, %v", roles, err)
 	}
 }
 
@@ -263,7 +240,7 @@ func TestALinkSetsAPasswordOnce(t *testing.T) {
 	if got[""] != 1 || got[apierr.CodeNotFound] != 3 {
 		t.Errorf("four at once: %v", got)
 	}
-	if err := h.accounts.Alive(t.Context(), bob.viewer.Session); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), bob.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("the session of before: %v", err)
 	}
 	h.signIn(t, "bob@example.com")
@@ -337,7 +314,7 @@ func TestAWorkspaceIsRenamedAndDeletedByItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]seat{"ada": ada, "bob": bob} {
-		if err := h.accounts.Alive(t.Context(), s.viewer.Session); code(err) != apierr.Unauthorized {
+		if _, err := h.accounts.SessionViewer(t.Context(), s.viewer.Session); code(err) != apierr.Unauthorized {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

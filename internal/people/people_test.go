@@ -239,7 +239,7 @@ func TestAPersonJoinsAFurtherWorkspace(t *testing.T) {
 	if there.viewer.Workspace != ada.viewer.Workspace || there.viewer.Subject != eve.viewer.Subject || there.viewer.Role != viewer.RoleEditor {
 		t.Errorf("%+v", there.viewer)
 	}
-	if err := h.accounts.Alive(t.Context(), eve.viewer.Session); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), eve.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("the session of before: %v", err)
 	}
 	mine, err := h.Mine(there.ctx)
@@ -254,7 +254,7 @@ func TestAPersonJoinsAFurtherWorkspace(t *testing.T) {
 	if home.viewer.Role != viewer.RoleOwner || home.viewer.Workspace != eve.viewer.Workspace {
 		t.Errorf("%+v", home.viewer)
 	}
-	if err := h.accounts.Alive(t.Context(), there.viewer.Session); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), there.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("the session that was switched from: %v", err)
 	}
 	for name, id := range map[string]uuid.UUID{"nowhere": uuid.New(), "where she is no member": h.owner(t, "bob").viewer.Workspace} {
@@ -304,7 +304,7 @@ func TestASignInProviderIsBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.as(t, tokens)
-	if err := h.accounts.Alive(t.Context(), ada.viewer.Session); code(err) != apierr.Unauthorized {
+	if _, err := h.accounts.SessionViewer(t.Context(), ada.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("a session of before: %v", err)
 	}
 	if _, err := h.SignIn(t.Context(), "ada@example.com", password); code(err) != apierr.InvalidCredentials {

@@ -33,7 +33,7 @@ func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
 	old := f.clock.now().Add(-1000 * time.Hour)
 	f.script.fill(10, "v1")
 	for _, path := range names(0, 10) {
-		f.script.change(path, func(f *file) { f.created = old })
+		f.script.change(path, func(f *file) { f.Created = old })
 	}
 	f.sync(auto())
 	// What was there long before it was looked at for the first time is not late.
@@ -43,13 +43,13 @@ func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
 	f.clock.advance(10 * time.Hour)
 	changed := f.clock.now().Add(-2 * time.Hour)
 	f.script.set("doc-0000.md", "v2", "# New\n\nA new text.\n")
-	f.script.change("doc-0000.md", func(f *file) { f.created = changed })
+	f.script.change("doc-0000.md", func(f *file) { f.Created = changed })
 	f.script.set("new.md", "v1", "# New\n\nA new file.\n")
-	f.script.change("new.md", func(f *file) { f.created = changed })
+	f.script.change("new.md", func(f *file) { f.Created = changed })
 	f.script.set("doc-0001.md", "v2", "# New\n\nIt is not known when it changed.\n")
-	f.script.change("doc-0001.md", func(f *file) { f.created = time.Time{} })
+	f.script.change("doc-0001.md", func(f *file) { f.Created = time.Time{} })
 	f.script.set("doc-0002.md", "v2", "# New\n\nIts clock is ahead.\n")
-	f.script.change("doc-0002.md", func(file *file) { file.created = f.clock.now().Add(time.Hour) })
+	f.script.change("doc-0002.md", func(file *file) { file.Created = f.clock.now().Add(time.Hour) })
 	f.sync(auto())
 	w := f.fresh()
 	if w.Day.Changes != 14 || !near(w.Day.Max, 2*time.Hour) || w.Day.P50 > 60 || !near(w.Day.P95, 2*time.Hour) {
@@ -115,7 +115,7 @@ func TestJobsTellTheirEffortAndConnectorsTheirHistory(t *testing.T) {
 	f := newFixture(t)
 	f.options.Window = -1
 	f.options.Retries = 1
-	f.script.pageSize = 5
+	f.script.PageSize = 5
 	f.work()
 	f.script.fill(10, "v1")
 	broken := false

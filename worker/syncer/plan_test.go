@@ -77,7 +77,7 @@ func TestAPlanForeseesASyncAndChangesNothing(t *testing.T) {
 				f := newFixture(t)
 				f.row = f.connector(kind, nil)
 				f.options.Window, f.options.MaxBytes, f.options.SlicePages = -1, 1000, 1
-				f.script.pageSize = 7
+				f.script.PageSize = 7
 				f.work()
 				f.script.fill(20, "v1")
 				f.script.set("unversioned.md", "", "# None\n\nNo version.\n")
@@ -173,7 +173,7 @@ func TestAPlanGoesOnWhereItStoppedAndCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.script.fill(40, "v1")
-	f.script.pageSize, f.options.SlicePages = 10, 1
+	f.script.PageSize, f.options.SlicePages = 10, 1
 	broken := 0
 	f.script.hooks(func(_ context.Context, cursor string) error {
 		if cursor == "doc-0019.md" && broken < 3 {

@@ -58,7 +58,7 @@ func (s *slice) deleteQuarantined(ctx context.Context) error {
 			return err
 		}
 		s.progress.Store(true)
-		if s.over() {
+		if s.over(ctx) {
 			return errSliceOver
 		}
 	}
@@ -85,7 +85,7 @@ func (s *slice) restoreDeleted(ctx context.Context) error {
 			c.Collected += n
 			c.Outcome(syncitem.StatusIndexed, true, n)
 		})
-		if s.over() {
+		if s.over(ctx) {
 			return errSliceOver
 		}
 	}

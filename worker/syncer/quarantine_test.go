@@ -265,7 +265,7 @@ func TestManyRestoredDocumentsAreCountedOnceHoweverOftenTheJobIsTaken(t *testing
 	f.options.Window, f.options.SlicePages = -1, 1
 	f.row = f.connector("scripted", nil)
 	stop := f.work()
-	f.script.pageSize = 500
+	f.script.PageSize = 500
 	f.script.fill(1300, "v1")
 	f.sync(auto())
 	f.script.remove(names(0, 640)...)

@@ -65,12 +65,12 @@ func (s *slice) syncSchema(ctx context.Context) error {
 }
 
 func (s *slice) attach(ctx context.Context) (connectors.Database, error) {
-	credentials, err := s.credentials()
+	settings, err := s.engine.settings(s.scope(), s.connector)
 	if err != nil {
-		return nil, &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
+		return nil, err
 	}
-	s.secrets = credentials
-	database, err := s.kind.Attach(ctx, connectors.Settings{ConnectorID: s.connector.ID.String(), Config: s.connector.Config, Credentials: credentials})
+	s.secrets = settings.Credentials
+	database, err := s.kind.Attach(ctx, settings)
 	if err != nil {
 		return nil, classify(err)
 	}

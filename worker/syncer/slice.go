@@ -74,6 +74,9 @@ func (s *slice) work(ctx context.Context) (err error) {
 		return s.restoreDeleted(ctx)
 	}
 	if s.kind.AttachesDatabase() {
+		if s.planning {
+			return &stopError{message: "An attached database has no documents; there is nothing to plan."}
+		}
 		return s.syncSchema(ctx)
 	}
 	if err := s.openPipeline(ctx); err != nil {
@@ -173,7 +176,10 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err := s.queueUp(ctx, &settings); err != nil {
 		return err
 	}
-	settings.Whole = s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
+	if err := s.ownNotes(ctx, &settings); err != nil {
+		return err
+	}
+	settings.Whole = s.planning || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)
