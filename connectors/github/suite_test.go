@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -117,7 +118,9 @@ func (r rooted) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, 
 func (r rooted) Resolve(ctx context.Context, names []string) ([]connectors.Item, []string, error) {
 	whole := make([]string, len(names))
 	for i, name := range names {
-		whole[i] = r.root + name
+		if whole[i] = r.root + name; id.MatchString(name) {
+			whole[i] = name
+		}
 	}
 	found, missing, err := r.Source.(connectors.Resolver).Resolve(ctx, whole)
 	for i := range missing {
@@ -125,6 +128,9 @@ func (r rooted) Resolve(ctx context.Context, names []string) ([]connectors.Item,
 	}
 	return r.strip(found), missing, err
 }
+
+// id is what the id of a file looks like.
+var id = regexp.MustCompile(`^[0-9]+:f:`)
 
 func (p place) Delete(t testing.TB, path string) {
 	t.Helper()

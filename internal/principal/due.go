@@ -25,6 +25,24 @@ func (s *Store) DueGroups(ctx context.Context, limit int) ([]Due, error) {
 		returning workspace_id, id`, limit, lease)
 }
 
+// hastened is the least age of groups that are read before their time.
+const hastened = time.Minute
+
+// Hasten has a connector's groups read soon when some of these, by the source's
+// own principals, are not among those that count. Groups that were read less
+// than a minute ago wait until it is over.
+func (s *Store) Hasten(ctx context.Context, d Due, groups []string) error {
+	_, err := s.pool.Exec(ctx, `update connectors k set groups_due_at = greatest(now(), coalesce(k.groups_at, now()) + $4::interval)
+		where k.id = $1 and k.workspace_id = $2 and k.groups_due_at > greatest(now(), coalesce(k.groups_at, now()) + $4::interval)
+			and exists (select from unnest($3::text[]) as g (name) where not exists
+				(select from principal_groups p where p.connector_id = k.id and p.generation = k.groups_generation and p.principal = g.name))`,
+		d.Connector, d.Workspace, groups, hastened)
+	if err != nil {
+		return fmt.Errorf("have groups read: %w", err)
+	}
+	return nil
+}
+
 // DueReaders lists up to limit connectors whose documents' readers are to be read,
 // of all workspaces: whether they are enforced has changed, or they were read
 // longer than an age ago. One whose job is open is left out.

@@ -40,6 +40,7 @@ type Index interface {
 // Groups keeps who belongs to which group at the sources (principal.Store).
 type Groups interface {
 	Begin(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (*principal.Reading, error)
+	Hasten(ctx context.Context, d principal.Due, groups []string) error
 	DueGroups(ctx context.Context, limit int) ([]principal.Due, error)
 	DueReaders(ctx context.Context, age time.Duration, limit int) ([]principal.Due, error)
 	BeginReaders(ctx context.Context, d principal.Due, revision int) error

@@ -79,6 +79,11 @@ func (s *slice) readPages(ctx context.Context, directory connectors.Directory, r
 		if err != nil {
 			return classify(err)
 		}
+		for _, warning := range page.Warnings {
+			if s.run != nil { // else nobody asked for it
+				s.run.Warn(s.shown(warning))
+			}
+		}
 		groups := make([]principal.Group, len(page.Groups))
 		for i, g := range page.Groups {
 			groups[i] = principal.Group{Principal: g.Principal, Name: g.Name, Members: g.Members}

@@ -3,7 +3,10 @@ package syncer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"magpie/connectors"
 	"magpie/ent"
@@ -56,13 +59,8 @@ func (s *slice) readReaders(ctx context.Context) error {
 		return err
 	}
 	defer s.closeSource(ctx)
-	if s.atStart() {
-		if err := s.readGroups(ctx); err != nil {
-			return err
-		}
-	}
 	if s.job.Walked {
-		return s.allow(ctx, true, []string{})
+		return s.endReaders(ctx)
 	}
 	for cursor := s.job.Cursor; ; {
 		page, err := s.source.Walk(ctx, cursor)
@@ -79,7 +77,7 @@ func (s *slice) readReaders(ctx context.Context) error {
 			if err := s.saved(s.run.SavePage(ctx, cursor, true)); err != nil {
 				return err
 			}
-			return s.allow(ctx, true, []string{})
+			return s.endReaders(ctx)
 		}
 		if page.Next == cursor {
 			return &stopError{message: "The source goes round in circles: a page names itself as the next one."}
@@ -92,6 +90,15 @@ func (s *slice) readReaders(ctx context.Context) error {
 			return errSliceOver
 		}
 	}
+}
+
+// endReaders reads the groups, after all readers: a source may make groups of
+// what it says of them. Documents that it did not speak of are nobody's.
+func (s *slice) endReaders(ctx context.Context) error {
+	if err := s.readGroups(ctx); err != nil {
+		return err
+	}
+	return s.allow(ctx, true, []string{})
 }
 
 // allowed is how many documents one statement gives other readers.
@@ -218,7 +225,42 @@ func (s *slice) principals(r connectors.Readers) []string {
 	if r.Everyone {
 		return nil
 	}
+	s.groups.note(r.Principals)
 	list := principal.Qualify(s.connector.ID, r.Principals)
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// groupNames are the groups that items were shared with in a slice.
+type groupNames struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (g *groupNames) note(principals []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range principals {
+		if !strings.HasPrefix(p, "group:") || len(g.seen) >= maxGroupNames {
+			continue
+		}
+		if g.seen == nil {
+			g.seen = map[string]bool{}
+		}
+		g.seen[p] = true
+	}
+}
+
+// maxGroupNames bounds what a slice remembers; the groups beyond it are read with
+// all others, at their time.
+const maxGroupNames = 10_000
+
+// hastenGroups has the groups read soon when items were shared with ones that
+// are not known yet, whose members would wait for the next reading otherwise.
+func (s *slice) hastenGroups(ctx context.Context) error {
+	if _, has := s.source.(connectors.Directory); !has || s.engine.opt.Groups == nil || len(s.groups.seen) == 0 {
+		return nil
+	}
+	due := principal.Due{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}
+	return s.engine.opt.Groups.Hasten(ctx, due, slices.Collect(maps.Keys(s.groups.seen)))
 }

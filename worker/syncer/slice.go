@@ -45,6 +45,7 @@ type slice struct {
 	progress atomic.Bool // something was decided in this slice
 	line     *pace.Line  // of the source's credentials; nil: none
 	turn     turn
+	groups   groupNames
 	planning bool // nothing is done, it is only written down what would be
 }
 
@@ -86,6 +87,14 @@ func (s *slice) work(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.closeSource(ctx)
+	if err := s.bring(ctx); err != nil {
+		return err
+	}
+	return s.hastenGroups(ctx)
+}
+
+// bring walks the source, and ends what is gone from it.
+func (s *slice) bring(ctx context.Context) error {
 	if err := s.absorb(ctx); err != nil {
 		return err
 	}
