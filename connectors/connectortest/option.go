@@ -69,7 +69,7 @@ func optionsAreChecked(t *testing.T, setup Setup) {
 		if credentials == nil {
 			credentials = map[string]string{}
 		}
-		const secret = "se\x00cret-of-the-suite"
+		const secret = "se\x00cret-of-the-suite" //nolint:gosec // of nothing
 		credentials[option.Name] = secret
 		err := setup.Kind.Validate(setup.Settings.Config, credentials)
 		if err != nil && strings.Contains(err.Error(), "cret-of-the-suite") && option.Sensitive {

@@ -56,7 +56,7 @@ func (s *source) request(ctx context.Context, address string, header http.Header
 
 // explain says what to do about an exchange that failed.
 func (s *source) explain(ctx context.Context, err error) error {
-	if ctx.Err() != nil && context.Cause(ctx) != errSlow {
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow) {
 		return ctx.Err()
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
@@ -68,7 +68,7 @@ func (s *source) explain(ctx context.Context, err error) error {
 		return connectors.Fatal(httpx.ErrRefused)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return connectors.Retryable(errors.New("there is no host of this name; correct the address"), 0)
-	case context.Cause(ctx) == errSlow, errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(context.Cause(ctx), errSlow), errors.Is(err, context.DeadlineExceeded):
 		return connectors.Retryable(errSlow, 0)
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {

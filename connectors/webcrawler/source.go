@@ -249,7 +249,7 @@ func (v *visit) follow(to *url.URL, depth int) {
 // unreachable looks after an address that gave no answer.
 func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error) error {
 	switch {
-	case ctx.Err() != nil && context.Cause(ctx) != errSlow:
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow):
 		return ctx.Err()
 	case errors.Is(err, httpx.ErrRefused):
 		if e.Start {

@@ -150,7 +150,7 @@ func encode(t connectors.Table) (out encoded, err error) {
 	}
 	sum := sha256.New()
 	for _, part := range [][]byte{out.columns, out.primary, out.foreign, fmt.Appendf(nil, "%t %s", t.View, t.Comment)} {
-		fmt.Fprintf(sum, "%d:", len(part))
+		_, _ = fmt.Fprintf(sum, "%d:", len(part))
 		sum.Write(part)
 	}
 	out.digest = sum.Sum(nil)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -277,8 +276,4 @@ func (d *Databases) keep(id uuid.UUID, s *schema) {
 func sameName(t *connectors.Table, text string) bool {
 	text = strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "").Replace(strings.TrimSpace(text))
 	return strings.EqualFold(t.Name, text) || strings.EqualFold(t.Schema+"."+t.Name, text)
-}
-
-func foldedIn(list []string, name string) bool {
-	return slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, name) })
 }

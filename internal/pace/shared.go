@@ -8,7 +8,7 @@ import (
 )
 
 // errAway says that Redis is not asked: it is not there, or failed just now.
-var errAway = errors.New("Redis is away")
+var errAway = errors.New("the store of turns is away")
 
 // The scripts keep a hash of two times a line, in microseconds by the clock of
 // Redis, which all processes share: "at", the theoretical time of the request

@@ -26,7 +26,6 @@ const sitePages = 2000
 // endlessSite has its pages, in which everything that a crawler can get lost in
 // is linked too. It counts what it was asked for.
 type endlessSite struct {
-	inner  http.Handler
 	bodies atomic.Int64 // answers with a body
 	bytes  atomic.Int64
 	mu     sync.Mutex

@@ -254,7 +254,7 @@ func TestAnyScriptOfFaultsEndsWithAnExactLedger(t *testing.T) {
 			f.script.PageSize = 10
 			f.options.SlicePages = 3
 			f.script.fill(60, "v1")
-			dice := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test that can be repeated
+			dice := rand.New(rand.NewPCG(seed, 1))
 			busy := errors.New("busy")
 			for range 12 {
 				fault := []connectortest.Fault{

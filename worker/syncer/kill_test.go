@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -39,12 +40,12 @@ func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	redisURL := testkit.Redis(t)
-	f := newFixtureOn(t, database.AppURL, redisURL)
+	f := newFixtureOn(t, spared(t, database.AppURL), redisURL)
 	f.embedder = embed.NewBuiltin()
 	f.row = f.connector("scripted", nil)
 	items, tenth := *killItems, *killItems/10
 	k := &killing{
-		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 1)), //nolint:gosec // to be repeated
+		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 1)),
 		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items},
 	}
 	job := k.through(items, stepWalk, stepFetch, stepStore, stepStored, "moment")
@@ -166,8 +167,24 @@ func (k *killing) cut() {
 	connection, err := pgx.Connect(ctx, k.admin)
 	k.must(err)
 	defer func() { _ = connection.Close(ctx) }()
-	_, err = connection.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
+	_, err = connection.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and application_name <> $1`, sparedName)
 	k.must(err)
+}
+
+// sparedName is what the connections call themselves that are not cut: those of
+// the test itself.
+const sparedName = "spared"
+
+func spared(t *testing.T, database string) string {
+	t.Helper()
+	address, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := address.Query()
+	query.Set("application_name", sparedName)
+	address.RawQuery = query.Encode()
+	return address.String()
 }
 
 // exact checks what is stored against what the source has.
@@ -226,7 +243,7 @@ func (k *killing) begin(p plan) *offender {
 	k.must(err)
 	path, err := os.Executable()
 	k.must(err)
-	w := &offender{command: exec.Command(path, "-victim", string(text)), ended: make(chan struct{})} //nolint:gosec,noctx // this very program; it is killed below
+	w := &offender{command: exec.Command(path, "-victim", string(text)), ended: make(chan struct{})} // this very program; it is killed below
 	w.command.Stderr = k.output()
 	input, err := w.command.StdinPipe()
 	k.must(err)
