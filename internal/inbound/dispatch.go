@@ -106,7 +106,7 @@ func (d *Dispatcher) due(ctx context.Context) ([]waiting, error) {
 	now := d.opt.Now()
 	rows, err := d.pool.Query(ctx, `select e.workspace_id, e.connector_id, bool_and(e.permissions)
 		from inbound_events e join connectors c on c.workspace_id = e.workspace_id and c.id = e.connector_id
-		where e.done_at is null and e.job_id is null and e.due_at <= $1 and c.enabled and c.deleting_at is null
+		where e.done_at is null and e.job_id is null and e.due_at <= $1 and c.enabled and c.status <> 'PAUSED' and c.deleting_at is null
 			and not exists (select 1 from sync_jobs j where j.connector_id = e.connector_id and j.status in ('QUEUED', 'RUNNING'))
 			and not exists (select 1 from sync_jobs j where j.connector_id = e.connector_id and j.cause = 'WEBHOOK' and j.created_at > $2)
 		group by e.workspace_id, e.connector_id order by min(e.due_at) limit $3`, now, now.Add(-max(d.opt.Gap, 0)), dispatchBatch)
