@@ -1,0 +1,112 @@
+package conformance_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const hookSecret = "8f742231b10e8888abcd99yyyzzz85a5"
+
+func hexOf(secret, text string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// fromGitHub and fromSlack are the headers of deliveries, signed as the platforms
+// do it.
+func fromGitHub(secret, event, body string) []string {
+	return []string{"X-GitHub-Event", event, "X-GitHub-Delivery", uuid.NewString(), "X-Hub-Signature-256", "sha256=" + hexOf(secret, body)}
+}
+
+func fromSlack(secret, body string, at time.Time) []string {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	return []string{"X-Slack-Request-Timestamp", stamp, "X-Slack-Signature", "v0=" + hexOf(secret, "v0:"+stamp+":"+body)}
+}
+
+// told makes a connector that takes deliveries and returns its id.
+func (s *site) told(t *testing.T, kind, config, credentials string) string {
+	t.Helper()
+	made := data(t, "the connector", s.atDashboard(t, "POST", "/api/v1/connectors", fmt.Sprintf(
+		`{"name":"told by %s","type":%q,"collection":%q,"enabled":false,"config":%s,"credentials":%s}`, kind, kind, s.docs.id, config, credentials)), 201)
+	id, _ := made["id"].(string)
+	return id
+}
+
+// webhookCases are the rows of what platforms tell of changes.
+func webhookCases() map[string]check {
+	const push = `{"ref":"refs/heads/main","repository":{"id":7,"name":"hooks","full_name":"acme/hooks","default_branch":"main","owner":{"login":"acme"}},` +
+		`"commits":[{"added":["a.md"],"modified":[],"removed":[]}]}`
+	github := func(t *testing.T, s *site) string {
+		return s.told(t, "github", `{"repos":["acme/hooks"]}`, `{"token":"t","webhookSecret":"`+hookSecret+`"}`)
+	}
+	return map[string]check{
+		"4 POST /webhooks/connectors/{connectorType}": func(t *testing.T, s *site) {
+			github(t, s)
+			const path = "/webhooks/connectors/github"
+			if a := s.do(t, call{"POST", path, push, fromGitHub(hookSecret, "push", push)}); a.status != 200 {
+				t.Errorf("a push: %d %s", a.status, a.body)
+			}
+			rejected(t, "another secret", s.do(t, call{"POST", path, push, fromGitHub("other", "push", push)}), 401, "invalid_signature", "Invalid request signature")
+			rejected(t, "no signature", s.do(t, call{"POST", path, push, []string{"X-GitHub-Event", "push"}}), 401, "invalid_signature", "Invalid request signature")
+			rejected(t, "no event", s.do(t, call{"POST", path, push, nil}), 400, "invalid_request", "")
+			rejected(t, "an unknown type", s.do(t, call{"POST", "/webhooks/connectors/wizard", push, fromGitHub(hookSecret, "push", push)}), 404, "not_found", "")
+			rejected(t, "a type without webhooks", s.do(t, call{"POST", "/webhooks/connectors/s3", push, fromGitHub(hookSecret, "push", push)}), 404, "not_found", "")
+			rejected(t, "GET", s.do(t, call{"GET", path, "", nil}), 405, "method_not_allowed", "")
+		},
+		"4 POST /webhooks/connectors/{connectorType}/{connectorID}": func(t *testing.T, s *site) {
+			id := github(t, s)
+			path := "/webhooks/connectors/github/" + id
+			const ping = `{"zen":"Keep it logically awesome.","hook_id":1,"repository":{"id":7,"name":"hooks","full_name":"acme/hooks","owner":{"login":"acme"}}}`
+			for event, body := range map[string]string{"ping": ping, "push": push} {
+				if a := s.do(t, call{"POST", path, body, fromGitHub(hookSecret, event, body)}); a.status != 200 {
+					t.Errorf("%s: %d %s", event, a.status, a.body)
+				}
+			}
+			if hook, _ := data(t, "the connector", s.atDashboard(t, "GET", "/api/v1/connectors/"+id, ""), 200)["webhook"].(map[string]any); hook["ready"] != true ||
+				hook["lastDelivery"] == nil || hook["waiting"] != float64(1) {
+				t.Errorf("the connector says %v", hook)
+			}
+			rejected(t, "one changed byte", s.do(t, call{"POST", path, push + " ", fromGitHub(hookSecret, "push", push)}), 401, "invalid_signature", "Invalid request signature")
+			rejected(t, "an unknown connector", s.do(t, call{"POST", "/webhooks/connectors/github/" + uuid.NewString(), push, fromGitHub(hookSecret, "push", push)}), 404, "not_found", "")
+			rejected(t, "another type's", s.do(t, call{"POST", "/webhooks/connectors/slack/" + id, push, fromGitHub(hookSecret, "push", push)}), 404, "not_found", "")
+			rejected(t, "no id", s.do(t, call{"POST", "/webhooks/connectors/github/1", push, fromGitHub(hookSecret, "push", push)}), 404, "not_found", "")
+		},
+		"4 GET /webhooks/connectors/{connectorType}/validate": func(t *testing.T, s *site) {
+			const path = "/webhooks/connectors/google_drive/validate"
+			if a := s.do(t, call{"GET", path, "", nil}); a.status != 200 || a.body != `{"data":{"ok":true}}` {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+			if a := s.do(t, call{"GET", path + "?validationToken=a%20%3Cb%3E", "", nil}); a.status != 200 || a.body != "a <b>" || a.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+				t.Errorf("%d %s %v", a.status, a.body, a.header)
+			}
+			rejected(t, "POST", s.do(t, call{"POST", path, "{}", nil}), 405, "method_not_allowed", "")
+		},
+		"5 code hosting: X-Hub-Signature-256": func(t *testing.T, s *site) {
+			id := s.told(t, "github", `{"repos":["acme/signed"]}`, `{"token":"t","webhookSecret":"It's a Secret to Everybody"}`)
+			// The published example: its body is no delivery, which is told apart only after the signature.
+			headers := []string{"X-GitHub-Event", "push", "X-Hub-Signature-256", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}
+			rejected(t, "the published example", s.do(t, call{"POST", "/webhooks/connectors/github/" + id, "Hello, World!", headers}), 400, "invalid_request", "")
+			rejected(t, "another body", s.do(t, call{"POST", "/webhooks/connectors/github/" + id, "Hello, World?", headers}), 401, "invalid_signature", "")
+		},
+		"5 chat platform: X-Slack-Signature": func(t *testing.T, s *site) {
+			id := s.told(t, "slack", `{}`, `{"botToken":"xoxb-1","signingSecret":"`+hookSecret+`"}`)
+			path := "/webhooks/connectors/slack/" + id
+			const hello = `{"token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`
+			if a := s.do(t, call{"POST", path, hello, fromSlack(hookSecret, hello, time.Now())}); a.status != 200 || a.body != "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" {
+				t.Errorf("the challenge: %d %s", a.status, a.body)
+			}
+			rejected(t, "an old one", s.do(t, call{"POST", path, hello, fromSlack(hookSecret, hello, time.Now().Add(-6*time.Minute))}), 401, "invalid_signature", "")
+			rejected(t, "the published example, today", s.do(t, call{"POST", path, "token=xyzz0WbapA4vBCDEFasx0q6G", []string{
+				"X-Slack-Request-Timestamp", "1531420618", "X-Slack-Signature", "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
+			}}), 401, "invalid_signature", "")
+		},
+	}
+}
