@@ -74,7 +74,10 @@ func Audited() map[string]Entity {
 			Ignored: []string{"person_id", "tokens", "expires_at", "refreshed_at", "last_error", "generation", "lease_id", "lease_until"}},
 		"Collection": {Table: "collections", Kind: "collection"},
 		"Connector": {Table: "connectors", Kind: "connector",
-			Ignored: []string{"next_sync_at", "last_sync", "last_error"}},
+			Ignored: []string{
+				"next_sync_at", "last_sync", "last_error", "closed", "permissions_revision", "readers_pending", "readers_revision", "readers_at",
+				"groups_attempt", "groups_generation", "groups_at", "groups_due_at", "groups_failure",
+			}},
 		"APIKey": {Table: "api_keys", Kind: "api_key",
 			Ignored: []string{"last_used_at", "leaked_at", "leaked_origin", "previous_expires_at", "publishable_hint"},
 			Verbs: []Verb{{Op: "update", Field: "revoked_at", Action: "api_key.revoke"},
