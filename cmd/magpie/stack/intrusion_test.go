@@ -125,13 +125,24 @@ func sourceIntrusions(ada belongings) map[string]intrusion {
 	connector := "/api/v1/connectors/" + ada.connector
 	job := connector + "/sync/" + ada.job
 	return map[string]intrusion{
-		"GET /api/v1/connectors/kinds":                      {"/api/v1/connectors/kinds", nil, 200},
-		"POST /api/v1/connectors/{id}/refresh-permissions":  {connector + "/refresh-permissions", nil, 404},
-		"GET /api/v1/connectors/{id}/sync":                  {connector + "/sync", nil, 404},
-		"POST /api/v1/connectors/{id}/sync/{jobId}/cancel":  {job + "/cancel", nil, 404},
-		"GET /api/v1/connectors/{id}/sync/{jobId}/items":    {job + "/items", nil, 404},
-		"GET /api/v1/connectors/{id}/items":                 {connector + "/items", nil, 404},
-		"POST /api/v1/connectors/{id}/items/retry":          {connector + "/items/retry", map[string]any{"ids": []string{ada.item}}, 404},
-		"POST /api/v1/connectors/{id}/items/{itemId}/allow": {connector + "/items/" + ada.item + "/allow", nil, 404},
+		"GET /api/v1/connectors/kinds":                                {"/api/v1/connectors/kinds", nil, 200},
+		"POST /api/v1/connectors/{id}/refresh-permissions":            {connector + "/refresh-permissions", nil, 404},
+		"GET /api/v1/connectors/{id}/sync":                            {connector + "/sync", nil, 404},
+		"POST /api/v1/connectors/{id}/sync/{jobId}/cancel":            {job + "/cancel", nil, 404},
+		"GET /api/v1/connectors/{id}/sync/{jobId}/items":              {job + "/items", nil, 404},
+		"GET /api/v1/connectors/{id}/items":                           {connector + "/items", nil, 404},
+		"POST /api/v1/connectors/{id}/items/retry":                    {connector + "/items/retry", map[string]any{"ids": []string{ada.item}}, 404},
+		"POST /api/v1/connectors/{id}/items/{itemId}/allow":           {connector + "/items/" + ada.item + "/allow", nil, 404},
+		"POST /api/v1/connectors/{id}/pause":                          {connector + "/pause", nil, 404},
+		"POST /api/v1/connectors/{id}/resume":                         {connector + "/resume", nil, 404},
+		"GET /api/v1/connectors/{id}/stats":                           {connector + "/stats", nil, 404},
+		"POST /api/v1/connectors/{id}/plan":                           {connector + "/plan", nil, 404},
+		"GET /api/v1/connectors/{id}/plan/{jobId}":                    {connector + "/plan/" + ada.plan, nil, 404},
+		"GET /api/v1/connectors/{id}/plan/{jobId}/items":              {connector + "/plan/" + ada.plan + "/items", nil, 404},
+		"GET /api/v1/connectors/{id}/quarantine":                      {connector + "/quarantine", nil, 404},
+		"POST /api/v1/connectors/{id}/quarantine/approve":             {connector + "/quarantine/approve", nil, 404},
+		"POST /api/v1/connectors/{id}/quarantine/dismiss":             {connector + "/quarantine/dismiss", nil, 404},
+		"POST /api/v1/connectors/{id}/sync/{jobId}/restore":           {job + "/restore", nil, 404},
+		"POST /api/v1/connectors/{id}/documents/{documentId}/restore": {connector + "/documents/" + ada.document + "/restore", nil, 404},
 	}
 }

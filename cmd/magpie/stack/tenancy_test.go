@@ -17,6 +17,7 @@ import (
 // belongings are the ids of somebody's things.
 type belongings struct {
 	collection, connector, document, job, item string
+	plan                                       string // a job, as job is
 	conversation, message                      string // of a chat, and its answer
 	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
 	key, secretKey                             string
@@ -61,6 +62,10 @@ func (s *service) furnish(name string) belongings {
 	s.decode(&uploaded, s.upload(b.connector, map[string]string{theFile: "# The " + canary + " of " + name + "\n\nThe " + canary + " of " + name + " is kept under the bed.\n"}))
 	b.job = s.startSync(b.connector)
 	s.watchOverSSE(b.job)
+	var planned struct{ PlanSync struct{ ID string } }
+	s.graphql(&planned, `mutation($c: ID!) { planSync(connectorId: $c) { id } }`, map[string]any{"c": b.connector})
+	b.plan = planned.PlanSync.ID
+	s.watchOverSSE(b.plan)
 	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } syncItems(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
 	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey apiKey { id } } }`,
 		map[string]any{"c": []string{b.collection}})
