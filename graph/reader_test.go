@@ -48,8 +48,10 @@ func newDossier(t *testing.T) *dossier {
 	d.groups(principal.Group{Principal: "group:readers", Name: "Readers", Members: []string{"group:team"}},
 		principal.Group{Principal: "group:team", Name: "Team", Members: []string{"user:Reader@example.com", "group:readers"}})
 	item, err := h.db.Ent.SyncItem.Create().SetConnectorID(d.connector).SetJobID(d.job).SetSourceID("vermilion.md").SetPath("vermilion.md").
-		SetDocumentID(d.document).SetStatus(syncitem.StatusIndexed).Save(system)
+		SetDocumentID(d.document).SetStatus(syncitem.StatusIndexed).SetHold(syncitem.HoldQuarantined).Save(system)
 	d.must(err)
+	d.must(h.db.Ent.PlanItem.Create().SetConnectorID(d.connector).SetJobID(d.plan).SetSourceID("vermilion.md").SetPath("vermilion.md").
+		SetDocumentID(d.document).SetAction("MODIFY").Exec(system))
 	d.item = item.ID
 	d.reader, d.stranger = d.person("reader@example.com", true), d.person("stranger@example.com", true)
 	return d
@@ -112,15 +114,17 @@ func (d *dossier) sights() map[string]sight {
 	const inside = "{ edges { node { id title path section tags metadata: allMetadata } } totalCount }"
 	const items = "{ edges { node { path sourceID documentID } } totalCount }"
 	return map[string]sight{
-		"Query.node":        {query: "query($i: ID!) { node(id: $i) { id ... on Document " + shown + " } }", variables: id(d.document), code: "not_found"},
-		"Query.nodes":       {query: "query($i: [ID!]!) { nodes(ids: $i) { id ... on Document " + shown + " } }", variables: map[string]any{"i": []any{d.document, d.collection}}, code: "not_found"},
-		"Query.document":    {query: "query($i: ID!) { document(id: $i) " + shown + " }", variables: id(d.document), code: "not_found"},
-		"Query.documents":   {query: "query($i: ID!) { documents(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
-		"Query.collection":  {query: "query($i: ID!) { collection(id: $i) { documents(first: 20) " + inside + " } }", variables: id(d.collection)},
-		"Query.collections": {query: "{ collections(first: 5) { edges { node { documents(first: 20) " + inside + " } } } }"},
-		"Query.connector":   {query: "query($i: ID!) { connector(id: $i) { documents(first: 20) " + inside + " items(first: 20) " + items + " } }", variables: id(d.connector)},
-		"Query.connectors":  {query: "{ connectors(first: 5) { edges { node { documents(first: 20) " + inside + " items(first: 20) " + items + " } } } }"},
-		"Query.syncItems":   {query: "query($i: ID!) { syncItems(connectorId: $i, first: 20) " + items + " }", variables: id(d.connector)},
+		"Query.node":                 {query: "query($i: ID!) { node(id: $i) { id ... on Document " + shown + " } }", variables: id(d.document), code: "not_found"},
+		"Query.nodes":                {query: "query($i: [ID!]!) { nodes(ids: $i) { id ... on Document " + shown + " } }", variables: map[string]any{"i": []any{d.document, d.collection}}, code: "not_found"},
+		"Query.document":             {query: "query($i: ID!) { document(id: $i) " + shown + " }", variables: id(d.document), code: "not_found"},
+		"Query.documents":            {query: "query($i: ID!) { documents(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
+		"Query.collection":           {query: "query($i: ID!) { collection(id: $i) { documents(first: 20) " + inside + " } }", variables: id(d.collection)},
+		"Query.collections":          {query: "{ collections(first: 5) { edges { node { documents(first: 20) " + inside + " } } } }"},
+		"Query.connector":            {query: "query($i: ID!) { connector(id: $i) { documents(first: 20) " + inside + " items(first: 20) " + items + " } }", variables: id(d.connector)},
+		"Query.connectors":           {query: "{ connectors(first: 5) { edges { node { documents(first: 20) " + inside + " items(first: 20) " + items + " } } } }"},
+		"Query.syncItems":            {query: "query($i: ID!) { syncItems(connectorId: $i, first: 20) " + items + " }", variables: id(d.connector)},
+		"Query.syncPlan":             {query: "query($i: ID!) { syncPlan(jobId: $i) { items(first: 20) { edges { node { path sourceID documentID } } totalCount } } }", variables: id(d.plan)},
+		"Query.quarantinedDocuments": {query: "query($i: ID!) { quarantinedDocuments(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
 		"Query.search": {query: `query($i: ID!) { search(input: {query: "quokka grass", collection: $i, minScore: 0, facets: {fields: [SECTION, TAGS]}}) {
 			results { title snippet url section tags metadata } total facets { values { value } } } }`, variables: id(d.collection)},
 		"Query.searchFacets":      {query: `{ searchFacets(input: {}) { documents values { value label } } }`},
