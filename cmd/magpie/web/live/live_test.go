@@ -227,7 +227,7 @@ func TestDeafClientsAreCutOffAndHoldNobodyUp(t *testing.T) {
 
 func TestQuietConnectionsAreAskedAndUnusedOnesClosed(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{Times: live.Times{Ping: 20 * time.Millisecond}})
+	p := open(t, live.Options{Times: live.Times{Ping: 200 * time.Millisecond}})
 	s := p.enter(p.signIn())
 	s.subscribe("a", "wait")
 	for pings := 0; pings < 10; { // more than may stay without an answer
@@ -243,7 +243,7 @@ func TestQuietConnectionsAreAskedAndUnusedOnesClosed(t *testing.T) {
 	if end := s.end(); end.closed != websocket.StatusGoingAway || end.reason != "No pong came" {
 		t.Errorf("without an answer: %+v", end)
 	}
-	p = open(t, live.Options{Times: live.Times{Ping: 10 * time.Millisecond, Idle: 50 * time.Millisecond}})
+	p = open(t, live.Options{Times: live.Times{Ping: 200 * time.Millisecond, Idle: time.Second}})
 	s = p.enter(p.signIn())
 	for {
 		m := s.hear()
