@@ -7,54 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"magpie/connectors"
+	"magpie/connectors/connectortest"
 	. "magpie/internal/testkit/confluenceserver"
 )
-
-// notes are kept in memory.
-type notes struct {
-	mutex sync.Mutex
-	kept  map[string][]byte
-}
-
-func (n *notes) Save(_ context.Context, name string, data []byte) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	if n.kept == nil {
-		n.kept = map[string][]byte{}
-	}
-	n.kept[name] = data
-	return nil
-}
-
-func (n *notes) Load(_ context.Context, name string) ([]byte, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	return n.kept[name], nil
-}
-
-func (n *notes) Names(_ context.Context, prefix string) ([]string, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	var names []string
-	for name := range n.kept {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-func (n *notes) Drop(_ context.Context, prefix string) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	maps.DeleteFunc(n.kept, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
-	return nil
-}
 
 // directory reads all groups.
 func directory(t *testing.T, source connectors.Source) (map[string][]string, []string) {
@@ -145,7 +103,7 @@ func newWorld(t *testing.T, s *site) *world {
 func (w *world) settings(config map[string]any) connectors.Settings {
 	made := w.site.settings(map[string]any{"include_permissions": true})
 	maps.Copy(made.Config, config)
-	made.Notes = &notes{}
+	made.Notes = &connectortest.Notes{}
 	return made
 }
 

@@ -7,9 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"magpie/connectors"
@@ -32,7 +30,7 @@ const token = "github_pat_11AAAAAAA0123456789_abcdefghijklmnopqrstuvwxyz"
 // place is a server with the private repository acme/handbook, and a token for it.
 type place struct {
 	*githubserver.Server
-	notes *notes
+	notes *connectortest.Notes
 }
 
 func newPlace(t testing.TB) place {
@@ -41,7 +39,7 @@ func newPlace(t testing.TB) place {
 	t.Cleanup(server.Close)
 	server.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*"}})
 	server.AddRepo("acme/handbook", githubserver.RepoOptions{Private: true, Wiki: true, Discussions: true})
-	return place{Server: server, notes: &notes{kept: map[string][]byte{}}}
+	return place{Server: server, notes: &connectortest.Notes{}}
 }
 
 // settings are those of the one repository; more overrides fields of the config.
@@ -49,45 +47,6 @@ func (p place) settings(more map[string]any) connectors.Settings {
 	config := map[string]any{"repos": []any{"acme/handbook"}, "apiUrl": p.API}
 	maps.Copy(config, more)
 	return connectors.Settings{ConnectorID: "test", Config: config, Credentials: map[string]string{"token": token}, Notes: p.notes}
-}
-
-// notes are those of one connector, in memory.
-type notes struct {
-	mutex sync.Mutex
-	kept  map[string][]byte
-}
-
-func (n *notes) Save(_ context.Context, name string, data []byte) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	n.kept[name] = slices.Clone(data)
-	return nil
-}
-
-func (n *notes) Load(_ context.Context, name string) ([]byte, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	return n.kept[name], nil
-}
-
-func (n *notes) Names(_ context.Context, prefix string) ([]string, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	var names []string
-	for name := range n.kept {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-func (n *notes) Drop(_ context.Context, prefix string) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	maps.DeleteFunc(n.kept, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
-	return nil
 }
 
 // rooted shows a source's paths without the repository's name in front, which

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
+
+	"magpie/connectors/restapi"
 )
 
 const (
@@ -20,8 +21,6 @@ const (
 	// A listing of one page with the longest keys stays far below both.
 	listingBytes    = 32 << 20
 	listingRequests = 200
-
-	longestRetryAfter = time.Hour
 )
 
 var errEndlessListing = errors.New("the listing does not come to an end")
@@ -74,29 +73,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.retryAfter.Store(int64(retryAfterOf(response.Header)))
+	e.retryAfter.Store(int64(restapi.RetryAfter(response.Header)))
 	if e.bodyBytes > 0 {
 		response.Body = &limitedBody{body: response.Body, left: e.bodyBytes}
 	}
 	return response, nil
-}
-
-// retryAfterOf reads the header in both its forms. A date is compared with the
-// server's own clock.
-func retryAfterOf(header http.Header) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, longestRetryAfter)
-	}
-	until, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		return 0
-	}
-	return min(max(until.Sub(now), 0), longestRetryAfter)
 }
 
 // limitedBody fails, rather than ends, at its limit.

@@ -1,18 +1,17 @@
 package slack_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"magpie/connectors"
+	"magpie/connectors/connectortest"
 	"magpie/connectors/slack"
 	"magpie/internal/testkit/slackserver"
 )
@@ -429,40 +428,6 @@ func TestReadersAndGroups(t *testing.T) {
 	}
 }
 
-// memory are notes that outlive a source.
-type memory struct {
-	mutex sync.Mutex
-	data  map[string][]byte
-}
-
-func (m *memory) Save(_ context.Context, name string, data []byte) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.data == nil {
-		m.data = make(map[string][]byte)
-	}
-	if len(name) > 200 || len(data) > 1<<20 {
-		return fmt.Errorf("the note %s is too large", name)
-	}
-	m.data[name] = bytes.Clone(data)
-	return nil
-}
-
-func (m *memory) Load(_ context.Context, name string) ([]byte, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return m.data[name], nil
-}
-
-func (m *memory) Names(context.Context, string) ([]string, error) { return nil, nil }
-
-func (m *memory) Drop(_ context.Context, prefix string) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	maps.DeleteFunc(m.data, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
-	return nil
-}
-
 func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	t.Parallel()
 	o := newTown(t)
@@ -470,7 +435,7 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	old := o.say("long ago")
 	o.world.SetClock(time.Now().AddDate(0, 0, -2))
 	o.say("lately")
-	notes := &memory{}
+	notes := &connectortest.Notes{}
 	count := func(change func(s *connectors.Settings)) int {
 		s := settings(o.world, nil)
 		s.Notes = notes
@@ -529,7 +494,7 @@ func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
 		}
 	}
 	o.world.Limit(10)
-	notes := &memory{}
+	notes := &connectortest.Notes{}
 	items, cursor, slices := 0, "", 0
 	for done := false; !done; slices++ {
 		s := settings(o.world, nil)

@@ -3,7 +3,6 @@ package webcrawler_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -81,55 +80,6 @@ func (s *site) requests() []string {
 	asked := slices.DeleteFunc(s.asked, func(p string) bool { return p == "/robots.txt" })
 	s.asked = nil
 	return asked
-}
-
-// notes are a connector's, in memory.
-type notes struct {
-	mutex sync.Mutex
-	kept  map[string][]byte
-}
-
-func (n *notes) Save(_ context.Context, name string, data []byte) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	if len(name) > 200 || len(data) > 1<<20 {
-		return fmt.Errorf("the note %s of %d bytes is too large", name, len(data))
-	}
-	if n.kept == nil {
-		n.kept = map[string][]byte{}
-	}
-	n.kept[name] = bytes.Clone(data)
-	return nil
-}
-
-func (n *notes) Load(_ context.Context, name string) ([]byte, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	return n.kept[name], nil
-}
-
-func (n *notes) Names(_ context.Context, prefix string) ([]string, error) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	var names []string
-	for name := range n.kept {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-func (n *notes) Drop(_ context.Context, prefix string) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	for name := range n.kept {
-		if strings.HasPrefix(name, prefix) {
-			delete(n.kept, name)
-		}
-	}
-	return nil
 }
 
 func kind() connectors.Kind {
@@ -220,18 +170,18 @@ func TestACrawlFollowsLinksWithinItsScope(t *testing.T) {
 	s.page("/docs/deep/d", "d")
 	s.page("/blog/", "blog <a href=/docs/hidden>hidden</a>")
 	s.page("/docs/hidden", "hidden")
-	items, _ := crawl(t, s.settings(&notes{}, nil, "/docs/"), false)
+	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d")
-	items, _ = crawl(t, s.settings(&notes{}, map[string]any{"scope": "host"}, "/docs/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"scope": "host"}, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d", "blog/", "docs/hidden")
-	items, _ = crawl(t, s.settings(&notes{}, map[string]any{"maxDepth": float64(1)}, "/docs/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"maxDepth": float64(1)}, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1")
-	items, _ = crawl(t, s.settings(&notes{}, map[string]any{"filters": map[string]any{"exclude": []any{"docs/deep"}}}, "/docs/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"filters": map[string]any{"exclude": []any{"docs/deep"}}}, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1")
 	if asked := elsewhere.requests(); len(asked) > 0 {
 		t.Errorf("another host was asked for %q", asked)
 	}
-	items, warnings := crawl(t, s.settings(&notes{}, map[string]any{"maxPages": float64(2)}, "/docs/"), false)
+	items, warnings := crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"maxPages": float64(2)}, "/docs/"), false)
 	if len(items) != 2 || len(warnings) != 1 || !strings.Contains(warnings[0], "maxPages") {
 		t.Errorf("with 2 pages: %q, %q", paths(items), warnings)
 	}
@@ -256,12 +206,12 @@ func TestRobotsAndMarksAreObeyed(t *testing.T) {
 	s.page("/original", `<link rel="canonical" href="/original">the original`)
 	s.serve("/map.txt", "text/plain", s.URL+"/listed\n")
 	s.page("/listed", "listed")
-	source := open(t, s.settings(&notes{}, nil, "/"))
+	source := open(t, s.settings(&connectortest.Notes{}, nil, "/"))
 	page, err := source.Walk(t.Context(), "")
 	if err != nil || page.Pause != 2*time.Second {
 		t.Errorf("the first step pauses %v: %v", page.Pause, err)
 	}
-	items, _ := crawl(t, s.settings(&notes{}, nil, "/"), true)
+	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/"), true)
 	same(t, items, "index", "from-noindex", "original", "listed")
 	if slices.Contains(s.requests(), "/private/x") {
 		t.Error("what robots.txt forbids was asked for")
@@ -279,7 +229,7 @@ func TestAHostWithoutRulesForNowIsLeftAlone(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	s.page("/", "page")
-	_, err := open(t, s.settings(&notes{}, nil, "/")).Walk(t.Context(), "")
+	_, err := open(t, s.settings(&connectortest.Notes{}, nil, "/")).Walk(t.Context(), "")
 	if after, again := connectors.RetryAfterOf(err); !again || after != 7*time.Second {
 		t.Errorf("got %v (%v)", err, after)
 	}
@@ -291,7 +241,7 @@ func TestAHostWithoutRulesForNowIsLeftAlone(t *testing.T) {
 func TestTheNextCrawlAsksForWhatChanged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	kept := &notes{}
+	kept := &connectortest.Notes{}
 	s.page("/", `<a href=/a>a</a><a href=/b>b</a>`)
 	s.page("/a", "<p>first</p>")
 	s.on("/b", func(w http.ResponseWriter, r *http.Request) { // no validators, and a new mark each time
@@ -369,7 +319,7 @@ func TestTrapsEnd(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	items, _ := crawl(t, s.settings(&notes{}, nil, "/"), true)
+	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/"), true)
 	count := map[string]int{}
 	for _, i := range items {
 		first, _, _ := strings.Cut(i.Path, "/")
@@ -426,9 +376,9 @@ func TestSitemapsInEveryForm(t *testing.T) {
 	s.page("/news", "news")
 	s.serve("/manual.pdf", "application/pdf", "%PDF-1.4 not really")
 	s.page("/relative", `<a href=/manual.pdf>pdf</a>`)
-	items, _ := crawl(t, s.settings(&notes{}, nil, "/"), true)
+	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/"), true)
 	same(t, items, "index", "packed", "relative", "news", "manual.pdf")
-	items, _ = crawl(t, s.settings(&notes{}, map[string]any{"useSitemaps": false}, "/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"useSitemaps": false}, "/"), false)
 	same(t, items, "index")
 }
 
@@ -468,7 +418,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `in <a href="`+other.URL+`/x">x</a>`)
 	})
-	settings := s.settings(&notes{}, map[string]any{"scope": "domain"}, "/") // both are on one address
+	settings := s.settings(&connectortest.Notes{}, map[string]any{"scope": "domain"}, "/") // both are on one address
 	if err := open(t, settings).Check(t.Context()); !connectors.IsNeedsAuth(err) {
 		t.Errorf("without credentials: %v", err)
 	}
@@ -504,7 +454,7 @@ func TestAnInterruptedCrawlTakesEachPageOnce(t *testing.T) {
 			_, _ = fmt.Fprintf(w, ` <a href="/page-%d-of-the-site">%d</a>`, 3*i+k, k)
 		}
 	})
-	kept := &notes{}
+	kept := &connectortest.Notes{}
 	settings := s.settings(kept, map[string]any{"scope": "host", "useSitemaps": false}, "/")
 	seen := map[string]int{}
 	cursor := ""
