@@ -18,10 +18,6 @@ import (
 	"magpie/internal/secret"
 )
 
-// credentialsAAD binds sealed credentials to their connector; the sync engine
-// opens them with the same.
-func credentialsAAD(id uuid.UUID) []byte { return secret.AAD("connectors", id.String()) }
-
 func (r *Resolver) kind(name string) (connectors.Kind, error) {
 	k, ok := r.Kinds.Lookup(name)
 	if !ok {
@@ -167,20 +163,13 @@ func (r *Resolver) seal(id uuid.UUID, credentials map[string]string) ([]byte, er
 	if err != nil {
 		return nil, apierr.Wrap("encode credentials", err)
 	}
-	sealed, err := r.Secrets.Seal(text, credentialsAAD(id))
+	sealed, err := r.Secrets.Seal(text, secret.CredentialsAAD(id.String()))
 	return sealed, apierr.Wrap("seal credentials", err)
 }
 
 func (r *Resolver) credentials(row *ent.Connector) (map[string]string, error) {
-	if len(row.Credentials) == 0 {
-		return map[string]string{}, nil
-	}
-	text, err := r.Secrets.Open(row.Credentials, credentialsAAD(row.ID))
-	if err != nil {
-		return nil, apierr.Wrap("open credentials", err)
-	}
-	var credentials map[string]string
-	return credentials, apierr.Wrap("decode credentials", json.Unmarshal(text, &credentials))
+	credentials, err := r.Secrets.OpenCredentials(row.ID.String(), row.Credentials)
+	return credentials, apierr.Wrap("open credentials", err)
 }
 
 func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.UpdateConnectorInput) (*ent.Connector, error) {

@@ -2,8 +2,6 @@ package attached
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -169,16 +167,9 @@ func (d *Databases) open(ctx context.Context, row *ent.Connector) (connectors.Da
 	if !known || !kind.AttachesDatabase() {
 		return nil, kind, nil, connectors.Fatal(fmt.Errorf("connectors of the type %q attach no database", row.Type))
 	}
-	var credentials map[string]string
-	if len(row.Credentials) > 0 {
-		plain, err := d.o.Secrets.Open(row.Credentials, secret.AAD("connectors", row.ID.String()))
-		if err != nil {
-			return nil, kind, nil, fmt.Errorf("open the credentials: %w", err)
-		}
-		if json.Unmarshal(plain, &credentials) != nil {
-			// The cause is left out: it could quote a secret.
-			return nil, kind, nil, errors.New("the credentials are no JSON object of strings")
-		}
+	credentials, err := d.o.Secrets.OpenCredentials(row.ID.String(), row.Credentials)
+	if err != nil {
+		return nil, kind, nil, err //nolint:wrapcheck // says what it was doing
 	}
 	database, err := kind.Attach(ctx, connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials})
 	if err != nil {

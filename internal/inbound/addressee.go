@@ -2,8 +2,6 @@ package inbound
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -164,29 +162,12 @@ func (a *addressees) read(ctx context.Context, kind connectors.Kind, d *director
 
 // credentials opens a connector's; one that cannot be opened takes no deliveries.
 func (a *addressees) credentials(ctx context.Context, row *ent.Connector) map[string]string {
-	credentials, err := Credentials(a.box, row)
+	credentials, err := a.box.OpenCredentials(row.ID.String(), row.Credentials)
 	if err != nil {
 		a.opt.Log.WarnContext(ctx, "the credentials of a connector cannot be opened, so it takes no deliveries", slog.Any("connector", row.ID))
 		return nil
 	}
 	return credentials
-}
-
-// Credentials opens the credentials of a connector; none is no error.
-func Credentials(box *secret.Box, row *ent.Connector) (map[string]string, error) {
-	if len(row.Credentials) == 0 {
-		return map[string]string{}, nil
-	}
-	plain, err := box.Open(row.Credentials, secret.AAD("connectors", row.ID.String()))
-	if err != nil {
-		return nil, fmt.Errorf("open the credentials: %w", err)
-	}
-	var credentials map[string]string
-	if json.Unmarshal(plain, &credentials) != nil {
-		// The cause is left out: it could quote a secret.
-		return nil, errors.New("the credentials are no JSON object of strings")
-	}
-	return credentials, nil
 }
 
 // ownSecrets are those that Magpie made for subscriptions.

@@ -210,7 +210,7 @@ func (e *Engine) keep(ctx context.Context, row subscription) error {
 // that is made for it. sealed is not nil when it was made just now.
 func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, sealed []byte, err error) {
 	kind, _ := e.kinds.Lookup(one.Type)
-	credentials, err := inbound.Credentials(e.box, one)
+	credentials, err := e.box.OpenCredentials(one.ID.String(), one.Credentials)
 	if err != nil {
 		return "", nil, err //nolint:wrapcheck // says what it was doing
 	}

@@ -6,13 +6,12 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
-	"magpie/internal/inbound"
 	"magpie/internal/viewer"
 )
 
 // settings are what a connector's source is opened with.
 func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Settings, error) {
-	credentials, err := inbound.Credentials(e.secrets, row)
+	credentials, err := e.secrets.OpenCredentials(row.ID.String(), row.Credentials)
 	if err != nil {
 		return connectors.Settings{}, &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
 	}
