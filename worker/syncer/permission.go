@@ -59,37 +59,20 @@ func (s *slice) readReaders(ctx context.Context) error {
 		return err
 	}
 	defer s.closeSource(ctx)
-	if s.job.Walked {
-		return s.endReaders(ctx)
-	}
-	for cursor := s.job.Cursor; ; {
-		page, err := s.source.Walk(ctx, cursor)
+	if !s.job.Walked {
+		err := s.eachPage(ctx, func(items []connectors.Item) error {
+			for part := range slices.Chunk(s.proper(items), connectors.MaxPageItems) {
+				if err := s.refreshReaders(ctx, part); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err != nil {
-			return classify(err)
-		}
-		s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
-		for part := range slices.Chunk(s.proper(page.Items), connectors.MaxPageItems) {
-			if err := s.refreshReaders(ctx, part); err != nil {
-				return err
-			}
-		}
-		if page.Done {
-			if err := s.saved(s.run.SavePage(ctx, cursor, true)); err != nil {
-				return err
-			}
-			return s.endReaders(ctx)
-		}
-		if page.Next == cursor {
-			return &stopError{message: "The source goes round in circles: a page names itself as the next one."}
-		}
-		cursor = page.Next
-		if err := s.saved(s.run.SavePage(ctx, cursor, false)); err != nil {
 			return err
 		}
-		if s.over(ctx) {
-			return errSliceOver
-		}
 	}
+	return s.endReaders(ctx)
 }
 
 // endReaders reads the groups, after all readers: a source may make groups of

@@ -43,13 +43,7 @@ func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source con
 	if err != nil {
 		return nil, nil, err
 	}
-	if e.opt.Pacer != nil {
-		grant := ""
-		if row.GrantID != nil {
-			grant = row.GrantID.String()
-		}
-		settings.Turn = e.opt.Pacer.Of(kind, settings, grant).Turn
-	}
+	e.lineOf(kind, row, &settings)
 	shown = func(text string) string { return kind.Redact(text, settings.Credentials) }
 	source, err = kind.New(ctx, settings)
 	return source, shown, err //nolint:wrapcheck // the connector's, fit for people

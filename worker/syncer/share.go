@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"magpie/connectors"
+	"magpie/ent"
 	"magpie/internal/pace"
 )
 
@@ -54,19 +55,29 @@ func (s *slice) spent(ctx context.Context) bool {
 // queueUp puts the source into the line of those who work with its credentials,
 // and ends the slice at once while the platform is to be left alone.
 func (s *slice) queueUp(ctx context.Context, settings *connectors.Settings) error {
-	if s.engine.opt.Pacer == nil {
+	s.line = s.engine.lineOf(s.kind, s.connector, settings)
+	if s.line == nil {
 		return nil
 	}
-	grant := ""
-	if s.connector.GrantID != nil {
-		grant = s.connector.GrantID.String()
-	}
-	s.line = s.engine.opt.Pacer.Of(s.kind, *settings, grant)
-	settings.Turn = s.line.Turn
 	if wait := s.line.Held(ctx); wait > 0 {
 		return &waitError{delay: wait, hinted: true, cause: errHeld}
 	}
 	return nil
+}
+
+// lineOf is the line of those who work with a connector's credentials, from which
+// settings take their turns; nil where there are no lines.
+func (e *Engine) lineOf(kind connectors.Kind, row *ent.Connector, settings *connectors.Settings) *pace.Line {
+	if e.opt.Pacer == nil {
+		return nil
+	}
+	grant := ""
+	if row.GrantID != nil {
+		grant = row.GrantID.String()
+	}
+	line := e.opt.Pacer.Of(kind, *settings, grant)
+	settings.Turn = line.Turn
+	return line
 }
 
 // errHeld says that the platform asked somebody else in the line to wait.

@@ -21,9 +21,25 @@ import (
 	"magpie/internal/syncjob"
 )
 
-// walkPages goes through the source from the job's cursor on. With keep only
-// the items that it accepts are looked at.
+// walkPages goes through the source. With keep only the items that it accepts
+// are looked at.
 func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) error {
+	return s.eachPage(ctx, func(items []connectors.Item) error {
+		if keep != nil {
+			items = slices.DeleteFunc(slices.Clone(items), func(i connectors.Item) bool { return !keep(i) })
+		}
+		for part := range slices.Chunk(items, connectors.MaxPageItems) {
+			if err := s.page(ctx, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachPage does something with the items of each page of the source, from the
+// job's cursor on, and saves how far it is. Nil means that the walk is complete.
+func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) error) error {
 	for cursor := s.job.Cursor; ; {
 		page, err := s.source.Walk(ctx, cursor)
 		if err != nil {
@@ -33,14 +49,8 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.shown(warning))
 		}
-		items := page.Items
-		if keep != nil {
-			items = slices.DeleteFunc(slices.Clone(items), func(i connectors.Item) bool { return !keep(i) })
-		}
-		for part := range slices.Chunk(items, connectors.MaxPageItems) {
-			if err := s.page(ctx, part); err != nil {
-				return err
-			}
+		if err := do(page.Items); err != nil {
+			return err
 		}
 		if page.Done {
 			return s.saved(s.run.SavePage(ctx, cursor, true))
