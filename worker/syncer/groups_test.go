@@ -44,7 +44,7 @@ func (f *fixture) reload() *ent.Connector {
 	return row
 }
 
-func TestAJobReadsGroupsBeforeReaders(t *testing.T) {
+func TestAJobReadsReadersAndGroups(t *testing.T) {
 	t.Parallel()
 	f, groups := sharing(t)
 	f.work()
@@ -176,5 +176,33 @@ func TestSwitchingPermissionsStartsTheJobThatTakesEffect(t *testing.T) {
 	f.must(groups.EndReaders(f.ctx, d))
 	if row := f.reload(); !row.Closed || row.ReadersRevision == row.PermissionsRevision {
 		t.Errorf("the connector is %+v", row)
+	}
+}
+
+func TestGroupsThatAreNewAreReadSoon(t *testing.T) {
+	t.Parallel()
+	f, groups := sharing(t)
+	f.options.SlicePages, f.script.PageSize = 1, 1
+	f.work()
+	f.script.belongs("group:old", "user:ada@example.com")
+	f.script.fill(3, "v1")
+	for _, path := range names(0, 3) {
+		f.script.share(path, "group:old")
+	}
+	f.sync(auto())
+	reading, err := groups.Begin(f.ctx, f.scope, f.row.ID)
+	f.must(err)
+	f.must(reading.Add(f.ctx, []principal.Group{{Principal: "group:old", Name: "Old", Members: []string{"user:ada@example.com"}}}))
+	f.must(reading.Commit(f.ctx))
+	due := func() time.Time { return *f.reload().GroupsDueAt }
+	usual := due()
+	f.sync(full())
+	if !due().Equal(usual) {
+		t.Errorf("known groups are read at %v, not %v", due(), usual)
+	}
+	f.script.share("doc-0000.md", "group:new") // the first of three slices
+	f.sync(full())
+	if !due().Before(usual.Add(-30 * time.Minute)) {
+		t.Errorf("a new group is read at %v, others at %v", due(), usual)
 	}
 }

@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,10 +88,11 @@ func (s *slice) work(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.closeSource(ctx)
-	if err := s.bring(ctx); err != nil {
-		return err
+	err = s.bring(ctx)
+	if err == nil || errors.Is(err, errSliceOver) { // the next slice knows nothing of what this one met
+		err = cmp.Or(s.hastenGroups(ctx), err)
 	}
-	return s.hastenGroups(ctx)
+	return err
 }
 
 // bring walks the source, and ends what is gone from it.
