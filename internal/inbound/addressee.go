@@ -40,7 +40,7 @@ func (a *addressee) verifies(hook *connectors.Webhook, header http.Header, body 
 }
 
 // addressees knows the connectors of each kind for a moment, so that a storm of
-// deliveries does not ask for them again and again.
+// deliveries does not read them again and again.
 type addressees struct {
 	pool   *pgxpool.Pool
 	client *ent.Client
@@ -48,97 +48,100 @@ type addressees struct {
 	opt    Options
 
 	mu    sync.Mutex
-	kinds map[string]*directory
+	kinds map[string]*shelf
 }
 
+// shelf holds what was last read of a kind's connectors.
+type shelf struct {
+	mu      sync.Mutex // held while they are read
+	dir     *directory
+	checked time.Time // the start of the last look that found dir to be true
+}
+
+// directory is the connectors of one kind. It does not change.
 type directory struct {
-	mu    sync.Mutex // held while it is read
-	at    time.Time
+	stamp string // of the rows it was read from
 	byID  map[uuid.UUID]*addressee
 	byKey map[string][]*addressee
 }
 
 func newAddressees(pool *pgxpool.Pool, client *ent.Client, box *secret.Box, o Options) *addressees {
-	return &addressees{pool: pool, client: client, box: box, opt: o, kinds: map[string]*directory{}}
+	return &addressees{pool: pool, client: client, box: box, opt: o, kinds: map[string]*shelf{}}
 }
 
-// leastAge keeps deliveries for nobody from reading the connectors each time.
-const leastAge = time.Second
-
-func (a *addressees) byID(ctx context.Context, kind connectors.Kind, id uuid.UUID) (*addressee, error) {
-	var found *addressee
-	err := a.look(ctx, kind, func(d *directory) bool { found = d.byID[id]; return found != nil })
-	return found, err
-}
-
-func (a *addressees) byKeys(ctx context.Context, kind connectors.Kind, keys []string) ([]*addressee, error) {
+// named are the connectors that one of the keys stands for.
+func (d *directory) named(keys []string) []*addressee {
 	var found []*addressee
-	err := a.look(ctx, kind, func(d *directory) bool {
-		found = nil
-		for _, key := range keys {
-			for _, one := range d.byKey[strings.ToLower(key)] {
-				if !slices.Contains(found, one) {
-					found = append(found, one)
-				}
+	for _, key := range keys {
+		for _, one := range d.byKey[strings.ToLower(key)] {
+			if !slices.Contains(found, one) {
+				found = append(found, one)
 			}
 		}
-		return len(found) > 0
-	})
-	return found, err
+	}
+	return found
 }
 
-// look calls find with what is known of a kind's connectors, and once more with
-// what is known then, when it found nothing and that may be because it is new.
-func (a *addressees) look(ctx context.Context, kind connectors.Kind, find func(*directory) bool) error {
+// known is what was true of a kind's connectors at most Options.Known ago.
+func (a *addressees) known(ctx context.Context, kind connectors.Kind) (*directory, error) {
+	return a.since(ctx, kind, a.opt.Now().Add(-a.opt.Known))
+}
+
+// since is what was true of a kind's connectors after a moment. Callers that wait
+// for one another share a look.
+func (a *addressees) since(ctx context.Context, kind connectors.Kind, moment time.Time) (*directory, error) {
 	a.mu.Lock()
-	d := a.kinds[kind.Name]
-	if d == nil {
-		d = &directory{}
-		a.kinds[kind.Name] = d
+	s := a.kinds[kind.Name]
+	if s == nil {
+		s = &shelf{}
+		a.kinds[kind.Name] = s
 	}
 	a.mu.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	age := a.opt.Now().Sub(d.at)
-	if age < a.opt.Known && age >= 0 && (find(d) || age < leastAge) {
-		return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir != nil && s.checked.After(moment) {
+		return s.dir, nil
 	}
-	if err := a.read(ctx, kind, d); err != nil {
-		return err
+	began := a.opt.Now()
+	stamp, err := a.stamp(ctx, kind)
+	if err != nil {
+		return nil, err
 	}
-	find(d)
-	return nil
+	if s.dir == nil || s.dir.stamp != stamp {
+		dir, err := a.read(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		dir.stamp = stamp // from before, so that what changed in between is seen
+		s.dir = dir
+	}
+	s.checked = began
+	return s.dir, nil
 }
 
-// expire has a kind's connectors read again, unless that was done a moment ago.
-func (a *addressees) expire(kind connectors.Kind) bool {
-	a.mu.Lock()
-	d := a.kinds[kind.Name]
-	a.mu.Unlock()
-	if d == nil {
-		return false
+// stamp differs after every change of a kind's connectors. It is had in one small
+// statement, since strangers can make the service ask for it.
+func (a *addressees) stamp(ctx context.Context, kind connectors.Kind) (stamp string, err error) {
+	const q = `select count(*) || ' ' || coalesce(sum(hashtextextended(concat(c.id, ' ', c.updated_at, ' ', s.secret), 0)), 0)
+		from connectors c left join connector_subscriptions s on s.connector_id = c.id where c.type = $1`
+	if err := a.pool.QueryRow(ctx, q, kind.Name).Scan(&stamp); err != nil {
+		return "", fmt.Errorf("look for changes of a kind's connectors: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if a.opt.Now().Sub(d.at) < leastAge {
-		return false
-	}
-	d.at = time.Time{}
-	return true
+	return stamp, nil
 }
 
-func (a *addressees) read(ctx context.Context, kind connectors.Kind, d *directory) error {
+func (a *addressees) read(ctx context.Context, kind connectors.Kind) (*directory, error) {
 	rows, err := a.client.Connector.Query().Where(connector.Type(kind.Name)).
 		Select(connector.FieldID, connector.FieldWorkspaceID, connector.FieldConfig, connector.FieldCredentials).
 		All(viewer.With(ctx, viewer.System(uuid.Nil)))
 	if err != nil {
-		return fmt.Errorf("read the connectors of a kind: %w", err)
+		return nil, fmt.Errorf("read the connectors of a kind: %w", err)
 	}
 	own, err := a.ownSecrets(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.byID, d.byKey = make(map[uuid.UUID]*addressee, len(rows)), map[string][]*addressee{}
+	d := &directory{byID: make(map[uuid.UUID]*addressee, len(rows)), byKey: map[string][]*addressee{}}
 	for _, row := range rows {
 		one := &addressee{workspace: row.WorkspaceID, connector: row.ID}
 		credentials := a.credentials(ctx, row)
@@ -156,8 +159,7 @@ func (a *addressees) read(ctx context.Context, kind connectors.Kind, d *director
 			d.byKey[strings.ToLower(key)] = append(d.byKey[strings.ToLower(key)], one)
 		}
 	}
-	d.at = a.opt.Now()
-	return nil
+	return d, nil
 }
 
 // credentials opens a connector's; one that cannot be opened takes no deliveries.

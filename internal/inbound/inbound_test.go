@@ -188,18 +188,29 @@ func TestOnlyWhoKnowsTheSecretIsHeard(t *testing.T) {
 	}
 }
 
-func TestANewSecretCountsSoon(t *testing.T) {
+// Platforms send a first delivery at the moment in which a hook is made.
+func TestWhatIsNewCountsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	row := h.connector("old")
+	row := h.connector("old", "red")
 	h.accept("old", row.ID, told{ID: "1", All: true})
+	h.accept("second", h.connector("second", "blue").ID, told{ID: "1", All: true})
+	third := h.connector("third", "red")
+	h.accept("third", uuid.Nil, told{ID: "2", Room: "red", All: true})
+	if n := h.count("connector_id = '" + third.ID.String() + "'"); n != 1 {
+		t.Errorf("%d deliveries of the newest connector", n)
+	}
 	sealed, err := h.box.Seal([]byte(`{"hook":"new"}`), secret.AAD("connectors", row.ID.String()))
 	h.must(err)
 	h.must(h.db.Ent.Connector.UpdateOne(row).SetCredentials(sealed).Exec(viewer.With(t.Context(), viewer.System(row.WorkspaceID))))
-	h.clock.advance(2 * time.Second)
-	h.accept("new", row.ID, told{ID: "2", All: true})
-	if _, code := h.send("old", row.ID, told{ID: "3", All: true}); code != apierr.InvalidSignature {
+	h.accept("new", row.ID, told{ID: "3", All: true})
+	if _, code := h.send("old", row.ID, told{ID: "4", All: true}); code != apierr.InvalidSignature {
 		t.Errorf("the old secret: %q", code)
+	}
+	h.must(h.db.Ent.Connector.DeleteOne(row).Exec(viewer.With(t.Context(), viewer.System(row.WorkspaceID))))
+	h.clock.advance(6 * time.Second)
+	if _, code := h.send("new", row.ID, told{ID: "5", All: true}); code != apierr.CodeNotFound {
+		t.Errorf("a connector that is gone: %q", code)
 	}
 }
 

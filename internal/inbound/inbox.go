@@ -86,16 +86,9 @@ func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUI
 		return nil, apierr.NotFound("Webhook")
 	}
 	hook := kind.Webhook
-	matched, err := b.matching(ctx, kind, connector, header, body)
-	if err == nil && len(matched) == 0 && b.address.expire(kind) {
-		// The secret may be a new one.
-		matched, err = b.matching(ctx, kind, connector, header, body)
-	}
-	switch {
-	case err != nil:
+	matched, err := b.addressed(ctx, kind, connector, header, body)
+	if err != nil {
 		return nil, err
-	case len(matched) == 0:
-		return nil, apierr.New(apierr.InvalidSignature, "Invalid request signature")
 	}
 	delivery, err := hook.Read(header, body)
 	switch {
@@ -110,9 +103,33 @@ func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUI
 	return delivery.Answer, nil
 }
 
-// matching are the connectors whose secrets a delivery was made with.
-func (b *Inbox) matching(ctx context.Context, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
-	candidates, err := b.candidates(ctx, kind, connector, header, body)
+// addressed are the connectors that a delivery is for. When none of those known
+// is, it asks for what is new: platforms send the first delivery at the moment in
+// which a hook or its secret is made.
+func (b *Inbox) addressed(ctx context.Context, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
+	arrived := b.opt.Now()
+	dir, err := b.address.known(ctx, kind)
+	if err != nil {
+		return nil, apierr.Wrap("look for a delivery's connectors", err)
+	}
+	matched, refusal := b.matching(dir, kind, connector, header, body)
+	if refusal == nil || apierr.From(refusal).Code == apierr.InvalidRequest {
+		return matched, refusal
+	}
+	newer, err := b.address.since(ctx, kind, arrived)
+	if err != nil {
+		return nil, apierr.Wrap("look for a delivery's connectors", err)
+	}
+	if newer == dir {
+		return nil, refusal
+	}
+	return b.matching(newer, kind, connector, header, body)
+}
+
+// matching are the connectors whose secrets a delivery was made with, at least
+// one.
+func (b *Inbox) matching(dir *directory, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
+	candidates, err := candidates(dir, kind, connector, header, body)
 	if err != nil {
 		return nil, err
 	}
@@ -124,16 +141,16 @@ func (b *Inbox) matching(ctx context.Context, kind connectors.Kind, connector uu
 			matched = append(matched, c)
 		}
 	}
+	if len(matched) == 0 {
+		return nil, apierr.New(apierr.InvalidSignature, "Invalid request signature")
+	}
 	return matched, nil
 }
 
 // candidates are the connectors that a delivery may be for.
-func (b *Inbox) candidates(ctx context.Context, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
+func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
 	if connector != uuid.Nil {
-		one, err := b.address.byID(ctx, kind, connector)
-		if err != nil {
-			return nil, apierr.Wrap("look for a delivery's connector", err)
-		}
+		one := dir.byID[connector]
 		if one == nil {
 			return nil, apierr.NotFound("Connector")
 		}
@@ -146,8 +163,7 @@ func (b *Inbox) candidates(ctx context.Context, kind connectors.Kind, connector 
 	if err != nil {
 		return nil, apierr.New(apierr.InvalidRequest, "body: "+connectors.ErrDelivery.Error())
 	}
-	found, err := b.address.byKeys(ctx, kind, keys)
-	return found, apierr.Wrap("look for a delivery's connectors", err)
+	return dir.named(keys), nil
 }
 
 // proper bounds what a delivery may ask for.
