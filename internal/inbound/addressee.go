@@ -123,7 +123,7 @@ func (a *addressees) since(ctx context.Context, kind connectors.Kind, moment tim
 // statement, since strangers can make the service ask for it.
 func (a *addressees) stamp(ctx context.Context, kind connectors.Kind) (stamp string, err error) {
 	const q = `select count(*) || ' ' || coalesce(sum(hashtextextended(concat(c.id, ' ', c.updated_at, ' ', s.secret), 0)), 0)
-		from connectors c left join connector_subscriptions s on s.connector_id = c.id where c.type = $1`
+		from connectors c left join connector_subscriptions s on s.connector_id = c.id where c.type = $1 and c.deleting_at is null`
 	if err := a.pool.QueryRow(ctx, q, kind.Name).Scan(&stamp); err != nil {
 		return "", fmt.Errorf("look for changes of a kind's connectors: %w", err)
 	}
@@ -131,7 +131,7 @@ func (a *addressees) stamp(ctx context.Context, kind connectors.Kind) (stamp str
 }
 
 func (a *addressees) read(ctx context.Context, kind connectors.Kind) (*directory, error) {
-	rows, err := a.client.Connector.Query().Where(connector.Type(kind.Name)).
+	rows, err := a.client.Connector.Query().Where(connector.Type(kind.Name), connector.DeletingAtIsNil()).
 		Select(connector.FieldID, connector.FieldWorkspaceID, connector.FieldConfig, connector.FieldCredentials).
 		All(viewer.With(ctx, viewer.System(uuid.Nil)))
 	if err != nil {

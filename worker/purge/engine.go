@@ -28,8 +28,15 @@ type Files interface {
 	Purge(ctx context.Context, connectorID uuid.UUID, limit int) (int, error)
 }
 
+// Hooks ends what a connector has at its platform (worker/subscribe).
+type Hooks interface {
+	// End asks the platform once, in bounded time; an error is the database's.
+	End(ctx context.Context, workspace, connector uuid.UUID) error
+}
+
 // Options are settings with useful zero values.
 type Options struct {
+	Hooks     Hooks         // nil: connectors have nothing at their platforms
 	Slice     int           // documents that are deleted in one transaction: 200
 	SliceTime time.Duration // after which a task ends; the next sweep goes on: 1 minute
 	Now       func() time.Time
@@ -100,7 +107,12 @@ func (e *Engine) Purge(ctx context.Context, t tasks.Purge) error {
 	if err != nil {
 		return fmt.Errorf("delete a connector: %w", err)
 	}
-	err = e.purge(ctx, scope, t.Connector)
+	if e.opt.Hooks != nil {
+		err = e.opt.Hooks.End(ctx, t.Workspace, t.Connector)
+	}
+	if err == nil {
+		err = e.purge(ctx, scope, t.Connector)
+	}
 	if err == nil || errors.Is(err, errOver) || ctx.Err() != nil {
 		return nil
 	}

@@ -232,14 +232,55 @@ func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, se
 	return text, sealed, nil
 }
 
+// End ends the subscription of a connector that is being deleted, which takes at
+// most Options.Timeout. A platform that refuses or does not answer is not asked
+// again, since the connector goes either way; an error is the database's.
+func (e *Engine) End(ctx context.Context, workspace, connectorID uuid.UUID) error {
+	row := subscription{workspace: workspace, connector: connectorID}
+	err := e.pool.QueryRow(ctx, `update connector_subscriptions set next_at = $3 where connector_id = $1 and workspace_id = $2
+		returning external_id`, connectorID, workspace, e.opt.Now().Add(2*e.opt.Timeout)).Scan(&row.external)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for a subscription to end: %w", err)
+	}
+	inside, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(uuid.Nil)), e.opt.Timeout)
+	defer cancel()
+	one, err := e.client.Connector.Query().Where(connector.ID(connectorID), connector.WorkspaceID(workspace)).Only(inside)
+	switch {
+	case ent.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read a connector: %w", err)
+	}
+	source, _, err := e.opener.OpenSource(inside, one)
+	if err != nil {
+		e.left(ctx, row, err)
+		return e.forget(ctx, row)
+	}
+	defer func() { _ = source.Close() }()
+	platform, _ := source.(connectors.Subscriber)
+	return e.end(inside, row, platform)
+}
+
 // end ends a subscription that is not wanted any more.
 func (e *Engine) end(ctx context.Context, row subscription, platform connectors.Subscriber) error {
 	if platform != nil && row.external != "" {
 		if err := platform.Unsubscribe(ctx, connectors.Subscription{ID: row.external}); err != nil {
-			e.opt.Log.InfoContext(ctx, "a subscription could not be ended at its platform", "connector", row.connector, "error", err)
+			e.left(ctx, row, err)
 		}
 	}
-	_, err := e.pool.Exec(ctx, "delete from connector_subscriptions where connector_id = $1", row.connector)
+	return e.forget(ctx, row)
+}
+
+// left tells of a subscription that stays at its platform.
+func (e *Engine) left(ctx context.Context, row subscription, err error) {
+	e.opt.Log.WarnContext(ctx, "a subscription could not be ended at its platform; remove the webhook there", "connector", row.connector, "error", err)
+}
+
+func (e *Engine) forget(ctx context.Context, row subscription) error {
+	_, err := e.pool.Exec(context.WithoutCancel(ctx), "delete from connector_subscriptions where connector_id = $1", row.connector)
 	if err != nil {
 		return fmt.Errorf("forget a subscription: %w", err)
 	}

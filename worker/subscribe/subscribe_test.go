@@ -113,6 +113,13 @@ func (h *house) must(err error) {
 func (h *house) keep(later time.Duration) int {
 	h.t.Helper()
 	h.now = h.now.Add(later)
+	n, err := h.engine().Keep(h.t.Context())
+	h.must(err)
+	return n
+}
+
+func (h *house) engine() *subscribe.Engine {
+	h.t.Helper()
 	kinds, err := connectors.NewRegistry(connectors.Kind{
 		Name: "teller", Title: "Teller",
 		Credentials: []connectors.Option{{Name: "hook", Title: "Secret", Type: connectors.TypeString, Sensitive: true}},
@@ -120,12 +127,9 @@ func (h *house) keep(later time.Duration) int {
 		New:         func(context.Context, connectors.Settings) (connectors.Source, error) { return h.platform, nil },
 	})
 	h.must(err)
-	engine := subscribe.New(h.db.Ent, h.db.Pool, kinds, h.box, h.platform, subscribe.Options{
+	return subscribe.New(h.db.Ent, h.db.Pool, kinds, h.box, h.platform, subscribe.Options{
 		BaseURL: h.base, Now: func() time.Time { return h.now }, Log: slog.New(slog.NewTextHandler(h.t.Output(), nil)),
 	})
-	n, err := engine.Keep(h.t.Context())
-	h.must(err)
-	return n
 }
 
 func (h *house) address() string {
@@ -210,5 +214,27 @@ func TestASubscriptionFollowsTheAddress(t *testing.T) {
 	h.keep(time.Minute)
 	if len(h.platform.asked) != 2 || h.platform.asked[1] == h.platform.asked[0] {
 		t.Errorf("asked for %q", h.platform.asked)
+	}
+}
+
+func TestASubscriptionEndsWithItsConnector(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]error{"": nil, "the platform refuses": errors.New("no right to")} {
+		h := newHouse(t, `{"hook":"word"}`)
+		h.keep(0)
+		h.must(h.db.Ent.Connector.UpdateOne(h.row).SetDeletingAt(h.now).Exec(h.inside))
+		h.platform.err = refusal
+		h.must(h.engine().End(t.Context(), uuid.New(), h.row.ID))
+		if len(h.platform.ended) != 0 {
+			t.Error("another workspace ended it")
+		}
+		h.must(h.engine().End(t.Context(), h.row.WorkspaceID, h.row.ID))
+		h.must(h.engine().End(t.Context(), h.row.WorkspaceID, h.row.ID))
+		if len(h.platform.ended) != 1 || h.platform.ended[0] != "s1" {
+			t.Errorf("%s: %q ended", name, h.platform.ended)
+		}
+		if n := h.keep(7 * time.Hour); n != 0 {
+			t.Errorf("%s: %d are still looked after", name, n)
+		}
 	}
 }

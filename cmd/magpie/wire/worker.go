@@ -46,10 +46,11 @@ func (a *App) Worker() *worker.Worker {
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
+	hooks := subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Now: now, Log: a.Log}), Permissions: engine,
-		Inbound: told, Subscriptions: subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log}),
+		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: now, Log: a.Log}), Permissions: engine,
+		Inbound: told, Subscriptions: hooks,
 	})
 }
 
