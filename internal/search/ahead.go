@@ -2,17 +2,38 @@ package search
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
 
-	"magpie/internal/embed"
+	"github.com/google/uuid"
+
 	"magpie/internal/index"
 	"magpie/internal/search/rank"
 	"magpie/internal/viewer"
 )
 
-// ahead is what is known before collections are opened.
+// ahead is what of a search is done while the database says which state the
+// collections in scope have. They hardly ever have another one than the last time:
+// so the question is embedded and what is in memory is searched as if that were
+// known. Nothing of it counts before the answer is there and says the same.
 type ahead struct {
-	states  []index.State
+	states  []index.State // the true ones
 	vectors asked
+	guess   *reach       // what was searched; nil for nothing
+	found   *rank.Result // in guess
+}
+
+// result is what was found in the reach, nil if something else was searched.
+func (a *ahead) result(r *reach) *rank.Result {
+	same := a.guess != nil && a.guess.readers.same(r.readers) && slices.EqualFunc(a.guess.members, r.members, func(x, y member) bool {
+		return x.snapshot != nil && x.snapshot == y.snapshot && x.state.Collection == y.state.Collection &&
+			x.state.Model == y.state.Model && (x.state.Open == nil) == (y.state.Open == nil) && slices.Equal(x.state.Open, y.state.Open)
+	})
+	if !same {
+		return nil
+	}
+	return a.found
 }
 
 // look asks for the states of the collections in scope.
@@ -21,38 +42,104 @@ func (e *Engine) look(ctx context.Context, scope viewer.Scope) (*ahead, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(states) > 0 {
-		if last := e.model.Load(); last == nil || *last != states[0].Model {
-			model := states[0].Model
-			e.model.Store(&model)
-		}
-	}
+	e.states.set(scope, states)
 	return &ahead{states: states, vectors: asked{engine: e}}, nil
 }
 
-// prepare analyzes a question while the database looks for the states of the
-// collections in scope, which is time that nobody needs, and embeds it too by
-// the built-in model, which costs nothing, where that was wanted the last time.
-func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, q *Query) (*rank.Question, *ahead, error) {
-	var question *rank.Question
-	vectors := asked{engine: e, text: q.Text}
+// prepare analyzes a question and searches ahead, while the database looks for
+// the states of the collections in scope.
+func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query) (*rank.Question, *ahead, error) {
+	var found *ahead
+	var err error
 	done := make(chan any, 1)
 	go func() {
 		defer func() { done <- recover() }()
-		question = rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
-		if model := e.model.Load(); model != nil && *model == embed.BuiltinModel {
-			if _, ok := e.models.Lookup(*model); ok {
-				vectors.part(ctx, *model)
-			}
-		}
+		found, err = e.look(ctx, scope)
 	}()
-	found, err := e.look(ctx, scope)
-	if p := <-done; p != nil {
+	wait := sync.OnceValue(func() any { return <-done })
+	defer wait()
+	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
+	var guessed ahead
+	if states := e.states.get(scope); states != nil {
+		guessed = e.searchAhead(ctx, scope, workspace, q, question, states)
+	}
+	if p := wait(); p != nil {
 		panic(p)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	found.vectors = vectors
+	found.vectors.text = q.Text
+	if slices.EqualFunc(guessed.states, found.states, func(a, b index.State) bool { return a.Model == b.Model }) {
+		found.vectors = guessed.vectors
+	}
+	found.guess, found.found = guessed.guess, guessed.found
 	return question, found, nil
+}
+
+// searchAhead searches collections in the states of the last time, where all of
+// them are in memory; else it only embeds the question. What fails is for the
+// search itself to find out.
+func (e *Engine) searchAhead(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, question *rank.Question, states []index.State) ahead {
+	a := ahead{states: states, vectors: asked{engine: e, text: q.Text}}
+	own := ahead{states: slices.Clone(states), vectors: a.vectors}
+	guess, err := e.open(ctx, scope, workspace, q, question, how{loaded: true, wide: wide(q.passes(question)), ahead: &own})
+	a.vectors = own.vectors
+	if err != nil {
+		return a
+	}
+	if found, err := e.rank(ctx, guess, q, question); err == nil {
+		a.guess, a.found = guess, found
+	}
+	return a
+}
+
+// errNotLoaded ends a look at what is in memory.
+var errNotLoaded = errors.New("a collection is not in memory")
+
+// states are those that the collections of scopes had the last time.
+type states struct {
+	mutex sync.Mutex
+	known map[string][]index.State
+}
+
+const (
+	// mostScopes is of how many scopes states are remembered; then all are forgotten.
+	mostScopes = 4096
+	// mostGuessed is the most collections of a scope that are remembered.
+	mostGuessed = 64
+)
+
+func (s *states) get(scope viewer.Scope) []index.State {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.known[scopeKey(scope)]
+}
+
+// set remembers states, which are not changed any more.
+func (s *states) set(scope viewer.Scope, list []index.State) {
+	if len(list) == 0 || len(list) > mostGuessed {
+		return
+	}
+	key := scopeKey(scope)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.known == nil || len(s.known) >= mostScopes {
+		s.known = make(map[string][]index.State)
+	}
+	s.known[key] = slices.Clone(list)
+}
+
+// scopeKey is different for different scopes.
+func scopeKey(scope viewer.Scope) string {
+	workspace, _ := scope.Workspace()
+	ids, all := scope.Collections()
+	key := append(make([]byte, 0, 16*(len(ids)+1)), workspace[:]...)
+	if all {
+		return string(append(key, '*'))
+	}
+	for _, id := range ids {
+		key = append(key, id[:]...)
+	}
+	return string(key)
 }

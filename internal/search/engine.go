@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,9 +54,9 @@ type Engine struct {
 	tier     *postgres.Tier
 	chances  chances
 	hits     hitCache
-	model    atomic.Pointer[string] // of the collection that was searched last
-	permits  *semaphore.Weighted    // connections that searches may hold for long
-	most     int64                  // of them
+	states   states
+	permits  *semaphore.Weighted // connections that searches may hold for long
+	most     int64               // of them
 	opt      Options
 }
 
@@ -144,7 +143,7 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Resu
 // once searches once. From the second try on it waits for everything that has
 // been written. complete tells that no result was missing.
 func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, try int, results *Results) (complete bool, err error) {
-	question, ahead, err := e.prepare(ctx, scope, q)
+	question, ahead, err := e.prepare(ctx, scope, workspace, q)
 	if err != nil {
 		return false, err
 	}
@@ -154,20 +153,24 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 		return false, err
 	}
 	defer reach.close(ctx)
-	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: q.MinScore, Now: start(q)})
-	if err != nil {
-		return false, err
+	found := ahead.result(reach)
+	if found == nil {
+		if found, err = e.rank(ctx, reach, q, question); err != nil {
+			return false, err
+		}
 	}
 	ranked := found.Ranked
+	results.Total = found.Total
 	read := make(map[uuid.UUID]*Hit)
 	results.LexicalOnly = reach.lexicalOnly
 	if e.opt.Reranker != nil && len(ranked) > 0 {
 		if ranked, err = e.rerank(ctx, reach, q, ranked, read); err != nil {
 			return false, err
 		}
+		results.Total = len(ranked)
 	}
-	results.Total = len(ranked)
-	page := ranked[min(q.Offset, len(ranked)):min(q.Offset+q.Limit, len(ranked))]
+	page := ranked[min(q.Offset, len(ranked)):]
+	page = page[:min(q.Limit, len(page))]
 	if err := reach.read(ctx, page, read); err != nil {
 		return false, err
 	}
@@ -189,6 +192,24 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 		}
 	}
 	return complete, nil
+}
+
+// rank ranks what is in reach.
+func (e *Engine) rank(ctx context.Context, r *reach, q *Query, question *rank.Question) (*rank.Result, error) {
+	found, err := e.ranker.Search(ctx, r.parts, question, rank.Options{Least: q.MinScore, Now: start(q), Most: e.told(q)})
+	if err != nil {
+		return nil, fmt.Errorf("rank: %w", err)
+	}
+	return found, nil
+}
+
+// told is how many results a ranking has to tell of: those of the page and before,
+// unless all are counted or rated anew.
+func (e *Engine) told(q *Query) int {
+	if q.Facets != nil || e.opt.Reranker != nil {
+		return 0
+	}
+	return min(q.Offset, rank.PoolSize) + q.Limit
 }
 
 func start(q *Query) int64 {

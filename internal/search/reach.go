@@ -63,6 +63,7 @@ func (m *member) through(ctx context.Context, f *rank.Filter) (rank.Part, error)
 type how struct {
 	current bool   // wait for everything that has been written
 	stored  bool   // PostgreSQL answers alone
+	loaded  bool   // only what is in memory is opened, in whatever state it is
 	wide    bool   // collections that the filters leave out are members, too
 	ahead   *ahead // nil for nothing
 }
@@ -90,6 +91,7 @@ func (e *Engine) open(
 	r := &reach{engine: e, workspace: workspace, how: how, readers: readers}
 	var rest []index.State
 	var late []member
+	missing := false
 	for _, state := range q.Filters.chosen(states, how.wide) {
 		if how.current {
 			state.Required = state.Change
@@ -97,10 +99,15 @@ func (e *Engine) open(
 		part := vectors.part(ctx, state.Model)
 		var snapshot *resident.Snapshot
 		var err error
-		if !how.stored {
+		switch {
+		case how.loaded:
+			snapshot = e.loaded(scope, state)
+		case !how.stored:
 			snapshot, err = e.snapshot(ctx, scope, state)
 		}
 		switch {
+		case how.loaded && snapshot == nil:
+			missing = true // the question is embedded all the same
 		case err != nil:
 			return nil, err
 		case snapshot == nil:
@@ -109,6 +116,9 @@ func (e *Engine) open(
 			part.Source = snapshot.View(readers.within(filter, &state, false))
 			r.members = append(r.members, member{state: state, part: part, snapshot: snapshot, readers: readers})
 		}
+	}
+	if missing {
+		return nil, errNotLoaded
 	}
 	r.lexicalOnly = vectors.without
 	if err := r.openStored(ctx, workspace, filter, rest, late); err != nil {
@@ -224,6 +234,14 @@ func (e *Engine) snapshot(ctx context.Context, scope viewer.Scope, state index.S
 		return nil, ctx.Err()
 	}
 	return nil, fmt.Errorf("load a collection: %w", err)
+}
+
+// loaded is a collection in memory as it is there; nil when it is not.
+func (e *Engine) loaded(scope viewer.Scope, state index.State) *resident.Snapshot {
+	if e.resident == nil {
+		return nil
+	}
+	return e.resident.Loaded(scope, state.Collection)
 }
 
 // openStored opens the collections that are not in memory. Each takes a

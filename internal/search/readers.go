@@ -24,6 +24,11 @@ func readersOf(ctx context.Context) (readers, error) {
 	return readers{r}, nil
 }
 
+// same reports whether two may find the same.
+func (r readers) same(o readers) bool {
+	return r.Everything() == o.Everything() && slices.Equal(r.Principals(), o.Principals())
+}
+
 // within is a filter as it counts for one collection.
 func (r readers) within(f *rank.Filter, state *index.State, stored bool) *rank.Filter {
 	if r.Everything() {

@@ -18,12 +18,16 @@ func Signals(q *QueryEvidence, t *Evidence) [SignalCount]float64 {
 		// A long question has words that no answer repeats: half of it in one
 		// passage is no accident.
 		bent := 1 / math.Sqrt(float64(q.Words))
-		s[1] = math.Pow(min(t.Lexical/fullMatch, 1), bent)
-		s[2] = math.Pow(t.Coverage, bent)
+		s[1] = power(min(t.Lexical/fullMatch, 1), bent)
+		s[2] = power(t.Coverage, bent)
 	}
 	s[6] = t.Exact()
 	return s
 }
+
+// power is x to the y for x from 0 to 1 and y above 0. math.Pow, which is exact for
+// all numbers, takes thrice as long.
+func power(x, y float64) float64 { return math.Exp(y * math.Log(x)) }
 
 // fullMatch is the lexical score from which on a passage has all that was asked
 // for: each word twice in a body of mean length.

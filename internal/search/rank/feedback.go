@@ -51,6 +51,8 @@ type feedback struct {
 	from  []source
 	// shares are of the terms of these passages.
 	shares []shares
+	// chosen are the terms to add by all of these passages, then by all but each.
+	chosen [feedbackPassages + 1][]weighted
 	idf    map[string]float64 // of the terms that are added
 	common map[string]bool    // the terms too common to be added
 }
@@ -65,8 +67,10 @@ type source struct {
 	vector []float32
 }
 
-// again takes the second pass, or, where the gate is closed, asks only for what
-// the final score needs to know of the first one's candidates.
+// again takes the second pass: it looks at the candidates of the first one for
+// what the final score needs to know, with what they taught where the gate is
+// open. Passages that only the added words would find are not looked for, which
+// seldom are among the best (Diaz, Condensed list relevance models, 2015).
 func (s *search) again(ctx context.Context) error {
 	if err := s.learn(ctx); err != nil {
 		return err
@@ -74,13 +78,10 @@ func (s *search) again(ctx context.Context) error {
 	for i, p := range s.parts {
 		r := &Request{
 			Words: s.words, Report: len(s.words), AverageBody: s.average, Vector: p.Vector,
-			Also: s.shortlist(i), Memory: &s.memory.again[i],
+			Also: s.pools[i], Memory: &s.memory.again[i],
 		}
 		if s.feedback.gate > 0 {
-			r.Words, r.Best = s.feedback.words, PoolSize-shortlisted/2
-			if s.opt.Least <= 0 {
-				r.Best = PoolSize
-			}
+			r.Words = s.feedback.words
 		}
 		if len(s.feedback.from) > 0 {
 			r.Vector = s.moved(i, p.Vector, nil)
@@ -96,62 +97,10 @@ func (s *search) again(ctx context.Context) error {
 	return nil
 }
 
-// shortlisted is how many candidates of the first pass are looked at again
-// where there is a second one.
-const shortlisted = 600
-
-// shortlist is the candidates of a part that are worth another look.
-func (s *search) shortlist(part int) []Candidate {
-	pool := s.pools[part]
-	most := PoolSize
-	if s.feedback.gate > 0 && s.opt.Least > 0 {
-		most = shortlisted
-	}
-	if len(pool) <= most {
-		return pool
-	}
-	best := s.best()
-	keys := make([]keyed, len(pool)) // candidates are large: their numbers are sorted
-	for i := range pool {
-		keys[i] = keyed{s.quick(part, &pool[i], best), int32(i)}
-	}
-	keys = quickselect.First(keys, most, func(a, b keyed) int {
-		if c := falling(a.key, b.key); c != 0 {
-			return c
-		}
-		return bytes.Compare(pool[a.at].Passage[:], pool[b.at].Passage[:])
-	})
-	out := make([]Candidate, len(keys))
-	for i := range out {
-		out[i] = pool[keys[i].at]
-	}
-	return out
-}
-
 // keyed is the number of a candidate with what it is sorted by.
 type keyed struct {
 	key float64
 	at  int32
-}
-
-// best is the highest lexical score of the first pass.
-func (s *search) best() float64 {
-	best := 1e-9
-	for _, pool := range s.pools {
-		for i := range pool {
-			best = max(best, pool[i].Lexical)
-		}
-	}
-	return best
-}
-
-// quick is a first idea of the order.
-func (s *search) quick(part int, c *Candidate, best float64) float64 {
-	x := c.Lexical / best
-	if z := s.rise(part, c.Similarity); !math.IsNaN(z) {
-		x += weightRise * z
-	}
-	return x
 }
 
 // gateLook is among how many of the best passages the gate looks for documents.
@@ -240,8 +189,9 @@ func (s *search) learn(ctx context.Context) error {
 // rarities looks up how rare the terms are that any expansion of the question has.
 func (s *search) rarities(ctx context.Context) error {
 	var terms []string
-	for i := -1; i < len(s.feedback.from); i++ {
-		for _, t := range s.choose(s.feedback.source(i)) {
+	for i := range len(s.feedback.from) + 1 {
+		s.feedback.chosen[i] = s.choose(i - 1)
+		for _, t := range s.feedback.chosen[i] {
 			if !slices.Contains(terms, t.term) {
 				terms = append(terms, t.term)
 			}
@@ -267,14 +217,6 @@ func (s *search) rarities(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// source is one of the passages that gave terms, nil out of range.
-func (f *feedback) source(i int) *source {
-	if i < 0 || i >= len(f.from) {
-		return nil
-	}
-	return &f.from[i]
 }
 
 // confirmed scores a passage that gave terms by what the others taught: its
@@ -363,7 +305,7 @@ func (s *search) expand(without *source) []Word {
 	n := float64(len(s.words))
 	out := make([]Word, len(s.words), len(s.words)+feedbackTerms)
 	at := make(map[string]int)
-	chosen := s.choose(without)
+	chosen := s.feedback.chosen[s.feedback.place(without)+1]
 	if len(chosen) == 0 {
 		share = 0
 	}
@@ -401,7 +343,12 @@ type shares struct {
 
 // divide weighs every term of the passages that gave feedback.
 func (s *search) divide() {
-	at := make(map[string]int)
+	if s.memory.terms == nil {
+		s.memory.terms = make(map[string]int)
+	}
+	at := s.memory.terms
+	defer clear(at) // the strings are of an index that may be gone tomorrow
+	s.feedback.shares = make([]shares, 0, 512)
 	for i := range s.feedback.from {
 		f := &s.feedback.from[i]
 		length := 0
@@ -427,15 +374,14 @@ func (s *search) divide() {
 	}
 }
 
+// place is which of the passages that gave terms a source is, -1 for none.
+func (f *feedback) place(one *source) int {
+	return slices.IndexFunc(f.from, func(s source) bool { return one != nil && s.part == one.part && s.ref == one.ref })
+}
+
 // choose returns the terms that say most about the passages that gave feedback,
-// but for one of them.
-func (s *search) choose(without *source) []weighted {
-	out := -1
-	for i := range s.feedback.from {
-		if &s.feedback.from[i] == without {
-			out = i
-		}
-	}
+// but for one of them; -1 is none.
+func (s *search) choose(out int) []weighted {
 	best := make([]weighted, 0, feedbackTerms+1)
 	less := func(a, b weighted) int {
 		if c := falling(a.weight, b.weight); c != 0 {

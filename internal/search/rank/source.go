@@ -87,7 +87,8 @@ const MaxWords = 128
 
 // Request asks a Source for candidates: the Best passages by words that have
 // any of them, the Nearest by similarity, and the passages in Also (from an
-// earlier answer of the same Source), whatever their rank.
+// earlier answer of the same Source), whatever their rank. Words may be given
+// without Best, to score the others by.
 type Request struct {
 	Words []Word
 	// Report is how many of the words, from the first on, hits are told of.
@@ -99,6 +100,9 @@ type Request struct {
 	Vector  []float32
 	Nearest int
 	Also    []Candidate
+	// Brief allows a Source to leave the similarity of passages unknown that are
+	// not among the Nearest.
+	Brief bool
 	// Memory is where a Source may put what it answers; nil for memory of its own.
 	Memory *Memory
 }

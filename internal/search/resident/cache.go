@@ -181,6 +181,25 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 	return nil, ErrLoading
 }
 
+// Loaded returns a collection's index as it is in memory, however far; nil where
+// it is not, or out of the scope's reach. It is no use of the index.
+func (c *Cache) Loaded(scope viewer.Scope, collection uuid.UUID) *Snapshot {
+	narrow, err := scope.Narrow(collection)
+	if err != nil {
+		return nil
+	}
+	workspace, err := narrow.Workspace()
+	if err != nil {
+		return nil
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if e := c.entries[key{workspace, collection}]; e != nil && e.index != nil && !c.closed {
+		return e.index.Snapshot()
+	}
+	return nil
+}
+
 // look returns the snapshot if it is there, else what to wait for.
 func (c *Cache) look(ctx context.Context, k key, scope viewer.Scope, state index.State) (*Snapshot, *flight, error) {
 	c.mutex.Lock()

@@ -23,11 +23,9 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	x.q.set(r.Vector)
 	scores := x.scores[:len(s.live)*64]
 	taken := x.taken[:len(s.live)]
-	if len(r.Words) > 0 {
+	if len(r.Words) > 0 && r.Best > 0 {
 		v.score(x, r, scores)
-		if r.Best > 0 {
-			s.best(x, scores, r.Best, taken)
-		}
+		s.best(x, scores, r.Best, taken)
 	}
 	for _, n := range v.near(x, r.Nearest) {
 		taken.set(n.ref)
@@ -158,10 +156,13 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 		}
 	}
 	out := r.Memory.Candidates(len(x.chosen))
-	if len(r.Words) == 0 {
-		scores = nil
-	}
 	hits := r.Memory.Hits()
+	report := min(max(r.Report, 0), len(r.Words))
+	read := report // the words that are looked for in the passages themselves
+	if r.Best <= 0 || len(r.Words) == 0 {
+		scores, read = nil, len(r.Words)
+		x.damped.reset(r.AverageBody)
+	}
 	from := 0
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -169,24 +170,28 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 		if n == 0 {
 			continue
 		}
-		g := gatherer{part: p, q: &x.q, scores: scores, near: v.nearest.list}
-		if x.q.inverse > 0 {
+		g := gatherer{part: p, q: &x.q, scores: scores, near: v.nearest.list, words: r.Words[:read], report: report, marked: &x.marks, damped: &x.damped}
+		if x.q.inverse > 0 && !r.Brief {
 			g.vectors = p.vectorsOf(len(r.Vector))
 		}
-		report := r.Words[:min(max(r.Report, 0), len(r.Words))]
-		g.marked = &x.marks
-		g.marked.reset(len(p.terms.ends))
-		for w := range report {
-			for _, t := range p.find(x.found[:0], report[w].Terms) {
-				g.marked.set(t, uint8(w+1)) //nolint:gosec // at most MaxWords
-				g.reports = true
+		x.terms = x.terms[:0]
+		x.marks.reset(len(p.terms.ends))
+		for w := range g.words {
+			from := len(x.terms)
+			x.terms = p.find(x.terms, g.words[w].Terms)
+			for _, t := range x.terms[from:] {
+				x.marks.set(t, uint8(w+1)) //nolint:gosec // at most MaxWords
 			}
 		}
+		if len(r.Also) == len(x.chosen) {
+			g.also = r.Also[from : from+n]
+		}
+		if g.reads = len(x.terms) > 0; g.reads {
+			x.marks.sieve(x.terms)
+		}
 		hits = g.gather(x.chosen[from:from+n], out[from:from+n], hits)
-		for w := range report {
-			for _, t := range p.find(x.found[:0], report[w].Terms) {
-				g.marked.unset(t)
-			}
+		for _, t := range x.terms {
+			x.marks.unset(t)
 		}
 		from += n
 	}
@@ -194,15 +199,47 @@ func (v *View) collect(x *scratch, r *rank.Request, scores []float64, taken bitm
 	return out
 }
 
-// gatherer makes candidates of passages of a part. It is not changed by that.
+// gatherer makes candidates of passages of a part.
 type gatherer struct {
 	part    *part
 	q       *question
-	vectors *vectors  // nil for none of the question's length
-	scores  []float64 // of all passages of the snapshot; nil for none
-	near    []scored  // by passage, those whose similarity is known
-	marked  *marks    // the terms of the words that are reported
-	reports bool      // there are any
+	vectors *vectors         // nil for none of the question's length
+	scores  []float64        // of all passages of the snapshot; nil where the passages are read for them
+	near    []scored         // by passage, those whose similarity is known
+	words   []rank.Word      // that the passages are read for
+	report  int              // how many of them hits are told of
+	marked  *marks           // the terms of words
+	reads   bool             // there are any
+	also    []rank.Candidate // the passages as they were told of before; nil when others are among them
+	damped  *dampedTable
+	counts  counts
+}
+
+// counts are the occurrences of words in one passage.
+type counts struct {
+	of  [rank.MaxWords]occurrences
+	any [rank.MaxWords / 64]uint64 // which are not 0
+}
+
+func (c *counts) add(word int, position uint16) {
+	c.any[word>>6] |= 1 << (word & 63)
+	c.of[word] = c.of[word].add(position)
+}
+
+// lexical is the passage's score, and clears the counts. Words are added up in
+// their order, as [View.score] does.
+func (g *gatherer) lexical(passage uint32) float64 {
+	sum := 0.0
+	length := g.part.segment.bodyWords[passage]
+	for i, word := range g.counts.any {
+		for ; word != 0; word &= word - 1 {
+			w := i<<6 + bits.TrailingZeros64(word)
+			sum += g.words[w].Weight * g.damped.of(g.counts.of[w], length)
+			g.counts.of[w] = 0
+		}
+		g.counts.any[i] = 0
+	}
+	return sum
 }
 
 // gather writes the candidates of passages in rising order, and appends their
@@ -211,19 +248,29 @@ func (g *gatherer) gather(refs []uint32, out []rank.Candidate, hits []rank.Hit) 
 	p := g.part
 	near := g.near
 	for i, ref := range refs {
-		if ahead := i + 4; ahead < len(refs) && g.reports {
-			next := refs[ahead] - p.base
-			prefetchCoded(p.forward[p.forwardAt[next]:p.forwardAt[next+1]])
+		if ahead := i + 4; ahead < len(refs) {
+			g.expect(refs[ahead] - p.base)
 		}
 		c := &out[i]
-		p.candidate(ref-p.base, c)
+		if i < len(g.also) && g.also[i].Ref == uint64(ref) {
+			known := &g.also[i]
+			*c = rank.Candidate{
+				Passage: known.Passage, Document: known.Document, Ordinal: known.Ordinal, Words: known.Words, Time: known.Time,
+				Similarity: math.NaN(), Ref: known.Ref,
+			}
+		} else {
+			p.candidate(ref-p.base, c)
+		}
 		if g.scores != nil {
 			c.Lexical = g.scores[ref]
 		}
-		if c.Lexical > 0 && g.reports {
+		if g.reads && (g.scores == nil || c.Lexical > 0) {
 			from := len(hits)
-			hits = p.appendHits(hits, ref-p.base, g.marked)
+			hits = g.appendHits(hits, ref-p.base)
 			c.Hits = hits[from:len(hits):len(hits)]
+			if lexical := g.lexical(ref - p.base); g.scores == nil {
+				c.Lexical = lexical
+			}
 		}
 		for len(near) > 0 && near[0].ref < ref {
 			near = near[1:]
@@ -237,6 +284,19 @@ func (g *gatherer) gather(refs []uint32, out []rank.Candidate, hits []rank.Hit) 
 		}
 	}
 	return hits
+}
+
+// expect says that a passage is soon to be read.
+func (g *gatherer) expect(passage uint32) {
+	p := g.part
+	if g.reads {
+		prefetchCoded(p.forward[p.forwardAt[passage]:p.forwardAt[passage+1]])
+	}
+	if g.vectors != nil {
+		if slot := g.vectors.slot(passage); slot >= 0 {
+			prefetch(g.vectors.components(slot))
+		}
+	}
 }
 
 // candidate tells of a passage what does not depend on a request.

@@ -61,3 +61,64 @@ func TestDifferencesAreCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsBelowALimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3, 1, 1)
+	for _, limit := range []int{0, 1, 40, 120, 1 << 14, math.MaxInt16, math.MaxUint16} {
+		var numbers [64]uint16
+		for i := range numbers {
+			numbers[i] = uint16(w.IntN(250))
+			if i%9 == 0 {
+				numbers[i] = 1 << 14
+			}
+		}
+		if got, want := resident.Below(&numbers, limit), resident.BelowPlain(&numbers, limit); got != want {
+			t.Errorf("below %d: %b, want %b", limit, got, want)
+		}
+	}
+}
+
+func TestTermsAreFoundInBothWays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(4, 1, 1)
+	others := 0
+	for range 3000 {
+		of := []int{50, 3000, 65530, 65536, 200_000}[w.IntN(5)]
+		terms := make([]uint32, w.IntN(400))
+		positions := make([]uint16, len(terms))
+		at := uint16(0)
+		for i := range terms {
+			at += uint16([]int{1, 1, 1, 1, 0, 2, 3, 4, 9, 60}[w.IntN(10)]) // distances that are codes or terms, too
+			terms[i], positions[i] = uint32(w.IntN(of)), at
+		}
+		var marked []uint32
+		for range w.IntN(60) {
+			t := uint32(w.IntN(of))
+			if len(terms) > 0 && w.IntN(2) == 0 {
+				t = terms[w.IntN(len(terms))]
+			}
+			if !slices.Contains(marked, t) {
+				marked = append(marked, t)
+			}
+		}
+		reported := w.IntN(len(marked) + 1)
+		found, plain, wide := resident.NewPassage(marked, of, reported).Find(terms, positions, w.IntN(64))
+		if !slices.Equal(found, plain) {
+			t.Fatalf("%v of %v at %v: %v, want %v", marked, terms, positions, found, plain)
+		}
+		n := 0
+		for _, term := range terms {
+			if i := slices.Index(marked, term); i >= 0 && i < reported {
+				n++
+			}
+		}
+		if n != len(found) {
+			t.Fatalf("%d hits, want %d", len(found), n)
+		}
+		if wide {
+			others++
+		}
+	}
+	t.Logf("%d of 3000 passages were looked at in another way", others)
+}

@@ -1,6 +1,9 @@
 package resident
 
 import (
+	"math/bits"
+	"slices"
+
 	"magpie/internal/index"
 	"magpie/internal/search/rank"
 )
@@ -92,6 +95,13 @@ func (s *segment) tokens(tokens []token, passage uint32) []token {
 type marks struct {
 	of      []uint8
 	notable [shortMarks / 64]uint64
+	// digits are a sieve for notable codes: bits of the groups in which some code
+	// has a digit, by the place of the digit (the lowest first) and the digit. A
+	// notable code has a group in common over all four of its digits, and few
+	// others have.
+	digits [4][16]byte
+	codes  []uint16
+	masks  []uint32
 }
 
 // shortMarks is how many codes there are.
@@ -118,6 +128,25 @@ func (m *marks) unset(term uint32) {
 	}
 }
 
+// sieve makes the digits those of the marked terms.
+func (m *marks) sieve(terms []uint32) {
+	codes := append(m.codes[:0], sameCode, jumpCode, titleCode, longCodes)
+	for _, t := range terms {
+		if t < shortTerms {
+			codes = append(codes, uint16(t+termCode))
+		}
+	}
+	slices.Sort(codes)
+	m.codes = codes
+	clear(m.digits[:])
+	for i, c := range codes {
+		group := byte(1) << (8 * i / len(codes)) // neighbours share their higher digits
+		for place := range m.digits {
+			m.digits[place][c>>(4*place)&0xf] |= group
+		}
+	}
+}
+
 // reset makes cleared room for the marks of so many terms. What is marked is to
 // be unset again before the next time.
 func (m *marks) reset(terms int) {
@@ -127,13 +156,13 @@ func (m *marks) reset(terms int) {
 	m.notable[0] |= 1<<termCode - 1
 }
 
-// appendHits appends the occurrences of the marked terms in a passage, whose
-// words are one less than their marks.
-func (s *segment) appendHits(hits []rank.Hit, passage uint32, m *marks) []rank.Hit {
-	title, rest := s.coded(passage)
+// appendHits counts the occurrences of the marked terms in a passage, whose words
+// are one less than their marks, and appends those of reported words.
+func (g *gatherer) appendHits(hits []rank.Hit, passage uint32) []rank.Hit {
+	title, rest := g.part.coded(passage)
 	from, position := len(hits), uint16(0)
-	hits, position = scan(hits, title, position, m)
-	hits, _ = scan(hits, rest, position, m)
+	hits, position = g.scan(hits, title, position)
+	hits, _ = g.scan(hits, rest, position)
 	// Terms at the same position are in no order of words.
 	for i := from + 1; i < len(hits); i++ {
 		for j := i; j > from && hits[j].Position == hits[j-1].Position && hits[j].Word < hits[j-1].Word; j-- {
@@ -143,9 +172,64 @@ func (s *segment) appendHits(hits []rank.Hit, passage uint32, m *marks) []rank.H
 	return hits
 }
 
+// chosenStep is how many codes a mask of choose is of.
+const chosenStep = 32
+
 // scan is tokens for marked terms alone.
-func scan(hits []rank.Hit, b []uint16, position uint16, m *marks) ([]rank.Hit, uint16) {
-	notable := &m.notable
+func (g *gatherer) scan(hits []rank.Hit, b []uint16, position uint16) ([]rank.Hit, uint16) {
+	masks, ok := choose(g.marked.masks, b, &g.marked.digits)
+	g.marked.masks = masks
+	if !ok {
+		return g.scanPlain(hits, b, position)
+	}
+	notable := &g.marked.notable
+	position++ // of the code b[i] it is position+i
+	next := 0  // before it are parts of a code that was seen
+	for w := 0; w*chosenStep < len(b); w++ {
+		for mask := masks[w]; mask != 0; mask &= mask - 1 {
+			i := w*chosenStep + bits.TrailingZeros32(mask)
+			if i >= len(b) {
+				break
+			}
+			c := b[i]
+			if i < next || notable[c>>6]>>(c&63)&1 == 0 {
+				continue
+			}
+			switch c {
+			case sameCode:
+				position -= 2
+			case jumpCode:
+				position += b[i+1] - 3
+				next = i + 2
+			case titleCode:
+				position--
+			case longCodes:
+				if mark := g.marked.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
+					hits = g.hit(hits, mark, position+uint16(i)) //nolint:gosec // positions wrap as they were coded
+				}
+				position -= 2
+				next = i + 3
+			default:
+				hits = g.hit(hits, g.marked.of[c], position+uint16(i)) //nolint:gosec // as above
+			}
+		}
+	}
+	return hits, position + uint16(len(b)) - 1 //nolint:gosec // as above
+}
+
+// hit counts an occurrence of a marked term.
+func (g *gatherer) hit(hits []rank.Hit, mark uint8, position uint16) []rank.Hit {
+	word := int(mark) - 1
+	g.counts.add(word, position)
+	if word < g.report {
+		hits = append(hits, rank.Hit{Word: uint16(word), Position: position}) //nolint:gosec // below MaxWords
+	}
+	return hits
+}
+
+// scanPlain is scan wherever there is nothing better.
+func (g *gatherer) scanPlain(hits []rank.Hit, b []uint16, position uint16) ([]rank.Hit, uint16) {
+	notable := &g.marked.notable
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		position++
@@ -161,12 +245,12 @@ func scan(hits []rank.Hit, b []uint16, position uint16, m *marks) ([]rank.Hit, u
 		case titleCode:
 			position--
 		case longCodes:
-			if w := m.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; w != 0 {
-				hits = append(hits, rank.Hit{Word: uint16(w) - 1, Position: position})
+			if mark := g.marked.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
+				hits = g.hit(hits, mark, position)
 			}
 			i += 2
 		default:
-			hits = append(hits, rank.Hit{Word: uint16(m.of[c]) - 1, Position: position})
+			hits = g.hit(hits, g.marked.of[c], position)
 		}
 	}
 	return hits, position

@@ -146,11 +146,10 @@ func (v *View) closer(x *scratch, limit int) {
 	refs, far := x.refs[:0], x.far[:0]
 	v.eachBlock(x, 1, func(p *part, set *vectors, w int, word uint64, first int, block []uint16) {
 		base := p.base + number(w<<6)
-		if set.slots == nil && word == ^uint64(0) {
-			for i, d := range block {
-				if int(d) < limit {
-					refs, far = append(refs, base+number(i)), append(far, d)
-				}
+		if len(block) == 64 && set.slots == nil {
+			for word &= below((*[64]uint16)(block), limit); word != 0; word &= word - 1 {
+				i := bits.TrailingZeros64(word)
+				refs, far = append(refs, base+number(i)), append(far, block[i])
 			}
 			return
 		}

@@ -30,3 +30,14 @@ func differPlain(out []uint16, codes, code []uint64) {
 		out[i] = uint16(n) //nolint:gosec // codes have at most 1<<14 bits
 	}
 }
+
+// belowPlain is below wherever there is nothing better.
+func belowPlain(numbers *[64]uint16, limit int) uint64 {
+	bits := uint64(0)
+	for i, n := range numbers {
+		if int(n) < limit {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}

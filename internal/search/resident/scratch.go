@@ -16,6 +16,7 @@ type scratch struct {
 	marks   marks // cleared
 	tokens  []token
 	found   []uint32
+	terms   []uint32
 	touched []uint32
 	chosen  []uint32
 	list    []scored

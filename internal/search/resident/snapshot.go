@@ -231,11 +231,20 @@ func (d *draft) snapshot() *Snapshot {
 	return s
 }
 
-// sample is some of the live passages with vectors of one length.
+// sample is the vectors of some of the live passages, of one length: copies, that
+// lie side by side.
 type sample struct {
-	length int
-	refs   []uint32
+	length     int
+	components []int8
+	inverse    []float32
 }
+
+// similarity is the cosine of the i-th vector and a question.
+func (x *sample) similarity(i int, q *question) float64 {
+	return q.similarity(x.components[i*x.length:(i+1)*x.length], x.inverse[i])
+}
+
+func (x *sample) bytes() int64 { return int64(cap(x.components) + 4*cap(x.inverse)) }
 
 // sampleSize is how many passages a sample has at most.
 const sampleSize = 512
@@ -286,11 +295,15 @@ func (s *Snapshot) sample() {
 		if len(found) == 0 {
 			continue
 		}
-		refs := make([]uint32, len(found))
-		for i, f := range found {
-			refs[i] = f.ref
+		x := sample{length, make([]int8, 0, len(found)*length), make([]float32, 0, len(found))}
+		for _, f := range found {
+			p := s.partOf(f.ref)
+			v := p.vectorsOf(length)
+			slot := v.slot(f.ref - p.base)
+			x.components, x.inverse = append(x.components, v.components(slot)...), append(x.inverse, v.inverse[slot])
 		}
-		s.samples = append(s.samples, sample{length, refs})
+		s.samples = append(s.samples, x)
+		s.bytes += x.bytes()
 	}
 }
 

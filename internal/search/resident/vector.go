@@ -79,7 +79,7 @@ func (v *vectors) code(slot int) []uint64 {
 
 // similarity is the cosine of a vector and a question.
 func (v *vectors) similarity(slot int, q *question) float64 {
-	return max(-1, min(1, float64(dot(v.components(slot), q.components))*q.inverse*float64(v.inverse[slot])))
+	return q.similarity(v.components(slot), v.inverse[slot])
 }
 
 // question is a vector to compare others with.
@@ -89,6 +89,11 @@ type question struct {
 	inverse    float64
 	code       []uint64
 	coder      *coder // that code is of
+}
+
+// similarity is the cosine of the question and a vector of these components.
+func (q *question) similarity(components []int8, inverse float32) float64 {
+	return max(-1, min(1, float64(dot(components, q.components))*q.inverse*float64(inverse)))
 }
 
 // set makes q a question by a vector; false when the vector has no direction.

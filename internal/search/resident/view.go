@@ -60,26 +60,16 @@ func (v *View) Chance(_ context.Context, vector []float32) (rank.Chance, error) 
 	if i < 0 || !q.set(vector) {
 		return rank.Chance{}, nil
 	}
-	refs := s.samples[i].refs
+	x := &s.samples[i]
 	sum, squares := 0.0, 0.0
-	at := func(ref uint32) (*vectors, int) {
-		p := s.partOf(ref)
-		set := p.vectorsOf(len(vector))
-		return set, set.slot(ref - p.base)
+	for i := range x.inverse {
+		y := x.similarity(i, &q)
+		sum += y
+		squares += y * y
 	}
-	for i, ref := range refs {
-		if ahead := i + 8; ahead < len(refs) {
-			set, slot := at(refs[ahead])
-			prefetch(set.components(slot))
-		}
-		set, slot := at(ref)
-		x := set.similarity(slot, &q)
-		sum += x
-		squares += x * x
-	}
-	n := float64(len(refs))
+	n := float64(len(x.inverse))
 	mean := sum / n
-	return rank.Chance{Mean: mean, Deviation: math.Sqrt(max(squares/n-mean*mean, 0)), Sample: len(refs)}, nil
+	return rank.Chance{Mean: mean, Deviation: math.Sqrt(max(squares/n-mean*mean, 0)), Sample: len(x.inverse)}, nil
 }
 
 // Terms implements [rank.Source]. Each passage's terms are in the order of

@@ -1,6 +1,10 @@
 package resident
 
-import "golang.org/x/sys/cpu"
+import (
+	"math"
+
+	"golang.org/x/sys/cpu"
+)
 
 // mostWide is how many components can be multiplied before a sum of 32 bits
 // could overflow: each of the eight takes two products of at most 127*32767 for
@@ -66,4 +70,33 @@ func prefetchCoded(b []uint16) {
 	if len(b) > 0 {
 		prefetchTerms(&b[0], min(len(b), mostWide))
 	}
+}
+
+//go:noescape
+func chooseWide(masks *uint32, codes *uint16, blocks int, digits *[4][16]byte)
+
+// choose writes a mask for each 32 codes: the bits of codes that the digits
+// allow, and of what is beyond the last one in b. It fails where b ends its array
+// or the processor cannot do it.
+func choose(masks []uint32, b []uint16, digits *[4][16]byte) ([]uint32, bool) {
+	blocks := (len(b) + chosenStep - 1) / chosenStep
+	if !cpu.X86.HasAVX2 || blocks == 0 || cap(b) < blocks*chosenStep {
+		return masks, false
+	}
+	if len(masks) < blocks {
+		masks = make([]uint32, 2*blocks)
+	}
+	chooseWide(&masks[0], &b[0], blocks, digits)
+	return masks, true
+}
+
+//go:noescape
+func belowWide(numbers *uint16, limit int) uint64
+
+// below returns which of the numbers, none of which is over 1<<14, are below a limit.
+func below(numbers *[64]uint16, limit int) uint64 {
+	if !cpu.X86.HasAVX2 {
+		return belowPlain(numbers, limit)
+	}
+	return belowWide(&numbers[0], min(limit, math.MaxInt16))
 }

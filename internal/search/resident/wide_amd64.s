@@ -112,3 +112,77 @@ line:
 	SUBQ $64, CX
 	JGT  line
 	RET
+
+// func chooseWide(masks *uint32, codes *uint16, blocks int, digits *[4][16]byte)
+TEXT ·chooseWide(SB), NOSPLIT, $0-32
+	MOVQ masks+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ blocks+16(FP), CX
+	MOVQ digits+24(FP), DX
+
+	// A table of sixteen bytes for each of the four digits, in both lanes.
+	VBROADCASTI128 (DX), Y10
+	VBROADCASTI128 16(DX), Y11
+	VBROADCASTI128 32(DX), Y12
+	VBROADCASTI128 48(DX), Y13
+	VPCMPEQW Y15, Y15, Y15
+	VPSRLW   $8, Y15, Y14  // 0x00ff
+	VPSRLW   $12, Y15, Y15 // 0x000f
+	VPACKUSWB Y15, Y15, Y15 // 0x0f0f
+	VPXOR    Y9, Y9, Y9
+
+block:
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VPAND   Y14, Y0, Y2
+	VPAND   Y14, Y1, Y3
+	VPACKUSWB Y3, Y2, Y2 // the lower bytes
+	VPSRLW  $8, Y0, Y0
+	VPSRLW  $8, Y1, Y1
+	VPACKUSWB Y1, Y0, Y0 // the higher bytes
+	VPSRLW  $4, Y2, Y3
+	VPSRLW  $4, Y0, Y1
+	VPAND   Y15, Y2, Y2
+	VPAND   Y15, Y3, Y3
+	VPAND   Y15, Y0, Y0
+	VPAND   Y15, Y1, Y1
+	VPSHUFB Y2, Y10, Y2
+	VPSHUFB Y3, Y11, Y3
+	VPSHUFB Y0, Y12, Y0
+	VPSHUFB Y1, Y13, Y1
+	VPAND   Y2, Y3, Y2
+	VPAND   Y0, Y1, Y0
+	VPAND   Y2, Y0, Y0
+	VPCMPEQB Y9, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VPMOVMSKB Y0, AX
+	NOTL    AX
+	MOVL    AX, (DI)
+	ADDQ    $4, DI
+	ADDQ    $64, SI
+	DECQ    CX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func belowWide(numbers *uint16, limit int) uint64
+TEXT ·belowWide(SB), NOSPLIT, $0-24
+	MOVQ numbers+0(FP), SI
+	MOVQ limit+8(FP), AX
+	MOVQ AX, X0
+	VPBROADCASTW X0, Y0
+	VPCMPGTW (SI), Y0, Y1
+	VPCMPGTW 32(SI), Y0, Y2
+	VPCMPGTW 64(SI), Y0, Y3
+	VPCMPGTW 96(SI), Y0, Y4
+	VPACKSSWB Y2, Y1, Y1
+	VPACKSSWB Y4, Y3, Y3
+	VPERMQ  $0xd8, Y1, Y1
+	VPERMQ  $0xd8, Y3, Y3
+	VPMOVMSKB Y1, AX
+	VPMOVMSKB Y3, BX
+	SHLQ    $32, BX
+	ORQ     BX, AX
+	VZEROUPPER
+	MOVQ    AX, ret+16(FP)
+	RET
