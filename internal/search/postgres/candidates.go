@@ -87,10 +87,6 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 		}
 	}
 	order := g.byWords()
-	s.seen = s.seen[:0]
-	for _, i := range order[:min(len(order), s.tier.opt.LookUps)] {
-		s.seen = append(s.seen, g.found[i].Ref)
-	}
 	for _, i := range order[:min(len(order), r.Best)] {
 		keep[i] = true
 	}
@@ -111,9 +107,6 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 	for i := range r.Also {
 		known = append(known, r.Also[i].Ref)
 	}
-	if r.Best > 0 {
-		known = append(known, s.seen[:min(len(s.seen), max(s.tier.opt.LookUps/2-len(known), 0))]...)
-	}
 	if searched && s.near == nil {
 		w := way{name: "scan", most: r.Nearest}
 		if s.state.passages > s.state.exact && s.state.model == s.model && s.state.dimensions == len(r.Vector) && !s.scans() {
@@ -132,10 +125,7 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 			return nil, fmt.Errorf("count words: %w", err)
 		}
 		budget := s.tier.opt.LookUps
-		switch {
-		case len(s.seen) > 0:
-			budget = s.tier.opt.MoreLookUps
-		case 2*s.left.passages < s.state.passages:
+		if 2*s.left.passages < s.state.passages {
 			// Most of what is looked up the filter leaves out, which costs less.
 			budget *= 2
 		}

@@ -111,7 +111,7 @@ func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
 		f.put(id, id.record(random, fmt.Sprint(i), "Title", text))
 	}
 	f.outgrow(id)
-	frugal := postgres.New(f.db.Pool, postgres.Options{LookUps: 50, MoreLookUps: 50, Whole: 1})
+	frugal := postgres.New(f.db.Pool, postgres.Options{LookUps: 50, Whole: 1})
 	for _, terms := range [][]string{{"otter", "walrus"}, {"water", "otter", "walrus"}, {"walrus"}, {"seal"}} {
 		r := &rank.Request{Words: words(terms...), AverageBody: 3, Best: 6}
 		ask := func(tier *postgres.Tier) (found []uuid.UUID) {

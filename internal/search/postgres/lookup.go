@@ -20,18 +20,14 @@ const walkUpTo = 5
 const together = 4
 
 // lookUp writes the query over lexemes by which passages are looked up: "" for
-// none. Words whose passages have been looked up by an earlier request of the
-// search are left out: those are looked at anyway. Of the others, the rarest
-// are taken until the budget is spent; what is left of it goes to passages that
-// have two of the commoner ones. Where next to nothing fits the budget,
-// passages with as many of the other words as it takes are looked up, too.
+// none. The rarest words are taken until the budget is spent; what is left of it
+// goes to passages that have two of the commoner ones. Where next to nothing fits
+// the budget, passages with as many of the other words as it takes are looked up,
+// too.
 func (s *Source) lookUp(words []rank.Word, budget int) string {
 	order := make([]int, 0, len(words))
 	cost := make([]float64, len(words))
 	for i := range words {
-		if s.looked[words[i].Terms[0]] {
-			continue
-		}
 		for _, term := range words[i].Terms {
 			cost[i] += float64(s.counts[term])
 		}
@@ -49,13 +45,11 @@ func (s *Source) lookUp(words []rank.Word, budget int) string {
 		word := words[order[0]]
 		left -= cost[order[0]]
 		parts = append(parts, "("+anyOf(word.Terms)+")")
-		s.looked[word.Terms[0]] = true
 		order = order[1:]
 	}
-	first := len(s.seen) == 0
 	passages := float64(max(s.state.passages, 1))
 	for n, i := range order {
-		if !first || cost[i] > walkUpTo*float64(budget) {
+		if cost[i] > walkUpTo*float64(budget) {
 			break
 		}
 		for _, j := range order[n+1:] {
@@ -66,7 +60,7 @@ func (s *Source) lookUp(words []rank.Word, budget int) string {
 		}
 	}
 	// A few passages of one rare word are no answer to a question of many.
-	if first && len(order) > 0 && left > 0.9*float64(budget) {
+	if len(order) > 0 && left > 0.9*float64(budget) {
 		parts = append(parts, "("+allOf(words, order, cost, passages, left)+")")
 	}
 	if len(parts) == 0 {

@@ -28,9 +28,7 @@ type Source struct {
 	state      state
 	left       *leaves // once it has been looked up
 
-	counts map[string]int  // how many passages a term stands in, as far as asked
-	looked map[string]bool // terms whose passages have been looked up
-	seen   []uint64        // the places that the words of earlier requests looked up
+	counts map[string]int // how many passages a term stands in, as far as asked
 	vector []float32
 	near   []uint64 // the places that are most similar to vector, once looked up
 }
@@ -107,7 +105,7 @@ func (s *Source) With(ctx context.Context, f *rank.Filter) (*Source, error) {
 	}
 	other := &Source{
 		tier: s.tier, conn: s.conn, workspace: s.workspace, collection: s.collection, model: s.model, generation: s.generation,
-		filter: filter, begun: true, state: s.state, counts: make(map[string]int), looked: make(map[string]bool),
+		filter: filter, begun: true, state: s.state, counts: make(map[string]int),
 	}
 	if f != nil {
 		other.phrases = f.Phrases

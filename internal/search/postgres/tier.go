@@ -20,9 +20,6 @@ type Options struct {
 	// 1500 by default, twice as many under a filter that leaves less than half
 	// of the passages. Commoner words beyond it add to scores only.
 	LookUps int
-	// MoreLookUps is the same for the words that a later request of the same
-	// search adds, 300 by default.
-	MoreLookUps int
 	// Neighbours is the most passages that are looked up by similarity where
 	// there is a vector index, 100 by default.
 	Neighbours int
@@ -38,7 +35,7 @@ func (o Options) complete() Options {
 	for _, n := range []struct {
 		value    *int
 		standard int
-	}{{&o.LookUps, 1500}, {&o.MoreLookUps, 300}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
+	}{{&o.LookUps, 1500}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
 		if *n.value <= 0 {
 			*n.value = n.standard
 		}
@@ -84,6 +81,6 @@ func (t *Tier) Open(ctx context.Context, workspace uuid.UUID, state index.State,
 	return &Source{
 		tier: t, conn: conn, workspace: workspace, collection: state.Collection, model: state.Model,
 		generation: state.Generation, filter: filter, phrases: said,
-		counts: make(map[string]int), looked: make(map[string]bool),
+		counts: make(map[string]int),
 	}, nil
 }

@@ -28,7 +28,7 @@ const (
 	vectorWeight     = 1.5 // of the passages' vectors together, the question's being 1
 	// feedbackRarity is how rare an added term must be that stands in more than
 	// feedbackFew passages: those in a tenth of a large collection add little to
-	// any score, and reading them all would be most of what a search costs.
+	// any score.
 	feedbackRarity = 2.3
 	feedbackFew    = 4000
 )
