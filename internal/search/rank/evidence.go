@@ -2,6 +2,7 @@ package rank
 
 import (
 	"math"
+	"slices"
 
 	"magpie/internal/index"
 )
@@ -83,7 +84,8 @@ func (s *search) weighEvidence(all []found) {
 		f := &s.feedback.from[i]
 		given[f.ref<<8|uint64(f.part)] = f //nolint:gosec // few parts
 	}
-	learned := make([]float64, len(all))
+	learned := slices.Grow(s.memory.learned[:0], len(all))[:len(all)]
+	s.memory.learned = learned
 	counts := make([]Counts, len(s.words))
 	var best, bestLearned float64
 	for i := range all {
@@ -139,7 +141,8 @@ func (s *search) confidences(all []found, order []keyed) {
 		return
 	}
 	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].at].evidence
-	certain := make([]float64, len(order))
+	certain := slices.Grow(s.memory.certain[:0], len(order))[:len(order)]
+	s.memory.certain = certain
 	for i, o := range order {
 		certain[i] = s.query.certain(&all[o.at].evidence)
 	}

@@ -61,8 +61,8 @@ type feedback struct {
 type source struct {
 	part   int
 	ref    uint64
-	weight float64 // of all that gave terms, 1 together
-	terms  []TermCount
+	weight float64     // of all that gave terms, 1 together
+	terms  []TermCount // by their bytes
 	words  int32
 	vector []float32
 }
@@ -121,7 +121,7 @@ func (s *search) learn(ctx context.Context) error {
 	for _, pool := range s.pools {
 		size += len(pool)
 	}
-	order := make([]ranking, 0, size)
+	order := slices.Grow(s.memory.order[:0], size)
 	for part := range s.pools {
 		for i := range s.pools[part] {
 			c := &s.pools[part][i]
@@ -136,6 +136,7 @@ func (s *search) learn(ctx context.Context) error {
 		}
 		return bytes.Compare(a.c.Passage[:], b.c.Passage[:])
 	}
+	s.memory.order = order
 	order = quickselect.First(order, gateLook, better)
 	slices.SortFunc(order, better)
 	s.feedback.gate = gate(order)
@@ -168,6 +169,9 @@ func (s *search) learn(ctx context.Context) error {
 			}
 		}
 		for i := range from {
+			if !slices.IsSortedFunc(terms[i], byTerm) {
+				slices.SortFunc(terms[i], byTerm)
+			}
 			x := source{part: part, ref: from[i].Ref, weight: weights[i], terms: terms[i], words: from[i].Words[3]}
 			if len(found) > i && vectors[i] && len(found[i]) == len(p.Vector) {
 				x.vector = found[i]
@@ -222,15 +226,15 @@ func (s *search) rarities(ctx context.Context) error {
 // confirmed scores a passage that gave terms by what the others taught: its
 // lexical score and its similarity.
 func (s *search) confirmed(f *source) (lexical, similarity float64) {
-	counts := make(map[string]Counts, len(f.terms))
-	for _, t := range f.terms {
-		counts[t.Term] = t.Counts
-	}
 	norm := BodyNorm(f.words, s.average)
 	for _, w := range s.expand(f) {
 		var sum Counts
 		for _, term := range w.Terms {
-			c := counts[term]
+			at, ok := slices.BinarySearchFunc(f.terms, TermCount{Term: term}, byTerm)
+			if !ok {
+				continue
+			}
+			c := f.terms[at].Counts
 			sum.Title, sum.Heading, sum.Path = sum.Title || c.Title, sum.Heading || c.Heading, sum.Path || c.Path
 			sum.Body = min(sum.Body+c.Body, MaxBody)
 		}
@@ -341,37 +345,50 @@ type shares struct {
 	of   [feedbackPassages]float64
 }
 
-// divide weighs every term of the passages that gave feedback.
+func byTerm(a, b TermCount) int { return strings.Compare(a.Term, b.Term) }
+
+// divide weighs every term of the passages that gave feedback, in the order of
+// the terms' bytes.
 func (s *search) divide() {
-	if s.memory.terms == nil {
-		s.memory.terms = make(map[string]int)
-	}
-	at := s.memory.terms
-	defer clear(at) // the strings are of an index that may be gone tomorrow
-	s.feedback.shares = make([]shares, 0, 512)
-	for i := range s.feedback.from {
-		f := &s.feedback.from[i]
+	f := &s.feedback
+	var rest [feedbackPassages][]TermCount
+	var scale [feedbackPassages]float64
+	for i := range f.from {
 		length := 0
-		for _, t := range f.terms {
+		for _, t := range f.from[i].terms {
 			length += int(t.Counts.Body)
 		}
-		for _, t := range f.terms {
-			n := float64(t.Counts.Body)
-			if t.Counts.Title {
-				n++
+		rest[i], scale[i] = f.from[i].terms, f.from[i].weight/float64(max(length, 1))
+	}
+	f.shares = s.memory.shares[:0]
+	for {
+		term, any := "", false
+		for _, r := range rest {
+			if len(r) > 0 && (!any || r[0].Term < term) {
+				term, any = r[0].Term, true
 			}
-			if n == 0 || !speaks(t.Term) || s.ranker.stops[t.Term] {
+		}
+		if !any {
+			break
+		}
+		x, weighty := shares{term: term}, false
+		for i, r := range rest {
+			if len(r) == 0 || r[0].Term != term {
 				continue
 			}
-			k, known := at[t.Term]
-			if !known {
-				k = len(s.feedback.shares)
-				at[t.Term] = k
-				s.feedback.shares = append(s.feedback.shares, shares{term: t.Term})
+			rest[i] = r[1:]
+			n := float64(r[0].Counts.Body)
+			if r[0].Counts.Title {
+				n++
 			}
-			s.feedback.shares[k].of[i] += f.weight * n / float64(max(length, 1))
+			x.of[i] = scale[i] * n
+			weighty = weighty || n > 0
+		}
+		if weighty && speaks(term) && !s.ranker.stops[term] {
+			f.shares = append(f.shares, x)
 		}
 	}
+	s.memory.shares = f.shares
 }
 
 // place is which of the passages that gave terms a source is, -1 for none.

@@ -92,7 +92,10 @@ type memory struct {
 	keys, sorted []keyed
 	roughly      []uint64
 	documents    map[uuid.UUID]int // how many results each has
-	terms        map[string]int
+	order        []ranking
+	shares       []shares
+	learned      []float64
+	certain      []float64
 }
 
 func (m *memory) forParts(n int) {
@@ -121,7 +124,10 @@ func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Opti
 	if !ok {
 		m = new(memory)
 	}
-	defer r.memory.Put(m)
+	defer func() {
+		clear(m.shares) // the strings are of an index that may be gone tomorrow
+		r.memory.Put(m)
+	}()
 	m.forParts(len(parts))
 	s := search{ranker: r, parts: parts, question: q, opt: opt, memory: m}
 	if err := s.weigh(ctx); err != nil {
