@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
@@ -32,25 +33,22 @@ func (a *Analyzer) Highlight(text string, queryTerms []string, language string, 
 
 // HighlightMarks is Highlight for terms and phrases.
 func (a *Analyzer) HighlightMarks(text string, m Marks, language string, before, after string) string {
-	matches, phrases := a.matches(text, m, language)
-	for _, found := range phrases {
-		matches = append(matches, found.words...)
-	}
+	marked := spansOf(a.matches(text, m, language))
 	var b strings.Builder
-	b.Grow(len(text) + len(matches)*(len(before)+len(after)) + 16)
-	writeMarked(&b, text, matches, before, after)
+	b.Grow(len(text) + len(marked)*(len(before)+len(after)) + 16)
+	writeMarked(&b, text, marked, before, after)
 	return b.String()
 }
 
-// writeMarked writes text as HTML with the matches between before and after.
-func writeMarked(b *strings.Builder, text string, matches []match, before, after string) {
+// writeMarked writes text as HTML with the spans between before and after.
+func writeMarked(b *strings.Builder, text string, spans []span, before, after string) {
 	at := 0
-	for _, match := range joinSpans(text, matches) {
-		escape(b, text[at:match.start])
+	for _, s := range joinSpans(text, spans) {
+		escape(b, text[at:s.start])
 		b.WriteString(before)
-		escape(b, text[match.start:match.end])
+		escape(b, text[s.start:s.end])
 		b.WriteString(after)
-		at = match.end
+		at = s.end
 	}
 	escape(b, text[at:])
 }
@@ -58,13 +56,13 @@ func writeMarked(b *strings.Builder, text string, matches []match, before, after
 // match is a token of the text that the query asks for.
 type match struct {
 	span
-	term string
+	term int // those of the same term have the same number, from 0
 }
 
 // occurrence is a phrase that stands in the text.
 type occurrence struct {
 	phrase int // which one of the Marks
-	words  []match
+	words  []span
 }
 
 // matches finds what is wanted. The starts of the matches never decrease, and neither do those of one phrase's words.
@@ -72,18 +70,16 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 	if len(m.Terms) == 0 && len(m.Phrases) == 0 {
 		return nil, nil
 	}
-	wanted := make(map[string]struct{}, len(m.Terms))
-	for _, term := range m.Terms {
-		wanted[term] = struct{}{}
-	}
+	lang := languageOf(language)
+	w := newWanted(m.Terms, lang.stemmer(scriptLatin))
 	if len(m.Phrases) == 0 {
-		return a.termMatches(text, wanted, language), nil
+		return a.termMatches(text, w, lang), nil
 	}
 	tokens := a.Tokens(text, language)
 	var found []match
 	for _, token := range tokens {
-		if _, ok := wanted[token.Term]; ok {
-			found = append(found, match{span{token.Start, token.End}, token.Term})
+		if term := w.find(token.Term); term >= 0 {
+			found = append(found, match{span{token.Start, token.End}, term})
 		}
 	}
 	var phrases []occurrence
@@ -101,71 +97,27 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 }
 
 // termMatches finds the tokens with wanted terms. It stems only the words that may have one.
-func (a *Analyzer) termMatches(text string, wanted map[string]struct{}, language string) []match {
-	var starts beginnings
-	for term := range wanted {
-		starts.add(term)
-	}
-	lang := languageOf(language)
-	var found []match
+func (a *Analyzer) termMatches(text string, w *wanted, lang language) []match {
+	found := make([]match, 0, 32)
 	s := scanner{text: text}
 	s.emit = func(p piece) {
 		raw := text[p.start:p.end]
-		if !starts.may(raw) {
+		if !w.may(raw) {
 			return
 		}
-		term := a.term(p, raw, lang.stemmer(p.script))
-		if _, ok := wanted[term]; ok {
+		if term := w.find(a.term(p, raw, lang.stemmer(p.script))); term >= 0 {
 			found = append(found, match{span{p.start, p.end}, term})
 		}
 	}
-	s.run()
+	for from, to := w.next(text, 0); from < to; from, to = w.next(text, to) {
+		s.stretch(from, to)
+	}
 	return found
 }
 
-// beginnings are the first two letters that some terms begin with: of words of plain letters, which are normalised to no
-// others, stemmers leave the first one as it is, and the second one unless it is a y of theirs.
-type beginnings struct {
-	first [letters]bool
-	both  [letters][letters]bool
-}
-
-const letters = 'z' - 'a' + 1
-
-func (b *beginnings) add(term string) {
-	if term == "" || term[0] < 'a' || term[0] > 'z' {
-		return
-	}
-	x := term[0] - 'a'
-	b.first[x] = true
-	if len(term) > 1 && 'a' <= term[1] && term[1] <= 'z' {
-		b.both[x][term[1]-'a'] = true
-		return
-	}
-	for y := range b.both[x] {
-		b.both[x][y] = true // little may be left of a word
-	}
-}
-
-// may reports whether a word may be stored under one of the terms.
-func (b *beginnings) may(word string) bool {
-	x := word[0] | 0x20
-	if x < 'a' || x > 'z' || !isASCII(word) {
-		return true
-	}
-	if len(word) < 4 {
-		return b.first[x-'a']
-	}
-	y := word[1] | 0x20
-	if y < 'a' || y >= 'y' {
-		return b.first[x-'a']
-	}
-	return b.both[x-'a'][y-'a']
-}
-
 // at returns the words of the phrase when it stands where the tokens begin, nil when it does not.
-func (p Phrase) at(tokens []Token) []match {
-	var words []match
+func (p Phrase) at(tokens []Token) []span {
+	var words []span
 	for i, place := range p {
 		if len(tokens) == 0 {
 			return nil
@@ -173,7 +125,7 @@ func (p Phrase) at(tokens []Token) []match {
 		position, before := tokens[0].Position, len(words)
 		for len(tokens) > 0 && tokens[0].Position == position {
 			if slices.Contains(place, tokens[0].Term) {
-				words = append(words, match{span{tokens[0].Start, tokens[0].End}, tokens[0].Term})
+				words = append(words, span{tokens[0].Start, tokens[0].End})
 			}
 			tokens = tokens[1:]
 		}
@@ -185,14 +137,22 @@ func (p Phrase) at(tokens []Token) []match {
 	return words
 }
 
-// joinSpans widens matches to the borders of characters and joins those that touch.
-func joinSpans(text string, matches []match) []span {
-	if len(matches) == 0 {
-		return nil
-	}
+// spansOf are the places of all words to mark.
+func spansOf(matches []match, phrases []occurrence) []span {
 	spans := make([]span, len(matches))
 	for i, m := range matches {
 		spans[i] = m.span
+	}
+	for _, found := range phrases {
+		spans = append(spans, found.words...)
+	}
+	return spans
+}
+
+// joinSpans sorts spans, widens them to the borders of characters and joins those that touch.
+func joinSpans(text string, spans []span) []span {
+	if len(spans) == 0 {
+		return nil
 	}
 	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
 	widen(text, spans)
@@ -210,9 +170,13 @@ func joinSpans(text string, matches []match) []span {
 
 // widen moves each span's ends out to the borders of grapheme clusters. Spans are sorted by start.
 func widen(text string, spans []span) {
-	if isASCII(text) && !strings.Contains(text, "\r") {
-		return
+	if endsHalfway(text) || slices.ContainsFunc(spans, func(s span) bool { return !isBorder(text, s.start) || !isBorder(text, s.end) }) {
+		widenToClusters(text, spans)
 	}
+}
+
+// widenToClusters is widen for any text.
+func widenToClusters(text string, spans []span) {
 	borders := make([]int, 0, len(text))
 	clusters := graphemes.FromString(text)
 	for clusters.Next() {
@@ -228,33 +192,67 @@ func widen(text string, spans []span) {
 	}
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
+// endsHalfway reports whether one of the last bytes of a text begins a longer rune than there is room for. The splitter
+// takes such a rest for one cluster, whatever is in it.
+func endsHalfway(text string) bool {
+	for i := max(len(text)-3, 0); i < len(text); i++ {
+		b, left := text[i], len(text)-i
+		if b >= 0xF0 || b >= 0xE0 && left < 3 || b >= 0xC0 && left < 2 {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// isBorder reports whether there surely is a border of grapheme clusters at i, from the two runes that meet there.
+func isBorder(text string, i int) bool {
+	if i == 0 || i == len(text) {
+		return true
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := decode(text, i)
+	return standsAlone(before) && standsAlone(after) && after != '\n'
+}
+
+// standsAlone reports some runes that neither belong to what stands before nor hold what stands after them: all of the
+// first blocks, Greek and Cyrillic letters, punctuation, signs, most Han and kana.
+func standsAlone(r rune) bool {
+	return r < 0x0300 || 0x0370 <= r && r <= 0x0481 || 0x048A <= r && r <= 0x052F || 0x2010 <= r && r <= 0x2027 ||
+		0x2030 <= r && r <= 0x205E || 0x20A0 <= r && r <= 0x20C0 || 0x2100 <= r && r <= 0x2BFF || 0x3001 <= r && r <= 0x3020 ||
+		0x3041 <= r && r <= 0x3096 || 0x30A1 <= r && r <= 0x30FF || 0x4E00 <= r && r <= 0x9FFF
+}
+
+// isASCII8 reports whether the first eight bytes are ASCII. The compiler reads them as one.
+func isASCII8(s string) bool {
+	_ = s[7]
+	bytes := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return bytes&0x8080808080808080 == 0
 }
 
 // escape writes text as HTML. Bytes that are no UTF-8 become the replacement character, so that the result is valid.
 func escape(b *strings.Builder, text string) {
 	from := 0
 	for i := 0; i < len(text); {
-		r, size := decode(text, i)
 		var entity string
-		switch {
-		case r == '&':
+		size := 1
+		switch c := text[i]; {
+		case c > '>' && c < utf8.RuneSelf, c == ' ':
+		case c >= utf8.RuneSelf:
+			var r rune
+			if r, size = utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
+				entity = "\uFFFD"
+			}
+		case c == '&':
 			entity = "&amp;"
-		case r == '<':
+		case c == '<':
 			entity = "&lt;"
-		case r == '>':
+		case c == '>':
 			entity = "&gt;"
-		case r == '"':
+		case c == '"':
 			entity = "&#34;"
-		case r == '\'':
+		case c == '\'':
 			entity = "&#39;"
-		case r == 0 || r == 0xFFFD && size == 1:
+		case c == 0:
 			entity = "\uFFFD"
 		}
 		if entity != "" {

@@ -140,32 +140,3 @@ func TestCompletionsKnowThatWordsAreStoredStemmed(t *testing.T) {
 		}
 	}
 }
-
-func TestStemmersKeepTheBeginningsOfWords(t *testing.T) {
-	t.Parallel()
-	// Excerpts stem only words that begin like a wanted term.
-	a := analysis.New()
-	random := rand.New(rand.NewPCG(11, 2))
-	const letters = "abcdefghijklmnopqrstuvwxyzaeiouyge"
-	languages := []string{"", "en", "fr", "de", "es", "sv", "no", "hu", "ru", "it", "pt", "nl", "zh"}
-	check := func(word string) {
-		for _, language := range languages {
-			for _, token := range a.Tokens(word, language) {
-				raw := strings.ToLower(word[token.Start:token.End])
-				if token.Term[0] != raw[0] || len(raw) >= 4 && raw[1] < 'y' && len(token.Term) > 1 && token.Term[1] != raw[1] {
-					t.Fatalf("%s is stored as %s in %q", word, token.Term, language)
-				}
-			}
-		}
-	}
-	for range 4_000 {
-		word := make([]byte, 1+random.IntN(12))
-		for i := range word {
-			word[i] = letters[random.IntN(len(letters))]
-		}
-		check(string(word))
-	}
-	for _, word := range []string{"dying", "lying", "tying", "skies", "news", "Ueber", "gegangen", "ibland", "yeux", "ge", "gedaan", "oeil", "aient", "eing", "ions", "uing", "aux"} {
-		check(word)
-	}
-}

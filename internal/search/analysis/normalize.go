@@ -22,7 +22,23 @@ func (a *Analyzer) term(p piece, raw string, stem stemmer) string {
 		}
 		return raw
 	}
+	if stem == stemNone && isSettled(raw) {
+		return raw
+	}
 	return a.cache.lookup(raw, stem)
+}
+
+// isSettled reports whether a text is of Han, kana and Hangul that are their own normal form, and short.
+func isSettled(raw string) bool {
+	if len(raw) > maxTermRunes {
+		return false
+	}
+	for _, r := range raw {
+		if !isCommonPair(r) {
+			return false
+		}
+	}
+	return true
 }
 
 func isLowerASCII(s string) bool {

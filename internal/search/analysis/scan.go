@@ -67,6 +67,17 @@ func (s *scanner) run() { s.stretch(0, len(s.text)) }
 // stretch emits the pieces of text[from:to], before and after which there is no word.
 func (s *scanner) stretch(from, to int) {
 	for i := from; i < to; {
+		if b := s.text[i]; isLetter(b) {
+			if end := s.plainWord(i); end > 0 {
+				s.emit(piece{start: i, end: end, position: s.position, script: scriptLatin})
+				s.position++
+				i = end
+				continue
+			}
+		} else if b < utf8.RuneSelf && !isDigit(b) {
+			i++
+			continue
+		}
 		r, size := decode(s.text, i)
 		switch classify(r) {
 		case classWord:
@@ -79,6 +90,36 @@ func (s *scanner) stretch(from, to int) {
 	}
 }
 
+// plainWord returns the end of the word at i, 0 where it may be other than lower-case ASCII with at most one leading
+// capital and nothing that belongs to it after it.
+func (s *scanner) plainWord(i int) int {
+	end := i + 1
+	for end < len(s.text) && s.text[end]-'a' < 26 {
+		end++
+	}
+	if end == len(s.text) {
+		return end
+	}
+	switch b := s.text[end]; {
+	case b == ' ':
+		return end
+	case b >= utf8.RuneSelf || isAlphanumeric(b) || end == i+1 && (b == '+' || b == '#'):
+		return 0
+	case classify(rune(b)) == classJoin && end+1 < len(s.text):
+		switch next := s.text[end+1]; {
+		case next >= utf8.RuneSelf || isAlphanumeric(next) || next == '_' || next == '-' || next == '.' || next == ':':
+			return 0
+		}
+	}
+	return end
+}
+
+func isLetter(b byte) bool { return (b|0x20)-'a' < 26 }
+
+func isDigit(b byte) bool { return b-'0' < 10 }
+
+func isAlphanumeric(b byte) bool { return isLetter(b) || isDigit(b) }
+
 func decode(text string, i int) (rune, int) {
 	if b := text[i]; b < utf8.RuneSelf {
 		return rune(b), 1
@@ -86,18 +127,27 @@ func decode(text string, i int) (rune, int) {
 	return utf8.DecodeRuneInString(text[i:])
 }
 
+// asciiClasses is the class of each ASCII character.
+var asciiClasses = [utf8.RuneSelf]class{
+	'0': classWord, '1': classWord, '2': classWord, '3': classWord, '4': classWord, '5': classWord, '6': classWord, '7': classWord,
+	'8': classWord, '9': classWord,
+	'A': classWord, 'B': classWord, 'C': classWord, 'D': classWord, 'E': classWord, 'F': classWord, 'G': classWord, 'H': classWord,
+	'I': classWord, 'J': classWord, 'K': classWord, 'L': classWord, 'M': classWord, 'N': classWord, 'O': classWord, 'P': classWord,
+	'Q': classWord, 'R': classWord, 'S': classWord, 'T': classWord, 'U': classWord, 'V': classWord, 'W': classWord, 'X': classWord,
+	'Y': classWord, 'Z': classWord,
+	'a': classWord, 'b': classWord, 'c': classWord, 'd': classWord, 'e': classWord, 'f': classWord, 'g': classWord, 'h': classWord,
+	'i': classWord, 'j': classWord, 'k': classWord, 'l': classWord, 'm': classWord, 'n': classWord, 'o': classWord, 'p': classWord,
+	'q': classWord, 'r': classWord, 's': classWord, 't': classWord, 'u': classWord, 'v': classWord, 'w': classWord, 'x': classWord,
+	'y': classWord, 'z': classWord,
+	'.': classJoin, '-': classJoin, '_': classJoin, '/': classJoin, ':': classJoin, '@': classJoin, '\'': classJoin,
+}
+
 func classify(r rune) class {
 	if r < utf8.RuneSelf {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			return classWord
-		case r == '.', r == '-', r == '_', r == '/', r == ':', r == '@', r == '\'':
-			return classJoin
-		}
-		return classOther
+		return asciiClasses[r]
 	}
-	if 0x4E00 <= r && r <= 0x9FFF || 0xAC00 <= r && r <= 0xD7A3 || 0x30A1 <= r && r <= 0x30FA || 0x3041 <= r && r <= 0x3096 {
-		return classPair // most Han, Hangul and kana, without looking through tables
+	if isCommonPair(r) {
+		return classPair // without looking through tables
 	}
 	switch r {
 	case utf8.RuneError:
@@ -117,6 +167,10 @@ func classify(r rune) class {
 			return classWord
 		}
 		return classOther
+	case 0x0400 <= r && r <= 0x0481 || 0x048A <= r && r <= 0x052F: // Cyrillic letters, without looking through tables
+		return classWord
+	case 0x2012 <= r && r <= 0x2027: // dashes, quotes
+		return classOther
 	case 0x202A <= r && r <= 0x202E, 0x2060 <= r && r <= 0x2064, 0x2066 <= r && r <= 0x206F: // directions, joiner, operators
 		return classHidden
 	case 0x1160 <= r && r <= 0x11FF: // trailing Hangul jamo belong to the syllable begun before them
@@ -129,6 +183,11 @@ func classify(r rune) class {
 		return classWord
 	}
 	return classOther
+}
+
+// isCommonPair reports most Han, Hangul and kana.
+func isCommonPair(r rune) bool {
+	return 0x4E00 <= r && r <= 0x9FFF || 0xAC00 <= r && r <= 0xD7A3 || 0x30A1 <= r && r <= 0x30FA || 0x3041 <= r && r <= 0x3096
 }
 
 func isPaired(r rune) bool {

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,38 +40,36 @@ func (a *Analyzer) Excerpt(text string, m Marks, language string, maxRunes int, 
 	}
 	matches, phrases := a.matches(text, m, language)
 	w := window(text, matches, phrases, maxRunes)
-	for _, found := range phrases {
-		matches = append(matches, found.words...)
-	}
-	if before == "" && after == "" {
-		matches = nil
+	var marked []span
+	if before != "" || after != "" {
+		marked = within(spansOf(matches, phrases), w.from, w.to)
 	}
 	var b strings.Builder
-	b.Grow(w.to - w.from + len(matches)*(len(before)+len(after)) + 16)
+	b.Grow(w.to - w.from + len(marked)*(len(before)+len(after)) + 16)
 	if w.cutBefore {
 		b.WriteString(ellipsis)
 	}
-	writeMarked(&b, text[w.from:w.to], within(matches, w.from, w.to), before, after)
+	writeMarked(&b, text[w.from:w.to], marked, before, after)
 	if w.cutAfter {
 		b.WriteString(ellipsis)
 	}
 	return b.String()
 }
 
-// within are the matches that stand in text[from:to], as offsets from its start; those that are cut end where it does.
-func within(matches []match, from, to int) []match {
-	kept := matches[:0:0]
-	for _, m := range matches {
-		m.start, m.end = max(m.start, from)-from, min(m.end, to)-from
-		if m.start < m.end {
-			kept = append(kept, m)
+// within are the spans in text[from:to], as offsets from its start; those that are cut end where it does.
+func within(spans []span, from, to int) []span {
+	kept := spans[:0]
+	for _, s := range spans {
+		s.start, s.end = max(s.start, from)-from, min(s.end, to)-from
+		if s.start < s.end {
+			kept = append(kept, s)
 		}
 	}
 	return kept
 }
 
 func fits(text string, maxRunes int) bool {
-	return len(text) <= maxRunes || utf8.RuneCountInString(text) <= maxRunes
+	return len(text) <= maxRunes || len(text) <= utf8.UTFMax*maxRunes && utf8.RuneCountInString(text) <= maxRunes
 }
 
 // uncut is the snippet of a text that needs no search for the best part of it.
@@ -111,68 +108,108 @@ func window(text string, matches []match, phrases []occurrence, maxRunes int) pa
 	if fits(text, maxRunes) {
 		return part{to: len(text)}
 	}
-	starts := runeStarts(text)
 	room := maxRunes - 2 // for an ellipsis at each end
-	wanted := slices.Clone(matches)
-	for _, found := range phrases {
-		// Its ends count like terms; no term begins with a zero byte.
-		name, last := strconv.Itoa(found.phrase), len(found.words)-1
-		wanted = append(wanted, match{found.words[0].span, "\x00<" + name}, match{found.words[last].span, "\x00>" + name})
+	wanted, kinds := matches, 0
+	for _, m := range matches {
+		kinds = max(kinds, m.term+1)
 	}
-	slices.SortStableFunc(wanted, func(x, y match) int { return x.start - y.start })
-	first, last := bestWindow(runeMatches(starts, wanted), room)
-	spare := room - (last - first)
-	from := max(first-spare/3, 0) // what follows a match explains more than what precedes it
-	to := min(from+room, len(starts)-1)
-	from = max(to-room, 0)
-	return clip(text, starts[from], starts[to], starts[min(first, len(starts)-1)], starts[min(last, len(starts)-1)])
-}
-
-// runeStarts returns the byte offset of each rune, and the length of the text at the end.
-func runeStarts(text string) []int {
-	starts := make([]int, 0, len(text)+1)
-	for i := range text {
-		starts = append(starts, i)
-	}
-	return append(starts, len(text))
-}
-
-// runeMatches turns byte offsets into rune indexes. Starts of matches never decrease.
-func runeMatches(starts []int, matches []match) []match {
-	at := 0
-	for i := range matches {
-		for starts[at] < matches[i].start {
-			at++
+	if len(phrases) > 0 {
+		wanted = slices.Clone(matches)
+		terms := kinds
+		for _, found := range phrases {
+			// Its ends count like terms.
+			first, last := terms+2*found.phrase, terms+2*found.phrase+1
+			wanted = append(wanted, match{found.words[0], first}, match{found.words[len(found.words)-1], last})
+			kinds = max(kinds, last+1)
 		}
-		end := at
-		for starts[end] < matches[i].end {
-			end++
-		}
-		matches[i].span = span{at, end}
+		slices.SortStableFunc(wanted, func(x, y match) int { return x.start - y.start })
 	}
-	return matches
+	first, runes := bestWindow(text, wanted, kinds, room)
+	spare := room - runes
+	from, _ := backward(text, first, spare/3) // what follows a match explains more than what precedes it
+	to, short := forward(text, from, room)
+	from, _ = backward(text, from, short)
+	last, _ := forward(text, first, runes)
+	return clip(text, from, to, first, last)
 }
 
-// bestWindow returns the ends of the best window of matches that is at most room runes long.
-func bestWindow(matches []match, room int) (first, last int) {
-	counts := make(map[string]int)
+// forward goes a number of runes on from at, and returns the number of those that the text is short of.
+func forward(text string, at, runes int) (to, short int) {
+	for runes > 0 && at < len(text) {
+		if runes >= 8 && len(text)-at >= 8 && isASCII8(text[at:]) {
+			at, runes = at+8, runes-8
+			continue
+		}
+		_, size := decode(text, at)
+		at, runes = at+size, runes-1
+	}
+	return at, runes
+}
+
+// backward is forward in the other direction.
+func backward(text string, at, runes int) (to, short int) {
+	for runes > 0 && at > 0 {
+		if runes >= 8 && at >= 8 && isASCII8(text[at-8:]) {
+			at, runes = at-8, runes-8
+			continue
+		}
+		_, size := utf8.DecodeLastRuneInString(text[:at])
+		at, runes = at-size, runes-1
+	}
+	return at, runes
+}
+
+// bestWindow returns where the best window of matches begins that is at most room runes long, and its length in runes.
+// The starts of matches never decrease, their terms are below kinds.
+func bestWindow(text string, matches []match, kinds, room int) (start, runes int) {
+	if len(matches) == 0 {
+		return 0, 0
+	}
+	counts := make([]int, kinds) // of the matches of each term in the window
+	terms := 0                   // that have any
 	bestTerms, bestCount := 0, 0
 	from := 0
+	var places [64]span // on the stack
+	inRunes := places[:0]
+	at, passed := matches[0].start, 0
 	for to, m := range matches {
-		counts[m.term]++
-		for from < to && m.end-matches[from].start > room {
+		passed += runeCount(text[at:m.start])
+		at = m.start
+		place := span{passed, passed + runeCount(text[m.start:m.end])}
+		inRunes = append(inRunes, place)
+		if counts[m.term]++; counts[m.term] == 1 {
+			terms++
+		}
+		for from < to && place.end-inRunes[from].start > room {
 			if counts[matches[from].term]--; counts[matches[from].term] == 0 {
-				delete(counts, matches[from].term)
+				terms--
 			}
 			from++
 		}
-		terms, count := len(counts), to-from+1
+		count := to - from + 1
 		if terms > bestTerms || terms == bestTerms && count > bestCount {
 			bestTerms, bestCount = terms, count
-			first, last = matches[from].start, max(m.end, matches[from].end)
+			start, runes = matches[from].start, max(place.end, inRunes[from].end)-inRunes[from].start
 		}
 	}
-	return first, min(last, first+room)
+	return start, min(runes, room)
+}
+
+// runeCount is utf8.RuneCountInString, made for text that is ASCII for the most part.
+func runeCount(text string) int {
+	count := 0
+	for len(text) >= 8 {
+		if isASCII8(text) {
+			count += 8
+			text = text[8:]
+			continue
+		}
+		for end := len(text) - 8; len(text) > end; count++ {
+			_, size := decode(text, 0)
+			text = text[size:]
+		}
+	}
+	return count + utf8.RuneCountInString(text)
 }
 
 // clip cuts text[from:to] at word borders without losing text[keepFrom:keepTo].

@@ -74,6 +74,28 @@ func (s stemmer) apply(word string) (stem string) {
 	return word
 }
 
+// keeps returns how many bytes at the start of a stem every word in ASCII begins with that has the stem, at least one. The
+// stemmers take endings off, and these put letters in the place of others at the end of what remains.
+func (s stemmer) keeps(stem string) int {
+	n := len(stem)
+	switch s {
+	case stemNone, stemGerman, stemSwedish, stemNorwegian, stemPortuguese: // Portuguese has letters for accented ones only
+		return n
+	case stemEnglish:
+		switch {
+		case n == 3 && stem[1:] == "ie": // die, lie and tie of dying, lying and tying
+			return 1
+		case strings.HasSuffix(stem, "ble"): // edible of edibility, before its e goes
+			n -= 2
+		case strings.HasSuffix(stem, "bl"), strings.HasSuffix(stem, "e"), strings.HasSuffix(stem, "i"), strings.HasSuffix(stem, "y"):
+			n--
+		}
+	case stemFrench, stemSpanish, stemHungarian, stemRussian, stemItalian, stemDutch:
+		n -= 2 // publique of publication, existente of existencia, sz of ssz, ante of anza, heid of heden
+	}
+	return max(n, 1)
+}
+
 // language is what the analyzer knows of a language code; the zero value is an unknown language.
 type language struct {
 	code     string // ISO 639-1, lower case
