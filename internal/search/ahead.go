@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"magpie/internal/embed"
 	"magpie/internal/index"
 	"magpie/internal/search/rank"
@@ -12,12 +14,21 @@ import (
 // ahead is what is known before collections are opened.
 type ahead struct {
 	states  []index.State
+	oldest  uuid.UUID // of Query.OldestAmong
 	vectors asked
 }
 
-// look asks for the states of the collections in scope.
-func (e *Engine) look(ctx context.Context, scope viewer.Scope) (*ahead, error) {
-	states, err := e.store.States(ctx, scope)
+// look asks for the states of the collections in scope, and for the oldest one
+// among others where that is wanted.
+func (e *Engine) look(ctx context.Context, scope viewer.Scope, among *viewer.Scope) (*ahead, error) {
+	var states []index.State
+	var oldest uuid.UUID
+	var err error
+	if among == nil {
+		states, err = e.store.States(ctx, scope)
+	} else {
+		states, oldest, err = e.store.StatesAndOldest(ctx, scope, *among)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +38,7 @@ func (e *Engine) look(ctx context.Context, scope viewer.Scope) (*ahead, error) {
 			e.model.Store(&model)
 		}
 	}
-	return &ahead{states: states, vectors: asked{engine: e}}, nil
+	return &ahead{states: states, oldest: oldest, vectors: asked{engine: e}}, nil
 }
 
 // prepare analyzes a question while the database looks for the states of the
@@ -46,7 +57,7 @@ func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, q *Query) (*ra
 			}
 		}
 	}()
-	found, err := e.look(ctx, scope)
+	found, err := e.look(ctx, scope, q.OldestAmong)
 	if p := <-done; p != nil {
 		panic(p)
 	}
