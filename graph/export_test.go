@@ -17,3 +17,7 @@ func NewUnguardedSchema(r *Resolver) graphql.ExecutableSchema {
 	c.Directives.Role = func(ctx context.Context, _ any, next graphql.Resolver, _ model.Role) (any, error) { return next(ctx) }
 	return generated.NewExecutableSchema(c)
 }
+
+// WritesResultField tells whether results are written with a field by
+// themselves, and not by the executor.
+func WritesResultField(name string) bool { return writerOf(name) != nil }

@@ -6,63 +6,63 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/internal/search"
 	"magpie/internal/viewer"
 )
 
+// likely is where a search looks as long as nothing else is known.
+type likely struct {
+	scope viewer.Scope
+	// among is, where scope is a guess, what the key reaches: the guess is right
+	// when the oldest collection of it is the one that was guessed.
+	among *viewer.Scope
+	guess uuid.UUID
+}
+
 // likelyScope is searchScope without waiting where a key's default collection
 // has been asked for before: it is hardly ever another one than the last time.
-// What it says holds only when confirm, which is to be called in any case and
-// may be called again, returns the same collection: that was looked up after
-// likelyScope was called, while the caller was busy with the scope.
-func (r *Resolver) likelyScope(ctx context.Context, named *uuid.UUID) (reach viewer.Scope, confirm func() (viewer.Scope, bool, error), err error) {
-	v, ok := viewer.From(ctx)
-	guess, known := uuid.Nil, false
-	if ok && named == nil && v.Kind == viewer.KindKey && v.DefaultCollection == uuid.Nil {
-		guess, known = r.defaults.get(v.Subject)
-	}
-	if known {
-		reach, err = v.Scope()
-		if err == nil {
-			reach, err = reach.Narrow(guess)
+// What it says holds only when confirm, which is to be called after the search,
+// returns the same collection: that was looked up after likelyScope was called.
+func (r *Resolver) likelyScope(ctx context.Context, named *uuid.UUID) (likely, error) {
+	if v, ok := viewer.From(ctx); ok && named == nil && v.Kind == viewer.KindKey && v.DefaultCollection == uuid.Nil {
+		if guess, known := r.defaults.get(v.Subject); known {
+			whole, err := v.Scope()
+			if err == nil {
+				var scope viewer.Scope
+				if scope, err = whole.Narrow(guess); err == nil {
+					return likely{scope: scope, among: &whole, guess: guess}, nil
+				}
+			} // else it is not the key's any more
 		}
-		known = err == nil // else it is not the key's any more
 	}
-	if !known {
-		reach, err = r.searchScope(ctx, named)
-		return reach, func() (viewer.Scope, bool, error) { return reach, true, err }, err
+	scope, err := r.searchScope(ctx, named)
+	return likely{scope: scope}, err
+}
+
+// confirm returns what searchScope would have returned in place of l. same tells
+// that it is what l says. found is what a search within l found that was made
+// with l.among as its OldestAmong, nil when it failed. A search that could not
+// tell, as when the guessed collection is gone, is made up for by asking anew.
+func (r *Resolver) confirm(ctx context.Context, l likely, found *search.Results) (scope viewer.Scope, same bool, err error) {
+	if l.among == nil {
+		return l.scope, true, nil
 	}
-	type answer struct {
-		id    uuid.UUID
-		err   error
-		panic any
+	v, _ := viewer.From(ctx)
+	var actual uuid.UUID
+	if found != nil {
+		actual = found.Oldest
 	}
-	asked := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			a.panic = recover()
-			asked <- a
-		}()
-		a.id, a.err = r.defaultCollection(ctx, v)
-	}()
-	wait := sync.OnceValue(func() answer { return <-asked })
-	return reach, func() (viewer.Scope, bool, error) {
-		a := wait()
-		switch {
-		case a.panic != nil:
-			panic(a.panic)
-		case a.err != nil:
-			return viewer.Scope{}, false, a.err
-		case a.id == guess:
-			return reach, true, nil
-		}
-		whole, err := v.Scope()
-		if err != nil {
+	if actual == uuid.Nil {
+		if actual, err = r.defaultCollection(ctx, v); err != nil {
 			return viewer.Scope{}, false, err
 		}
-		actual, err := whole.Narrow(a.id)
-		return actual, false, err
-	}, nil
+	}
+	if actual == l.guess {
+		return l.scope, true, nil
+	}
+	r.defaults.set(v.Subject, actual)
+	scope, err = l.among.Narrow(actual)
+	return scope, false, err
 }
 
 // defaults are the default collections that keys without one of their own had

@@ -32,24 +32,24 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	if err != nil {
 		return nil, err
 	}
-	reach, confirm, err := r.likelyScope(ctx, in.Collection)
+	where, err := r.likelyScope(ctx, in.Collection)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _, _, _ = confirm() }() // it is waited for in any case
 	if err := r.chosenCollections(ctx, in.Filters); err != nil {
 		return nil, err
 	}
 	if err := r.metered(ctx); err != nil {
 		return nil, err
 	}
-	found, err := r.Search.Search(ctx, reach, query)
-	actual, same, unconfirmed := confirm()
+	query.OldestAmong = where.among
+	found, err := r.Search.Search(ctx, where.scope, query)
+	reach, same, unconfirmed := r.confirm(ctx, where, found)
 	if unconfirmed != nil {
 		return nil, unconfirmed
 	}
 	if !same {
-		reach = actual
+		query.OldestAmong = nil
 		found, err = r.Search.Search(ctx, reach, query)
 	}
 	if err != nil {

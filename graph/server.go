@@ -67,6 +67,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	}})
 	s.Use(depthLimit{max: o.MaxDepth})
 	s.Use(pageLimit{})
+	s.Use(writtenResults{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
 	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		// Everything that an operation reads, and whatever it sets going, finds out

@@ -19,7 +19,7 @@ func BenchmarkSearch(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	found := rows()["search"].(object)
+	found := talkRows()["search"].(object)
 	hit := found["results"].([]any)[0]
 	found["results"] = []any{hit, hit, hit, hit, hit, hit, hit, hit, hit, hit}
 	h.fake.resolve = func(context.Context, call) (any, error) { return found, nil }

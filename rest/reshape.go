@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"magpie/internal/apierr"
 )
 
+// head is how the body of every answer begins.
+const head = `{"data":`
+
 // reshape makes the body {"data": …} of an operation's data; a paged answer has
 // next_cursor beside it, null at the end.
 func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
@@ -24,8 +28,11 @@ func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
 		}
 		at = s.at(r.answer)
 	}
+	if body := withoutCopy(at, data, raw); body != nil && r.pages == "" {
+		return body, nil
+	}
 	body := make([]byte, 0, len(raw)+64)
-	body = append(body, `{"data":`...)
+	body = append(body, head...)
 	body, err := at.write(body, raw)
 	if err != nil {
 		return nil, err
@@ -40,38 +47,45 @@ func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
 	return append(body, '}'), nil
 }
 
+// withoutCopy is data where it is the body already; nil where it is not.
+func withoutCopy(s *shape, data, raw json.RawMessage) []byte {
+	if s.plain && len(data) == len(head)+len(raw)+len("}") && bytes.HasPrefix(data, []byte(head)) {
+		return data
+	}
+	return nil
+}
+
 func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {
 	raw, err := dig(data, r.pages)
 	if err != nil {
 		return nil, err
 	}
-	var page struct {
-		PageInfo struct {
-			HasNextPage bool    `json:"hasNextPage"`
-			EndCursor   *string `json:"endCursor"`
-		} `json:"pageInfo"`
+	if raw, err = dig(raw, "pageInfo"); err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(raw, &page); err != nil {
+	var info struct {
+		HasNextPage bool    `json:"hasNextPage"`
+		EndCursor   *string `json:"endCursor"`
+	}
+	if err := json.Unmarshal(raw, &info); err != nil {
 		return nil, fmt.Errorf("read the page's end: %w", err)
 	}
-	if !page.PageInfo.HasNextPage || page.PageInfo.EndCursor == nil {
+	if !info.HasNextPage || info.EndCursor == nil {
 		return []byte("null"), nil
 	}
-	return encode(wrapCursor(r.Pattern, *page.PageInfo.EndCursor)), nil
+	return encode(wrapCursor(r.Pattern, *info.EndCursor)), nil
 }
 
 // dig takes the value under a dotted path of keys.
 func dig(raw json.RawMessage, path string) (json.RawMessage, error) {
 	for key := range strings.SplitSeq(path, ".") {
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &fields); err != nil {
+		fields, err := parts(raw, 1)
+		if err != nil {
 			return nil, fmt.Errorf("take %s out of the answer: %w", path, err)
 		}
-		value, ok := fields[key]
-		if !ok {
+		if raw = valueOf(fields, key); raw == nil {
 			return nil, fmt.Errorf("the answer has no %s", path)
 		}
-		raw = value
 	}
 	return raw, nil
 }

@@ -150,8 +150,8 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 	if !s.list {
 		return s.writeOne(to, raw)
 	}
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
+	items, err := parts(raw, 16)
+	if err != nil {
 		return nil, fmt.Errorf("reshape a list: %w", err)
 	}
 	to = append(to, '[')
@@ -159,10 +159,9 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		var err error
-		if isNull(item) {
+		if isNull(item.value) {
 			to = append(to, "null"...)
-		} else if to, err = s.writeOne(to, item); err != nil {
+		} else if to, err = s.writeOne(to, item.value); err != nil {
 			return nil, err
 		}
 	}
@@ -176,12 +175,12 @@ func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
 	case connection:
 		return s.writeConnection(to, raw)
 	case object:
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &fields); err != nil {
+		fields, err := parts(raw, len(s.members)+1)
+		if err != nil {
 			return nil, fmt.Errorf("reshape an object: %w", err)
 		}
 		to = append(to, '{')
-		to, _, err := s.writeMembers(to, fields, typeOf(fields), true)
+		to, _, err = s.writeMembers(to, fields, typeOf(fields), true)
 		return append(to, '}'), err
 	default:
 		return append(to, raw...), nil
@@ -190,16 +189,16 @@ func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
 
 // writeMembers appends the fields of one object, those of lifted objects among
 // them; first says whether a comma has to come before the next one.
-func (s *shape) writeMembers(to []byte, fields map[string]json.RawMessage, name string, first bool) ([]byte, bool, error) {
+func (s *shape) writeMembers(to []byte, fields []part, name string, first bool) ([]byte, bool, error) {
 	for _, m := range s.members {
 		if m.on != nil && !slices.Contains(m.on, name) {
 			continue
 		}
 		var err error
 		if m.key == lift {
-			var inner map[string]json.RawMessage
-			if value := fields[m.key]; !isNull(value) {
-				if err := json.Unmarshal(value, &inner); err != nil {
+			var inner []part
+			if value := valueOf(fields, m.key); !isNull(value) {
+				if inner, err = parts(value, len(m.shape.members)+1); err != nil {
 					return nil, false, fmt.Errorf("reshape a lifted object: %w", err)
 				}
 			}
@@ -210,7 +209,7 @@ func (s *shape) writeMembers(to []byte, fields map[string]json.RawMessage, name 
 			}
 			first = false
 			to = append(append(append(to, '"'), m.key...), `":`...)
-			to, err = m.shape.write(to, fields[m.key])
+			to, err = m.shape.write(to, valueOf(fields, m.key))
 		}
 		if err != nil {
 			return nil, false, err
@@ -220,30 +219,33 @@ func (s *shape) writeMembers(to []byte, fields map[string]json.RawMessage, name 
 }
 
 func (s *shape) writeConnection(to []byte, raw json.RawMessage) ([]byte, error) {
-	var page struct {
-		Edges []struct {
-			Node json.RawMessage `json:"node"`
-		} `json:"edges"`
+	page, err := parts(raw, len(s.members)+1)
+	if err != nil {
+		return nil, fmt.Errorf("reshape a connection: %w", err)
 	}
-	if err := json.Unmarshal(raw, &page); err != nil {
+	edges, err := parts(valueOf(page, "edges"), 64)
+	if err != nil {
 		return nil, fmt.Errorf("reshape a connection: %w", err)
 	}
 	node := s.at("edges.node")
 	to = append(to, '[')
-	for i, edge := range page.Edges {
+	for i, edge := range edges {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		var err error
-		if to, err = node.write(to, edge.Node); err != nil {
+		fields, err := parts(edge.value, 2)
+		if err != nil {
+			return nil, fmt.Errorf("reshape a connection: %w", err)
+		}
+		if to, err = node.write(to, valueOf(fields, "node")); err != nil {
 			return nil, err
 		}
 	}
 	return append(to, ']'), nil
 }
 
-func typeOf(fields map[string]json.RawMessage) string {
-	return strings.Trim(string(fields["__typename"]), `"`)
+func typeOf(fields []part) string {
+	return strings.Trim(string(valueOf(fields, "__typename")), `"`)
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

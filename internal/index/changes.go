@@ -11,6 +11,24 @@ import (
 	"magpie/internal/viewer"
 )
 
+// statesQuery reads the states of a reach; oldestQuery says in each row, too,
+// which collection is the oldest of another reach.
+const (
+	statesQuery = statesColumns + statesRows
+	oldestQuery = statesColumns + `,
+			(select o.id from collections o where o.workspace_id = $4 and ($5 or o.id = any($6)) and o.deleting_at is null
+				order by o.created_at, o.id limit 1)` + statesRows
+
+	statesColumns = `select c.id, c.name, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
+			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0),
+			exists (select from documents d where d.collection_id = c.id and d.readers is not null),
+			case when exists (select from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and k.closed) then array(
+				select k.id::text from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and not k.closed) end`
+	statesRows = `
+		from collections c left join collection_state s on s.collection_id = c.id
+		where c.workspace_id = $1 and ($2 or c.id = any($3)) and c.deleting_at is null order by c.id`
+)
+
 // States returns the state of every collection in reach, ordered by id, in one
 // statement. A collection that nothing was ever written to has zeros.
 func (s *Store) States(ctx context.Context, scope viewer.Scope) ([]State, error) {
@@ -18,18 +36,39 @@ func (s *Store) States(ctx context.Context, scope viewer.Scope) ([]State, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, `select c.id, c.name, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
-			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0),
-			exists (select from documents d where d.collection_id = c.id and d.readers is not null),
-			case when exists (select from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and k.closed) then array(
-				select k.id::text from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and not k.closed) end
-		from collections c left join collection_state s on s.collection_id = c.id
-		where c.workspace_id = $1 and ($2 or c.id = any($3)) and c.deleting_at is null order by c.id`, within.workspace, within.all, within.collections)
+	return s.states(ctx, nil, statesQuery, within.arguments()...)
+}
+
+// StatesAndOldest is States that also says, of the same moment and in the same
+// statement, which collection within another scope is the oldest. That is
+// uuid.Nil where there is none, and where it is not known because there are no
+// states.
+func (s *Store) StatesAndOldest(ctx context.Context, scope, among viewer.Scope) ([]State, uuid.UUID, error) {
+	within, err := reachOf(scope)
+	if err != nil {
+		return nil, uuid.Nil, err
+	}
+	other, err := reachOf(among)
+	if err != nil {
+		return nil, uuid.Nil, err
+	}
+	var oldest *uuid.UUID
+	states, err := s.states(ctx, []any{&oldest}, oldestQuery, append(within.arguments(), other.arguments()...)...)
+	if err != nil || oldest == nil {
+		return states, uuid.Nil, err
+	}
+	return states, *oldest, nil
+}
+
+// states reads states; what a row has beside one goes to more.
+func (s *Store) states(ctx context.Context, more []any, query string, arguments ...any) ([]State, error) {
+	rows, err := s.pool.Query(ctx, query, arguments...)
 	if err != nil {
 		return nil, fmt.Errorf("read the states of collections: %w", readable(err))
 	}
 	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v State, err error) {
-		err = row.Scan(&v.Collection, &v.Name, &v.Model, &v.Generation, &v.Change, &v.Required, &v.Documents, &v.Passages, &v.Words, &v.Restricted, &v.Open)
+		err = row.Scan(append([]any{&v.Collection, &v.Name, &v.Model, &v.Generation, &v.Change, &v.Required,
+			&v.Documents, &v.Passages, &v.Words, &v.Restricted, &v.Open}, more...)...)
 		return v, err
 	})
 	if err != nil {

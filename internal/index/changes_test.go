@@ -360,6 +360,51 @@ func TestChangesStayWithinTheScope(t *testing.T) {
 	}
 }
 
+func TestTheOldestCollectionIsToldBesideTheStates(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	first := f.tenant()
+	second, third := f.collection(first), f.collection(first)
+	f.exec("update collections set created_at = '2001-01-01' where id = any($1)", []uuid.UUID{second.collection, third.collection})
+	twins := []uuid.UUID{second.collection, third.collection}
+	slices.SortFunc(twins, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	theirs := f.tenant()
+	f.exec("update collections set created_at = '2000-01-01' where id = $1", theirs.collection)
+	narrow := func(ids ...uuid.UUID) viewer.Scope {
+		scope, err := first.scope.Narrow(ids...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return scope
+	}
+	oldest := func(name string, scope, among viewer.Scope, want uuid.UUID) {
+		t.Helper()
+		states, got, err := f.store.StatesAndOldest(t.Context(), scope, among)
+		if err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		}
+		if plain, err := f.store.States(t.Context(), scope); err != nil || !reflect.DeepEqual(states, plain) {
+			t.Errorf("%s: the states %+v, %v; else %+v", name, states, err, plain)
+		}
+	}
+	oldest("of all, the lowest id of the oldest", first.scope, first.scope, twins[0])
+	oldest("beside one", narrow(first.collection), first.scope, twins[0])
+	oldest("of some", narrow(first.collection), narrow(first.collection, twins[1]), twins[1])
+	oldest("of itself", narrow(first.collection), narrow(first.collection), first.collection)
+	oldest("of none", first.scope, narrow(), uuid.Nil)
+	oldest("of another workspace's", first.scope, narrow(theirs.collection), uuid.Nil)
+	oldest("of another workspace", first.scope, theirs.scope, theirs.collection)
+	oldest("without a state", narrow(), first.scope, uuid.Nil)
+	f.exec("update collections set deleting_at = now() where id = $1", twins[0])
+	oldest("without one that is being deleted", first.scope, first.scope, twins[1])
+	oldest("beside one that is being deleted", narrow(twins[0]), first.scope, uuid.Nil)
+	for _, scopes := range [][2]viewer.Scope{{first.scope, {}}, {{}, first.scope}} {
+		if _, _, err := f.store.StatesAndOldest(t.Context(), scopes[0], scopes[1]); !errors.Is(err, viewer.ErrNoScope) {
+			t.Errorf("without a scope: %v", err)
+		}
+	}
+}
+
 // failing is a reader that has enough.
 type failing struct {
 	follower

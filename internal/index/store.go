@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"magpie/internal/apierr"
@@ -154,4 +155,14 @@ func reachOf(scope viewer.Scope) (reach, error) {
 		ids = []uuid.UUID{}
 	}
 	return reach{workspace: workspace, collections: ids, all: all}, nil
+}
+
+// arguments are the three of a statement that reads within r, in a form that
+// needs no conversion.
+func (r *reach) arguments() []any {
+	ids := make(pgtype.FlatArray[pgtype.UUID], len(r.collections))
+	for i, id := range r.collections {
+		ids[i] = pgtype.UUID{Bytes: id, Valid: true}
+	}
+	return []any{pgtype.UUID{Bytes: r.workspace, Valid: true}, r.all, ids}
 }

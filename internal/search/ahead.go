@@ -19,6 +19,7 @@ import (
 // known. Nothing of it counts before the answer is there and says the same.
 type ahead struct {
 	states  []index.State // the true ones
+	oldest  uuid.UUID     // of Query.OldestAmong
 	vectors asked
 	guess   *reach       // what was searched; nil for nothing
 	found   *rank.Result // in guess
@@ -36,14 +37,22 @@ func (a *ahead) result(r *reach) *rank.Result {
 	return a.found
 }
 
-// look asks for the states of the collections in scope.
-func (e *Engine) look(ctx context.Context, scope viewer.Scope) (*ahead, error) {
-	states, err := e.store.States(ctx, scope)
+// look asks for the states of the collections in scope, and for the oldest one
+// among others where that is wanted.
+func (e *Engine) look(ctx context.Context, scope viewer.Scope, among *viewer.Scope) (*ahead, error) {
+	var states []index.State
+	var oldest uuid.UUID
+	var err error
+	if among == nil {
+		states, err = e.store.States(ctx, scope)
+	} else {
+		states, oldest, err = e.store.StatesAndOldest(ctx, scope, *among)
+	}
 	if err != nil {
 		return nil, err
 	}
 	e.states.set(scope, states)
-	return &ahead{states: states, vectors: asked{engine: e}}, nil
+	return &ahead{states: states, oldest: oldest, vectors: asked{engine: e}}, nil
 }
 
 // prepare analyzes a question and searches ahead, while the database looks for
@@ -54,7 +63,7 @@ func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, workspace uuid
 	done := make(chan any, 1)
 	go func() {
 		defer func() { done <- recover() }()
-		found, err = e.look(ctx, scope)
+		found, err = e.look(ctx, scope, q.OldestAmong)
 	}()
 	wait := sync.OnceValue(func() any { return <-done })
 	defer wait()

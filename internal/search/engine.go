@@ -147,6 +147,7 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	if err != nil {
 		return false, err
 	}
+	results.Oldest = ahead.oldest
 	passes := q.passes(question)
 	reach, err := e.open(ctx, scope, workspace, q, question, how{current: try > 1, stored: try == tries, wide: wide(passes), ahead: ahead})
 	if err != nil {

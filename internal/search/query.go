@@ -10,6 +10,7 @@ import (
 
 	"magpie/internal/apierr"
 	"magpie/internal/search/rank"
+	"magpie/internal/viewer"
 )
 
 // MaxLimit is the most results a query may ask for at once.
@@ -29,6 +30,10 @@ type Query struct {
 	Facets *FacetQuery
 	// Now is what freshness is reckoned from; the clock's time when zero.
 	Now time.Time
+	// OldestAmong has the search say which collection within a scope is the
+	// oldest, which costs it next to nothing; nil does not. What is searched
+	// stays the same.
+	OldestAmong *viewer.Scope
 }
 
 // Filters narrow a search to some documents. Zero fields do not filter.

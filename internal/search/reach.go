@@ -78,7 +78,7 @@ func (e *Engine) open(
 		return nil, err
 	}
 	if how.ahead == nil {
-		if how.ahead, err = e.look(ctx, scope); err != nil {
+		if how.ahead, err = e.look(ctx, scope, nil); err != nil {
 			return nil, err
 		}
 	}

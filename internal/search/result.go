@@ -36,4 +36,7 @@ type Results struct {
 	LexicalOnly bool
 	// Facets are those asked for, in their order.
 	Facets []Facet
+	// Oldest is the collection that Query.OldestAmong asks for, looked up after
+	// the search began; uuid.Nil where it is not known.
+	Oldest uuid.UUID
 }

@@ -24,9 +24,9 @@ func identified(log *slog.Logger, next http.Handler) http.Handler {
 		}
 		w.Header().Set(requestid.Header, id)
 		began := time.Now()
-		seen := &recorder{ResponseWriter: w}
+		seen := &recorder{ResponseWriter: w, connection: connectionOf(r)}
 		next.ServeHTTP(seen, r.WithContext(requestid.With(r.Context(), id)))
-		log.DebugContext(r.Context(), "request", slog.String(requestid.LogKey, id), slog.String("method", r.Method),
+		log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String(requestid.LogKey, id), slog.String("method", r.Method),
 			slog.String("path", r.URL.Path), slog.Int("status", seen.status()), slog.Duration("took", time.Since(began)))
 	})
 }
@@ -56,7 +56,9 @@ func recovered(log *slog.Logger, next http.Handler) http.Handler {
 // recorder remembers the status of an answer.
 type recorder struct {
 	http.ResponseWriter
-	code int
+	connection *refusing // nil where it is not known
+	code       int
+	wrote      bool
 }
 
 func (r *recorder) WriteHeader(code int) {
@@ -70,6 +72,11 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.code == 0 {
 		r.code = http.StatusOK
 	}
+	if r.whole(b) {
+		r.wrote = true
+		return r.writeWhole(b)
+	}
+	r.wrote = true
 	return r.ResponseWriter.Write(b)
 }
 

@@ -23,17 +23,25 @@ func (l outspoken) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // net/http looks at it
 	}
-	return refusing{connection}, nil
+	return &refusing{Conn: connection}, nil
 }
 
-type refusing struct{ net.Conn }
+type refusing struct {
+	net.Conn
+	held    []byte // what is to go out together
+	holding bool
+}
 
 // plainRefusal is what net/http writes after the status line of such a refusal,
 // in one piece with it. An answer of a handler never has these headers alone: it has a date.
 const plainRefusal = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write sends b, or the answer that it becomes.
-func (c refusing) Write(b []byte) (int, error) {
+func (c *refusing) Write(b []byte) (int, error) {
+	if c.holding {
+		c.held = append(c.held, b...)
+		return len(b), nil
+	}
 	answer := refusal(b)
 	if answer == nil {
 		return c.Conn.Write(b) //nolint:wrapcheck // net/http looks at it
@@ -46,7 +54,7 @@ func (c refusing) Write(b []byte) (int, error) {
 
 // CloseWrite lets a client read the answer before the connection ends; net/http
 // looks for it.
-func (c refusing) CloseWrite() error {
+func (c *refusing) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite() //nolint:wrapcheck // net/http looks at it
 	}
@@ -60,10 +68,10 @@ func refusal(b []byte) []byte {
 		return nil
 	}
 	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
-	text := string(line[len(start):])
-	if !bytes.HasPrefix(rest, []byte(plainRefusal[2:])) || len(text) < len("400 x") {
+	if !bytes.HasPrefix(rest, []byte(plainRefusal[2:])) || len(line) < len(start+"400 x") {
 		return nil
 	}
+	text := string(line[len(start):])
 	status, err := strconv.Atoi(text[:3])
 	if err != nil {
 		return nil
