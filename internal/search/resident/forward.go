@@ -95,13 +95,13 @@ func (s *segment) tokens(tokens []token, passage uint32) []token {
 type marks struct {
 	of      []uint8
 	notable [shortMarks / 64]uint64
-	// digits are a sieve for notable codes: bits of the groups in which some code
-	// has a digit, by the place of the digit (the lowest first) and the digit. A
-	// notable code has a group in common over all four of its digits, and few
-	// others have.
+	// digits are a sieve for the codes of marked terms: bits of the groups in which
+	// some of them has a digit, by the place of the digit (the lowest first) and the
+	// digit. A marked term has a group in common over all four of its digits, and
+	// few others have.
 	digits [4][16]byte
 	codes  []uint16
-	masks  []uint32
+	masks  []chosen
 }
 
 // shortMarks is how many codes there are.
@@ -130,7 +130,7 @@ func (m *marks) unset(term uint32) {
 
 // sieve makes the digits those of the marked terms.
 func (m *marks) sieve(terms []uint32) {
-	codes := append(m.codes[:0], sameCode, jumpCode, titleCode, longCodes)
+	codes := m.codes[:0]
 	for _, t := range terms {
 		if t < shortTerms {
 			codes = append(codes, uint16(t+termCode))
@@ -172,7 +172,13 @@ func (g *gatherer) appendHits(hits []rank.Hit, passage uint32) []rank.Hit {
 	return hits
 }
 
-// chosenStep is how many codes a mask of choose is of.
+// chosen are masks of chosenStep codes that follow one another.
+type chosen struct {
+	terms uint32 // those that the sieve lets through
+	same  uint32 // sameCode
+	other uint32 // the other codes that are no terms
+}
+
 const chosenStep = 32
 
 // scan is tokens for marked terms alone.
@@ -186,35 +192,58 @@ func (g *gatherer) scan(hits []rank.Hit, b []uint16, position uint16) ([]rank.Hi
 	position++ // of the code b[i] it is position+i
 	next := 0  // before it are parts of a code that was seen
 	for w := 0; w*chosenStep < len(b); w++ {
-		for mask := masks[w]; mask != 0; mask &= mask - 1 {
-			i := w*chosenStep + bits.TrailingZeros32(mask)
-			if i >= len(b) {
-				break
-			}
-			c := b[i]
-			if i < next || notable[c>>6]>>(c&63)&1 == 0 {
+		m := masks[w]
+		if left := len(b) - w*chosenStep; left < chosenStep {
+			in := uint32(1)<<left - 1
+			m.terms, m.same, m.other = m.terms&in, m.same&in, m.other&in
+		}
+		if m.other != 0 || next > w*chosenStep {
+			hits, position, next = g.scanBlock(hits, b, w, m, position, next)
+			continue
+		}
+		// Most of all: terms, some of which stand where the one before does.
+		for mask := m.terms &^ m.same; mask != 0; mask &= mask - 1 {
+			bit := bits.TrailingZeros32(mask)
+			c := b[w*chosenStep+bit]
+			if notable[c>>6]>>(c&63)&1 == 0 {
 				continue
 			}
-			switch c {
-			case sameCode:
-				position -= 2
-			case jumpCode:
-				position += b[i+1] - 3
-				next = i + 2
-			case titleCode:
-				position--
-			case longCodes:
-				if mark := g.marked.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
-					hits = g.hit(hits, mark, position+uint16(i)) //nolint:gosec // positions wrap as they were coded
-				}
-				position -= 2
-				next = i + 3
-			default:
-				hits = g.hit(hits, g.marked.of[c], position+uint16(i)) //nolint:gosec // as above
-			}
+			same := bits.OnesCount32(m.same & (1<<bit - 1))
+			hits = g.hit(hits, g.marked.of[c], position+uint16(w*chosenStep+bit-2*same)) //nolint:gosec // positions wrap as they were coded
 		}
+		position -= uint16(2 * bits.OnesCount32(m.same)) //nolint:gosec // as above
 	}
 	return hits, position + uint16(len(b)) - 1 //nolint:gosec // as above
+}
+
+// scanBlock is scan for one block with any codes, the first of which may be parts
+// of one in the block before.
+func (g *gatherer) scanBlock(hits []rank.Hit, b []uint16, w int, m chosen, position uint16, next int) (found []rank.Hit, end uint16, after int) {
+	for mask := m.terms | m.same | m.other; mask != 0; mask &= mask - 1 {
+		i := w*chosenStep + bits.TrailingZeros32(mask)
+		c := b[i]
+		if i < next || g.marked.notable[c>>6]>>(c&63)&1 == 0 {
+			continue
+		}
+		switch c {
+		case sameCode:
+			position -= 2
+		case jumpCode:
+			position += b[i+1] - 3
+			next = i + 2
+		case titleCode:
+			position--
+		case longCodes:
+			if mark := g.marked.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
+				hits = g.hit(hits, mark, position+uint16(i)) //nolint:gosec // positions wrap as they were coded
+			}
+			position -= 2
+			next = i + 3
+		default:
+			hits = g.hit(hits, g.marked.of[c], position+uint16(i)) //nolint:gosec // as above
+		}
+	}
+	return hits, position, next
 }
 
 // hit counts an occurrence of a marked term.

@@ -73,18 +73,17 @@ func prefetchCoded(b []uint16) {
 }
 
 //go:noescape
-func chooseWide(masks *uint32, codes *uint16, blocks int, digits *[4][16]byte)
+func chooseWide(masks *chosen, codes *uint16, blocks int, digits *[4][16]byte)
 
-// choose writes a mask for each 32 codes: the bits of codes that the digits
-// allow, and of what is beyond the last one in b. It fails where b ends its array
-// or the processor cannot do it.
-func choose(masks []uint32, b []uint16, digits *[4][16]byte) ([]uint32, bool) {
+// choose writes masks of each 32 codes in b, and of what is beyond the last one.
+// It fails where b ends its array or the processor cannot do it.
+func choose(masks []chosen, b []uint16, digits *[4][16]byte) ([]chosen, bool) {
 	blocks := (len(b) + chosenStep - 1) / chosenStep
 	if !cpu.X86.HasAVX2 || blocks == 0 || cap(b) < blocks*chosenStep {
 		return masks, false
 	}
 	if len(masks) < blocks {
-		masks = make([]uint32, 2*blocks)
+		masks = make([]chosen, 2*blocks)
 	}
 	chooseWide(&masks[0], &b[0], blocks, digits)
 	return masks, true

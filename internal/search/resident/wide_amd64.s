@@ -113,7 +113,7 @@ line:
 	JGT  line
 	RET
 
-// func chooseWide(masks *uint32, codes *uint16, blocks int, digits *[4][16]byte)
+// func chooseWide(masks *chosen, codes *uint16, blocks int, digits *[4][16]byte)
 TEXT ·chooseWide(SB), NOSPLIT, $0-32
 	MOVQ masks+0(FP), DI
 	MOVQ codes+8(FP), SI
@@ -130,10 +130,27 @@ TEXT ·chooseWide(SB), NOSPLIT, $0-32
 	VPSRLW   $12, Y15, Y15 // 0x000f
 	VPACKUSWB Y15, Y15, Y15 // 0x0f0f
 	VPXOR    Y9, Y9, Y9
+	VPCMPEQW Y8, Y8, Y8
+	VPSRLW   $14, Y8, Y8   // 0x0003
 
 block:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
+	VPCMPEQW Y9, Y0, Y4
+	VPCMPEQW Y9, Y1, Y5
+	VPACKSSWB Y5, Y4, Y4 // 0
+	VPMINUW Y8, Y0, Y5
+	VPMINUW Y8, Y1, Y6
+	VPCMPEQW Y0, Y5, Y5
+	VPCMPEQW Y1, Y6, Y6
+	VPACKSSWB Y6, Y5, Y5 // 0 to 3
+	VPERMQ  $0xd8, Y4, Y4
+	VPERMQ  $0xd8, Y5, Y5
+	VPMOVMSKB Y4, BX
+	VPMOVMSKB Y5, R8
+	XORL    BX, R8
+	MOVL    BX, 4(DI)
+	MOVL    R8, 8(DI)
 	VPAND   Y14, Y0, Y2
 	VPAND   Y14, Y1, Y3
 	VPACKUSWB Y3, Y2, Y2 // the lower bytes
@@ -158,7 +175,7 @@ block:
 	VPMOVMSKB Y0, AX
 	NOTL    AX
 	MOVL    AX, (DI)
-	ADDQ    $4, DI
+	ADDQ    $12, DI
 	ADDQ    $64, SI
 	DECQ    CX
 	JNZ     block

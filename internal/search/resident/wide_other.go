@@ -16,7 +16,7 @@ func prefetch([]int8) {}
 func prefetchCoded([]uint16) {}
 
 // choose is for processors that look at many codes at once.
-func choose(masks []uint32, _ []uint16, _ *[4][16]byte) ([]uint32, bool) { return masks, false }
+func choose(masks []chosen, _ []uint16, _ *[4][16]byte) ([]chosen, bool) { return masks, false }
 
 // below returns which of the numbers are below a limit.
 func below(numbers *[64]uint16, limit int) uint64 { return belowPlain(numbers, limit) }
