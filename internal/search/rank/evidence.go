@@ -79,11 +79,6 @@ const freshFor = 365 * 24 * 3600
 // weighEvidence gathers the evidence for all candidates and sums it up to keys
 // to order them by.
 func (s *search) weighEvidence(all []found) {
-	given := make(map[uint64]*source, len(s.feedback.from))
-	for i := range s.feedback.from {
-		f := &s.feedback.from[i]
-		given[f.ref<<8|uint64(f.part)] = f //nolint:gosec // few parts
-	}
 	learned := slices.Grow(s.memory.learned[:0], len(all))[:len(all)]
 	s.memory.learned = learned
 	counts := make([]Counts, len(s.words))
@@ -92,7 +87,7 @@ func (s *search) weighEvidence(all []found) {
 		f := &all[i]
 		countsOf(f.Hits, counts)
 		f.key = s.gather(f, counts)
-		learned[i] = s.compare(f, given[f.Ref<<8|uint64(f.part)]) //nolint:gosec // few parts
+		learned[i] = s.compare(f, s.feedback.gave(f.part, f.Ref))
 		best, bestLearned = max(best, f.key), max(bestLearned, learned[i])
 	}
 	for i := range all {
@@ -227,11 +222,13 @@ func (s *search) proximity(hits []Hit) float64 {
 			if gap >= window {
 				break
 			}
+			if gap == 0 || o.Word != h.Word+1 && o.Word+1 != h.Word {
+				continue
+			}
 			if index.FieldOf(o.Position) != index.FieldOf(h.Position) {
 				break
 			}
 			switch {
-			case gap == 0:
 			case o.Word == h.Word+1:
 				pairs[h.Word].near++
 				if gap == 1 {

@@ -53,8 +53,16 @@ type feedback struct {
 	shares []shares
 	// chosen are the terms to add by all of these passages, then by all but each.
 	chosen [feedbackPassages + 1][]weighted
-	idf    map[string]float64 // of the terms that are added
-	common map[string]bool    // the terms too common to be added
+}
+
+// gave is the source that is a passage of a part; nil for any other.
+func (f *feedback) gave(part int, ref uint64) *source {
+	for i := range f.from {
+		if f.from[i].ref == ref && f.from[i].part == part {
+			return &f.from[i]
+		}
+	}
+	return nil
 }
 
 // source is a passage that gave terms.
@@ -193,11 +201,13 @@ func (s *search) learn(ctx context.Context) error {
 // rarities looks up how rare the terms are that any expansion of the question has.
 func (s *search) rarities(ctx context.Context) error {
 	var terms []string
+	var places []int
 	for i := range len(s.feedback.from) + 1 {
 		s.feedback.chosen[i] = s.choose(i - 1)
 		for _, t := range s.feedback.chosen[i] {
-			if !slices.Contains(terms, t.term) {
-				terms = append(terms, t.term)
+			if x := &s.feedback.shares[t.share]; !x.asked {
+				x.asked = true
+				terms, places = append(terms, t.term), append(places, t.share)
 			}
 		}
 	}
@@ -211,14 +221,10 @@ func (s *search) rarities(ctx context.Context) error {
 			counts[i] += n[i]
 		}
 	}
-	s.feedback.idf = make(map[string]float64, len(terms))
-	s.feedback.common = make(map[string]bool)
-	for i, term := range terms {
-		x := rarity(s.query.Passages, counts[i])
-		s.feedback.idf[term] = x
-		if x < feedbackRarity && counts[i] > feedbackFew {
-			s.feedback.common[term] = true
-		}
+	for i, place := range places {
+		x := &s.feedback.shares[place]
+		x.rarity = rarity(s.query.Passages, counts[i])
+		x.common = x.rarity < feedbackRarity && counts[i] > feedbackFew
 	}
 	return nil
 }
@@ -324,25 +330,30 @@ func (s *search) expand(without *source) []Word {
 		sum += t.weight
 	}
 	for _, t := range chosen {
-		x := share * t.weight / sum * s.feedback.idf[t.term]
+		x := share * t.weight / sum * s.feedback.shares[t.share].rarity
 		if i, known := at[t.term]; known {
 			out[i].Weight += x
-		} else if x > 0 && !s.feedback.common[t.term] && len(out) < MaxWords {
+		} else if x > 0 && !s.feedback.shares[t.share].common && len(out) < MaxWords {
 			out = append(out, Word{Terms: []string{t.term}, Weight: x})
 		}
 	}
 	return out
 }
 
+// weighted is a term to add; share is its place among feedback.shares.
 type weighted struct {
 	term   string
 	weight float64
+	share  int
 }
 
 // shares are what each passage that gave feedback says a term is worth.
 type shares struct {
-	term string
-	of   [feedbackPassages]float64
+	term   string
+	of     [feedbackPassages]float64
+	rarity float64 // of the terms that are chosen
+	common bool    // too common to be added
+	asked  bool    // the rarity has been looked up
 }
 
 func byTerm(a, b TermCount) int { return strings.Compare(a.Term, b.Term) }
@@ -407,7 +418,7 @@ func (s *search) choose(out int) []weighted {
 		return strings.Compare(a.term, b.term)
 	}
 	for k := range s.feedback.shares {
-		x := weighted{term: s.feedback.shares[k].term}
+		x := weighted{term: s.feedback.shares[k].term, share: k}
 		for i, share := range s.feedback.shares[k].of {
 			if i != out {
 				x.weight += share
