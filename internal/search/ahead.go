@@ -61,16 +61,23 @@ func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, workspace uuid
 	var found *ahead
 	var err error
 	done := make(chan any, 1)
+	jobs := make(chan *job, 1)
+	defer close(jobs)
 	go func() {
-		defer func() { done <- recover() }()
-		found, err = e.look(ctx, scope, q.OldestAmong)
+		func() {
+			defer func() { done <- recover() }()
+			found, err = e.look(ctx, scope, q.OldestAmong)
+		}()
+		for j := range jobs { // it is awake, and has nothing else to do
+			j.run()
+		}
 	}()
 	wait := sync.OnceValue(func() any { return <-done })
 	defer wait()
 	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
 	var guessed ahead
 	if states := e.states.get(scope); states != nil {
-		guessed = e.searchAhead(ctx, scope, workspace, q, question, states)
+		guessed = e.searchAhead(ctx, scope, workspace, q, question, states, func(work func()) func() { return aside(jobs, work) })
 	}
 	if p := wait(); p != nil {
 		panic(p)
@@ -89,7 +96,7 @@ func (e *Engine) prepare(ctx context.Context, scope viewer.Scope, workspace uuid
 // searchAhead searches collections in the states of the last time, where all of
 // them are in memory; else it only embeds the question. What fails is for the
 // search itself to find out.
-func (e *Engine) searchAhead(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, question *rank.Question, states []index.State) ahead {
+func (e *Engine) searchAhead(ctx context.Context, scope viewer.Scope, workspace uuid.UUID, q *Query, question *rank.Question, states []index.State, aside rank.Aside) ahead {
 	a := ahead{states: states, vectors: asked{engine: e, text: q.Text}}
 	own := ahead{states: slices.Clone(states), vectors: a.vectors}
 	guess, err := e.open(ctx, scope, workspace, q, question, how{loaded: true, wide: wide(q.passes(question)), ahead: &own})
@@ -97,10 +104,42 @@ func (e *Engine) searchAhead(ctx context.Context, scope viewer.Scope, workspace 
 	if err != nil {
 		return a
 	}
-	if found, err := e.rank(ctx, guess, q, question); err == nil {
+	if found, err := e.rank(ctx, guess, q, question, aside); err == nil {
 		a.guess, a.found = guess, found
 	}
 	return a
+}
+
+// job is work that somebody else may do.
+type job struct {
+	work func()
+	done chan any // what it panicked with, nil for nothing
+}
+
+func (j *job) run() {
+	defer func() { j.done <- recover() }()
+	j.work()
+}
+
+// aside offers work to who reads jobs, which has room for one. Who waits for it
+// does it, if nobody has begun.
+func aside(jobs chan *job, work func()) (wait func()) {
+	j := &job{work, make(chan any, 1)}
+	select {
+	case jobs <- j:
+	default:
+		j.run()
+	}
+	return func() {
+		select {
+		case left := <-jobs:
+			left.run()
+		default:
+		}
+		if p := <-j.done; p != nil {
+			panic(p)
+		}
+	}
 }
 
 // errNotLoaded ends a look at what is in memory.

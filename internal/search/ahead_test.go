@@ -40,3 +40,26 @@ func TestWhatIsSearchedAheadCountsWhileItIsTrue(t *testing.T) {
 	f.exec("update collections set deleting_at = now() where id = $1", id.collection)
 	find("deleted", 0)
 }
+
+func TestWorkAsideIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		for _, read := range []bool{true, false} {
+			times := 0
+			search.Aside(read, func() { times++ })()
+			if times != 1 {
+				t.Fatalf("done %d times, read %t", times, read)
+			}
+		}
+	}
+	for _, read := range []bool{true, false} {
+		func() {
+			defer func() {
+				if p := recover(); p != "broken" {
+					t.Errorf("panicked with %v, read %t", p, read)
+				}
+			}()
+			search.Aside(read, func() { panic("broken") })()
+		}()
+	}
+}

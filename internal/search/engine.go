@@ -156,7 +156,7 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	defer reach.close(ctx)
 	found := ahead.result(reach)
 	if found == nil {
-		if found, err = e.rank(ctx, reach, q, question); err != nil {
+		if found, err = e.rank(ctx, reach, q, question, nil); err != nil {
 			return false, err
 		}
 	}
@@ -196,8 +196,8 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 }
 
 // rank ranks what is in reach.
-func (e *Engine) rank(ctx context.Context, r *reach, q *Query, question *rank.Question) (*rank.Result, error) {
-	found, err := e.ranker.Search(ctx, r.parts, question, rank.Options{Least: q.MinScore, Now: start(q), Most: e.told(q)})
+func (e *Engine) rank(ctx context.Context, r *reach, q *Query, question *rank.Question, aside rank.Aside) (*rank.Result, error) {
+	found, err := e.ranker.Search(ctx, r.parts, question, rank.Options{Least: q.MinScore, Now: start(q), Most: e.told(q), Aside: aside})
 	if err != nil {
 		return nil, fmt.Errorf("rank: %w", err)
 	}

@@ -39,3 +39,20 @@ func (k *Kept) Bytes() int64 {
 func page(passage uuid.UUID) []rank.Ranked {
 	return []rank.Ranked{{Candidate: rank.Candidate{Passage: passage}}}
 }
+
+// Aside offers work to somebody who reads it, or to nobody.
+func Aside(read bool, work func()) func() {
+	jobs := make(chan *job, 1)
+	if read {
+		go func() {
+			for j := range jobs {
+				j.run()
+			}
+		}()
+	}
+	wait := aside(jobs, work)
+	return func() {
+		defer close(jobs)
+		wait()
+	}
+}

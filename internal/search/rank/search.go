@@ -55,6 +55,8 @@ type Options struct {
 	Now int64
 	// Most is how many results are told of; 0 is all.
 	Most int
+	// Aside takes work that may be done at the same time; nil for none.
+	Aside Aside
 }
 
 // Ranked is a result: a candidate, the part it is from, and its score.
@@ -269,7 +271,7 @@ func (s *search) first(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
 	s.chances = make([]Chance, len(s.parts))
 	for i, p := range s.parts {
-		r := &Request{Words: s.words, AverageBody: s.average, Best: likely, Vector: p.Vector, Nearest: nearest, Memory: &s.memory.first[i]}
+		r := &Request{Words: s.words, AverageBody: s.average, Best: likely, Vector: p.Vector, Nearest: nearest, Aside: s.opt.Aside, Memory: &s.memory.first[i]}
 		if s.opt.Least <= 0 {
 			r.Best, r.Nearest = PoolSize, PoolSize // everything is wanted
 		}

@@ -103,9 +103,15 @@ type Request struct {
 	// Brief allows a Source to leave the similarity of passages unknown that are
 	// not among the Nearest.
 	Brief bool
+	// Aside takes work that may be done at the same time; nil for none.
+	Aside Aside
 	// Memory is where a Source may put what it answers; nil for memory of its own.
 	Memory *Memory
 }
+
+// Aside has work done by somebody else, if there is somebody with time before it
+// is waited for, and returns what waits for its end.
+type Aside func(work func()) (wait func())
 
 // Memory keeps the candidates of one answer. The next search that gets it uses
 // it again.

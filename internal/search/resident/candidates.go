@@ -23,11 +23,12 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	x.q.set(r.Vector)
 	scores := x.scores[:len(s.live)*64]
 	taken := x.taken[:len(s.live)]
+	near := v.nearAside(x, r)
 	if len(r.Words) > 0 && r.Best > 0 {
 		v.score(x, r, scores)
 		s.best(x, scores, r.Best, taken)
 	}
-	for _, n := range v.near(x, r.Nearest) {
+	for _, n := range near() {
 		taken.set(n.ref)
 	}
 	for i := range r.Also {
@@ -36,6 +37,25 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 		}
 	}
 	return v.collect(x, r, scores, taken), nil
+}
+
+// apart is from how many passages on the nearest ones are looked for aside.
+const apart = 10_000
+
+// nearAside begins to look for the nearest passages, or puts it off; what it
+// returns is called after all else that uses x.
+func (v *View) nearAside(x *scratch, r *rank.Request) func() []scored {
+	if r.Aside == nil || v.count < apart || x.q.inverse == 0 || r.Nearest <= 0 {
+		return func() []scored { return v.near(x, r.Nearest) }
+	}
+	own := v.snapshot.index.scratchFor(v.snapshot)
+	own.q.set(r.Vector)
+	wait := r.Aside(func() { v.near(own, r.Nearest) })
+	return func() []scored {
+		wait()
+		v.snapshot.index.scratch.Put(own)
+		return v.nearest.list
+	}
 }
 
 // score sets the scores of all selected passages, those of others to 0. Words

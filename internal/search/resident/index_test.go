@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"magpie/internal/index"
@@ -247,4 +249,47 @@ func FuzzLexemes(f *testing.F) {
 		}
 		compareCandidates(t, r, left, got)
 	})
+}
+
+// The nearest passages are looked for aside where there are many.
+func TestAnswersAreTheSameWithHelp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(31, 80, 32)
+	x := resident.New(resident.Options{})
+	var entries []*index.Entry
+	for n := 0; n < 12_000; {
+		e := w.entry(w.id())
+		n += len(e.Passages)
+		entries = append(entries, e)
+	}
+	if err := x.Apply(index.Position{Generation: 0, Change: 1}, entries); err != nil {
+		t.Fatal(err)
+	}
+	helped := 0
+	for range 40 {
+		r := w.request()
+		alone, err := x.Snapshot().View(nil).Candidates(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Aside = func(work func()) func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				work()
+			}()
+			helped++
+			return func() { <-done }
+		}
+		together, err := x.Snapshot().View(nil).Candidates(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(alone, together, cmpopts.EquateNaNs()); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	if helped == 0 {
+		t.Errorf("nobody was asked for help with %d passages", x.Snapshot().Statistics().Passages)
+	}
 }
