@@ -272,8 +272,11 @@ func (s *search) first(ctx context.Context) error {
 	s.chances = make([]Chance, len(s.parts))
 	for i, p := range s.parts {
 		r := &Request{Words: s.words, AverageBody: s.average, Best: likely, Vector: p.Vector, Nearest: nearest, Aside: s.opt.Aside, Memory: &s.memory.first[i]}
-		if s.opt.Least <= 0 {
+		switch {
+		case s.opt.Least <= 0:
 			r.Best, r.Nearest = PoolSize, PoolSize // everything is wanted
+		case len(p.Vector) == 0:
+			r.Best = PoolSize // there are no nearest ones
 		}
 		switch s.opt.Mode {
 		case Lexical:
