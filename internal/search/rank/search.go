@@ -421,7 +421,7 @@ func (m *memory) sort(list []keyed, better func(a, b keyed) int) {
 		if key>>63 == 0 {
 			key = ^key &^ (1 << 63) // the greatest first
 		}
-		roughly = append(roughly, key&^(roughPlaces-1)|uint64(i)) //nolint:gosec // below roughPlaces
+		roughly = append(roughly, key&^(roughPlaces-1)|uint64(i))
 	}
 	slices.Sort(roughly)
 	sorted := m.sorted[:0]

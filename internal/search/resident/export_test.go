@@ -20,7 +20,7 @@ func NewPassage(terms []uint32, of, reported int) *Passage {
 	m := new(marks)
 	m.reset(of)
 	for w, t := range terms {
-		m.set(t, uint8(w+1)) //nolint:gosec // a few
+		m.set(t, uint8(w+1))
 	}
 	m.sieve(terms)
 	return &Passage{gatherer{marked: m, report: reported}}
