@@ -166,12 +166,13 @@ func (s *states) get(scope viewer.Scope) []index.State {
 
 // set remembers states, which are not changed any more.
 func (s *states) set(scope viewer.Scope, list []index.State) {
-	if len(list) == 0 || len(list) > mostGuessed {
-		return
-	}
 	key := scopeKey(scope)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if len(list) == 0 || len(list) > mostGuessed {
+		delete(s.known, key)
+		return
+	}
 	if s.known == nil || len(s.known) >= mostScopes {
 		s.known = make(map[string][]index.State)
 	}
