@@ -80,7 +80,7 @@ func open(dial restapi.Dial, s connectors.Settings, now func() time.Time) (*sour
 		clients: make(map[string]*restapi.Client), edits: make(map[string]map[string]string),
 	}
 	if src.notes == nil {
-		src.notes = &passing{}
+		src.notes = &connectors.PassingNotes{}
 	}
 	for _, name := range s.Strings(optionChannels) {
 		src.wanted = append(src.wanted, strings.TrimPrefix(strings.TrimSpace(name), "#"))

@@ -126,7 +126,7 @@ func open(dial Dial, s connectors.Settings) (*source, error) {
 	}
 	notes := s.Notes
 	if notes == nil {
-		notes = &passing{}
+		notes = &connectors.PassingNotes{}
 	}
 	transport := &http.Transport{ // no proxy: it would connect in our place, unguarded
 		DialContext: dial, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: fetchTime, IdleConnTimeout: time.Minute,
