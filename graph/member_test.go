@@ -56,12 +56,16 @@ func TestDeletingAWorkspaceLeavesNothingOfIt(t *testing.T) {
 	h := newHouse(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	for _, n := range []*tenant{ada, eve} {
-		if got := h.ask(t, n.viewer, `{ search(input: {query: "xylophone", minScore: 0}) { total } usage { queries } }`, nil); got.code() != "" {
+		if got := h.ask(t, n.viewer, `{ search(input: {query: "xylophone", minScore: 0}) { total } }`, nil); got.code() != "" {
+			t.Fatalf("%s", got.body)
+		}
+		// Asking for the usage writes down what was counted, not before it was.
+		if got := h.ask(t, n.viewer, `{ usage { queries } }`, nil); got.at("usage.queries") != 1.0 {
 			t.Fatalf("%s", got.body)
 		}
 	}
 	before, others := h.countRows(t, ada.viewer.Workspace), h.countRows(t, eve.viewer.Workspace)
-	for _, table := range []string{"memberships", "sessions", "invitations", "collections", "documents", "passages", "api_keys", "conversations", "sync_jobs", "source_files"} {
+	for _, table := range []string{"memberships", "sessions", "invitations", "collections", "documents", "passages", "api_keys", "conversations", "sync_jobs", "source_files", "usage_counters"} {
 		if before[table] == 0 {
 			t.Errorf("the fixture has no row in %s", table)
 		}
