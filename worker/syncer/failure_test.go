@@ -162,11 +162,11 @@ func TestWaitingForTheSourceIsNoFailure(t *testing.T) {
 func TestALongWaitIsNotTakenForDeath(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.worker.Stale = 100 * time.Millisecond
+	f.worker.Stale = 700 * time.Millisecond
 	f.script.fill(1, "v1")
 	var waited sync.Once
 	f.script.hooks(func(context.Context, string) (err error) {
-		waited.Do(func() { err = connectors.Retryable(errors.New("too many requests"), time.Second) })
+		waited.Do(func() { err = connectors.Retryable(errors.New("too many requests"), 2*time.Second) })
 		return err
 	}, nil)
 	f.work()
@@ -175,7 +175,7 @@ func TestALongWaitIsNotTakenForDeath(t *testing.T) {
 	if job.Attempt != 2 {
 		t.Errorf("the waiting job was taken over: attempt %d", job.Attempt)
 	}
-	if took := job.FinishedAt.Sub(*job.StartedAt); took < 900*time.Millisecond {
+	if took := job.FinishedAt.Sub(*job.StartedAt); took < 1900*time.Millisecond {
 		t.Errorf("the source's wish to wait was not granted: %s", took)
 	}
 }
