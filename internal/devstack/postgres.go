@@ -257,7 +257,7 @@ func (p *postgres) initdb(ctx context.Context, programs postgresPrograms, folder
 
 func (p *postgres) configure() error {
 	for name, content := range map[string]string{
-		"postgresql.conf": settings(p.place.sockets, p.fast, p.place.account),
+		"postgresql.conf": settings(p.place.sockets, p.fast, p.place.account, availableMemory()),
 		"pg_hba.conf":     accessRules,
 	} {
 		if err := replaceFile(filepath.Join(p.data, name), []byte(content), 0o600, p.place.account); err != nil {

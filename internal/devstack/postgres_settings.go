@@ -2,6 +2,8 @@ package devstack
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -10,15 +12,16 @@ import (
 // usually have 64 MB, on which such a build fails; memory mapped from the data folder has no such limit.
 const smallestSharedMemory = 1 << 30
 
-// settings returns the whole postgresql.conf: tuned for a machine with two cores that does other work too.
-func settings(sockets string, fast bool, user account) string {
+// settings returns the whole postgresql.conf: tuned for a machine with two cores and so many bytes of memory that does
+// other work too.
+func settings(sockets string, fast bool, user account, memory uint64) string {
 	values := [][2]string{
 		{"listen_addresses", ""},
 		{"unix_socket_directories", sockets},
 		{"unix_socket_permissions", "0700"},
 		{"max_connections", "200"},
-		{"shared_buffers", "256MB"},
-		{"effective_cache_size", "1GB"},
+		{"shared_buffers", megabytes(min(max(memory/8, 256<<20), 4<<30))}, // taken as it is used
+		{"effective_cache_size", megabytes(max(memory/2, 1<<30))},
 		{"work_mem", "16MB"},
 		{"maintenance_work_mem", "256MB"},
 		{"dynamic_shared_memory_type", sharedMemoryType("/dev/shm", user)},
@@ -58,6 +61,24 @@ func settings(sockets string, fast bool, user account) string {
 		fmt.Fprintf(&text, "%s = '%s'\n", value[0], strings.ReplaceAll(value[1], "'", "''"))
 	}
 	return text.String()
+}
+
+func megabytes(bytes uint64) string { return strconv.FormatUint(bytes>>20, 10) + "MB" }
+
+// availableMemory is how many bytes of memory this process and its children may use; 0 where the system does not tell.
+func availableMemory() uint64 {
+	var machine, group uint64
+	if content, err := os.ReadFile("/proc/meminfo"); err == nil {
+		_, _ = fmt.Sscanf(string(content), "MemTotal: %d kB", &machine) // not told, else
+		machine <<= 10
+	}
+	if content, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		group, _ = strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64) // "max" is no bound
+	}
+	if group > 0 {
+		return min(machine, group)
+	}
+	return machine
 }
 
 func sharedMemoryType(folder string, user account) string {

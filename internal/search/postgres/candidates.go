@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/pgvector/pgvector-go"
 
 	"magpie/internal/search/rank"
@@ -16,36 +15,28 @@ import (
 
 const readPassages = `select place, passage_id, document_id, ordinal, title_words, heading_words, path_words, body_words,
 		changed, hits, similarity
-	from magpie_passages($1, $2, $3, $4, $5, $6, $7, nullif($8, '')::tsquery, $9, $10, $11)`
+	from magpie_passages($1, $2, $3, $4, $5, $6, $7, nullif($8, '')::tsquery, $9, $10)`
+
+const readHits = "select place, hits, similarity from magpie_hits($1, $2, $3, $4, $5, $6)"
 
 // way is one way to come by passages, see magpie_passages.
 type way struct {
 	name      string
 	query     string
-	places    []pgtype.TID
 	documents []uuid.UUID
 	most      int
 }
 
-// Candidates implements rank.Source. Hits are read anew by each request;
-// passages of earlier ones are found by their place.
+// Candidates implements rank.Source. Of passages of earlier requests only the
+// hits and the similarity are read anew, by their place.
 func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidate, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
 	g := newGathering(r)
-	if !slices.Equal(s.vector, r.Vector) {
-		s.vector, s.near = slices.Clone(r.Vector), nil
-	}
-	var ways []way
-	searched := len(r.Vector) > 0 && r.Nearest > 0
-	if s.left.documents != nil {
-		ways = append(ways, way{name: "documents", documents: s.left.documents})
-	} else {
-		var err error
-		if ways, err = s.ways(ctx, r, g, searched); err != nil {
-			return nil, err
-		}
+	ways, err := s.ways(ctx, r, g)
+	if err != nil {
+		return nil, err
 	}
 	var embedding *pgvector.HalfVector
 	if len(r.Vector) > 0 {
@@ -53,33 +44,27 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 		embedding = &v
 	}
 	nearest := 0 // the rows that came by similarity are g.found[:nearest]
-	err := s.ask(ctx, func(b *pgx.Batch) {
+	err = s.ask(ctx, func(b *pgx.Batch) {
 		for _, w := range ways {
-			b.Queue(readPassages, s.workspace, s.collection, s.filter, g.terms, s.model, embedding,
-				w.name, w.query, w.places, w.documents, w.most).
+			b.Queue(readPassages, s.workspace, s.collection, s.filter, g.terms, s.model, embedding, w.name, w.query, w.documents, w.most).
 				Query(func(rows pgx.Rows) error {
 					err := g.read(rows)
-					if w.name == "near" || w.name == "scan" {
+					if w.name != "words" {
 						nearest = len(g.found)
 					}
 					return err
 				})
 		}
+		if len(r.Also) > 0 {
+			b.Queue(readHits, s.workspace, s.collection, placesOf(r.Also), g.terms, s.model, embedding).Query(g.readAgain)
+		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look passages up: %w", err)
 	}
-	if searched && s.near == nil {
-		if s.left.documents != nil {
-			nearest = len(g.found)
-		}
-		s.near = nearestOf(g.found[:nearest], r.Nearest)
-	}
 	keep := make([]bool, len(g.found))
-	for _, ref := range s.near[:min(len(s.near), r.Nearest)] {
-		if i, ok := g.at[ref]; ok && searched {
-			keep[i] = true
-		}
+	for _, i := range g.nearest(nearest, r.Nearest) {
+		keep[i] = true
 	}
 	for i := range r.Also {
 		if at, ok := g.at[r.Also[i].Ref]; ok {
@@ -100,27 +85,21 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 }
 
 // ways are how a request's passages are come by: those that are most similar
-// first, then those of earlier requests, then those that the words look up.
-func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, searched bool) ([]way, error) {
-	var ways []way
-	known := make([]uint64, 0, len(r.Also)+len(s.near))
-	for i := range r.Also {
-		known = append(known, r.Also[i].Ref)
+// first, then those that the words look up.
+func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way, error) {
+	similar, worded := len(r.Vector) > 0 && r.Nearest > 0, len(r.Words) > 0 && r.Best > 0
+	if s.left.documents != nil && (similar || worded) {
+		return []way{{name: "documents", documents: s.left.documents}}, nil
 	}
-	if searched && s.near == nil {
+	var ways []way
+	if similar {
 		w := way{name: "scan", most: r.Nearest}
 		if s.state.passages > s.state.exact && s.state.model == s.model && s.state.dimensions == len(r.Vector) && !s.scans() {
 			w = way{name: "near", most: min(r.Nearest, s.tier.opt.Neighbours)}
 		}
 		ways = append(ways, w)
-	} else if searched {
-		known = append(known, s.near...)
 	}
-	if len(known) > 0 {
-		slices.Sort(known)
-		ways = append(ways, way{name: "places", places: places(slices.Compact(known))})
-	}
-	if r.Best > 0 && len(r.Words) > 0 {
+	if worded {
 		if err := s.count(ctx, g.terms); err != nil {
 			return nil, fmt.Errorf("count words: %w", err)
 		}
@@ -137,7 +116,7 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering, search
 			query = s.lookUp(r.Words, budget)
 		}
 		if query != "" {
-			ways = append(ways, way{name: "words", query: query, most: 4 * budget})
+			ways = append(ways, way{name: "words", query: query, most: 3 * budget})
 		}
 	}
 	return ways, nil
@@ -151,20 +130,16 @@ func (s *Source) scans() bool {
 	return s.left.passages <= few && s.left.passages < share
 }
 
-// nearestOf are the places of the most similar candidates, in their order.
-func nearestOf(found []rank.Candidate, most int) []uint64 {
-	order := make([]*rank.Candidate, 0, len(found))
-	for i := range found {
-		if !math.IsNaN(found[i].Similarity) {
-			order = append(order, &found[i])
+// nearest are the numbers of the most similar of the first n candidates.
+func (g *gathering) nearest(n, most int) []int {
+	order := make([]int, 0, n)
+	for i := range n {
+		if !math.IsNaN(g.found[i].Similarity) {
+			order = append(order, i)
 		}
 	}
-	slices.SortFunc(order, bySimilarity)
-	refs := make([]uint64, 0, min(len(order), most))
-	for _, c := range order[:min(len(order), most)] {
-		refs = append(refs, c.Ref)
-	}
-	return refs
+	slices.SortFunc(order, func(a, b int) int { return bySimilarity(&g.found[a], &g.found[b]) })
+	return order[:min(len(order), most)]
 }
 
 // byWords are the numbers of the candidates with any of the words, the best first.

@@ -84,7 +84,7 @@ func TestSimilarPassagesComeOutOfTheIndex(t *testing.T) {
 		if _, err = tx.Exec(t.Context(), "select set_config('magpie.workspace', $1, true)", id.workspace.String()); err != nil {
 			t.Fatal(err)
 		}
-		if err := tx.QueryRow(t.Context(), `select count(*) from magpie_passages($1, $2, $3, '{}', 'test', $4::real[]::halfvec, 'near', null, null, null, 20)`,
+		if err := tx.QueryRow(t.Context(), `select count(*) from magpie_passages($1, $2, $3, '{}', 'test', $4::real[]::halfvec, 'near', null, null, 20)`,
 			id.workspace, id.collection, filter, unit(random)).Scan(&found); err != nil {
 			t.Fatal(err)
 		}

@@ -27,9 +27,10 @@ func placeOf(raw []byte) (uint64, error) {
 	return uint64(binary.BigEndian.Uint32(raw))<<16 | uint64(binary.BigEndian.Uint16(raw[4:])), nil
 }
 
-func places(refs []uint64) []pgtype.TID {
-	out := make([]pgtype.TID, len(refs))
-	for i, r := range refs {
+func placesOf(passages []rank.Candidate) []pgtype.TID {
+	out := make([]pgtype.TID, len(passages))
+	for i := range passages {
+		r := passages[i].Ref
 		out[i] = pgtype.TID{BlockNumber: uint32(r >> 16), OffsetNumber: uint16(r), Valid: true} //nolint:gosec // as placeOf packs them
 	}
 	return out
@@ -76,13 +77,7 @@ func (g *gathering) read(rows pgx.Rows) error {
 		if err != nil {
 			return err
 		}
-		if _, seen := g.at[place]; seen {
-			continue
-		}
-		c := rank.Candidate{
-			Passage: uuid.UUID(raw[1]), Document: uuid.UUID(raw[2]), Ordinal: integer(raw[3]),
-			Similarity: math.NaN(), Ref: place,
-		}
+		c := rank.Candidate{Passage: uuid.UUID(raw[1]), Document: uuid.UUID(raw[2]), Ordinal: integer(raw[3]), Ref: place}
 		for f := range c.Words {
 			c.Words[f] = integer(raw[4+f])
 		}
@@ -90,18 +85,64 @@ func (g *gathering) read(rows pgx.Rows) error {
 			c.Time = int64(binary.BigEndian.Uint64(raw[8])) //nolint:gosec // microseconds
 			c.Time = floorDiv(c.Time, int64(time.Second/time.Microsecond)) + postgresEpoch
 		}
-		if len(raw[10]) == 8 {
-			c.Similarity = math.Float64frombits(binary.BigEndian.Uint64(raw[10]))
-		}
-		if err := g.score(&c, raw[9]); err != nil {
+		if err := g.add(&c, raw[9], raw[10]); err != nil {
 			return err
 		}
-		g.at[place] = len(g.found)
-		g.found = append(g.found, c)
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read passages: %w", err)
 	}
+	return nil
+}
+
+// readAgain takes rows of magpie_hits, of passages that the request has.
+func (g *gathering) readAgain(rows pgx.Rows) error {
+	defer rows.Close()
+	also := make(map[uint64]*rank.Candidate, len(g.request.Also))
+	for i := range g.request.Also {
+		also[g.request.Also[i].Ref] = &g.request.Also[i]
+	}
+	for rows.Next() {
+		raw := rows.RawValues()
+		if len(raw) != 3 {
+			return errRow
+		}
+		place, err := placeOf(raw[0])
+		if err != nil {
+			return err
+		}
+		known := also[place]
+		if known == nil {
+			return errRow
+		}
+		c := rank.Candidate{
+			Passage: known.Passage, Document: known.Document, Ordinal: known.Ordinal, Words: known.Words, Time: known.Time, Ref: place,
+		}
+		if err := g.add(&c, raw[1], raw[2]); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read passages again: %w", err)
+	}
+	return nil
+}
+
+// add takes a candidate, with its hits and its similarity as they were sent,
+// unless it has been found before.
+func (g *gathering) add(c *rank.Candidate, hits index.Lexemes, similarity []byte) error {
+	if _, seen := g.at[c.Ref]; seen {
+		return nil
+	}
+	c.Similarity = math.NaN()
+	if len(similarity) == 8 {
+		c.Similarity = math.Float64frombits(binary.BigEndian.Uint64(similarity))
+	}
+	if err := g.score(c, hits); err != nil {
+		return err
+	}
+	g.at[c.Ref] = len(g.found)
+	g.found = append(g.found, *c)
 	return nil
 }
 

@@ -29,8 +29,6 @@ type Source struct {
 	left       *leaves // once it has been looked up
 
 	counts map[string]int // how many passages a term stands in, as far as asked
-	vector []float32
-	near   []uint64 // the places that are most similar to vector, once looked up
 }
 
 var _ rank.Source = (*Source)(nil)

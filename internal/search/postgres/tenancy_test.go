@@ -66,18 +66,17 @@ func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	passages := func(way string) string {
-		return `select count(*) from magpie_passages($1, $2, '{}', '{otter}', 'test', '[1,0,0,0,0,0,0,0]', '` + way + `', 'otter',
-			array['` + place + `'::tid], array['` + document.String() + `'::uuid], 100)`
+		return `select count(*) from magpie_passages($1, $2, '{}', '{otter}', 'test', '[1,0,0,0,0,0,0,0]', '` + way + `', 'otter', array['` + document.String() + `'::uuid], 100)`
 	}
 	calls := map[string]string{
 		"words":         passages("words"),
 		"near":          passages("near"),
 		"scan":          passages("scan"),
-		"places":        passages("places"),
 		"documents":     passages("documents"),
 		"filtered":      "select coalesce(sum(passages), 0) from magpie_filtered($1, $2, '{}', 100)",
 		"frequencies":   "select coalesce(sum(passages), 0) from magpie_frequencies($1, $2, '{otter}', '{otter}', 100)",
 		"lexemes":       "select count(*) from magpie_lexemes($1, $2, array['" + place + "'::tid])",
+		"hits":          "select count(*) from magpie_hits($1, $2, array['" + place + "'::tid], '{otter}', 'test', '[1,0,0,0,0,0,0,0]')",
 		"embeddings":    "select count(*) from magpie_embeddings($1, $2, 'test', array['" + place + "'::tid])",
 		"vectors":       "select count(*) from magpie_vectors($1, $2, 'test', 100)",
 		"complete":      "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', false, 100, 100)",
@@ -120,7 +119,7 @@ func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
 		}
 	}
 	// Places and documents of another collection are nothing, whoever asks.
-	for _, name := range []string{"places", "documents", "lexemes", "embeddings"} {
+	for _, name := range []string{"hits", "documents", "lexemes", "embeddings"} {
 		if n, err := ask(calls[name], mine.workspace.String(), mine.workspace, mine.collection); err != nil || n != 0 {
 			t.Errorf("%s: another's passages in one's own collection: %d, %v", name, n, err)
 		}

@@ -52,13 +52,11 @@ func (s *Source) each(ctx context.Context, passages []rank.Candidate, sql string
 		return nil
 	}
 	at := make(map[uint64][]int, len(passages))
-	refs := make([]uint64, len(passages))
 	for i := range passages {
-		refs[i] = passages[i].Ref
-		at[refs[i]] = append(at[refs[i]], i)
+		at[passages[i].Ref] = append(at[passages[i].Ref], i)
 	}
 	return s.ask(ctx, func(b *pgx.Batch) {
-		b.Queue(sql, append(args, places(refs))...).Query(func(rows pgx.Rows) error {
+		b.Queue(sql, append(args, placesOf(passages))...).Query(func(rows pgx.Rows) error {
 			defer rows.Close()
 			for rows.Next() {
 				place, err := placeOf(rows.RawValues()[0])

@@ -17,7 +17,7 @@ type Options struct {
 	// Timeout bounds each statement, 10 s by default.
 	Timeout time.Duration
 	// LookUps is about how many passages the words of a request may look up,
-	// 1500 by default, twice as many under a filter that leaves less than half
+	// 1200 by default, twice as many under a filter that leaves less than half
 	// of the passages. Commoner words beyond it add to scores only.
 	LookUps int
 	// Neighbours is the most passages that are looked up by similarity where
@@ -35,7 +35,7 @@ func (o Options) complete() Options {
 	for _, n := range []struct {
 		value    *int
 		standard int
-	}{{&o.LookUps, 1500}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
+	}{{&o.LookUps, 1200}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
 		if *n.value <= 0 {
 			*n.value = n.standard
 		}

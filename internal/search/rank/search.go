@@ -15,7 +15,7 @@ import (
 	"magpie/internal/search/quickselect"
 )
 
-// PoolSize is how many candidates are ranked: what is beyond is not counted
+// PoolSize is the most candidates that are ranked: what is beyond is not counted
 // and cannot be paged to.
 const PoolSize = 1000
 
@@ -258,25 +258,32 @@ func union(terms, more []string) []string {
 	return out
 }
 
-// nearest is how many of the most similar passages are candidates, of which
-// those without a word of the question seldom reach any score.
-const nearest = 300
+// pool is how many candidates are looked at where only sure results are wanted:
+// of the best passages by words, and of the most similar ones. What is beyond is
+// seldom among those, least of all among the first of them. In many passages
+// more of them would take time that the order of the first ones does not repay.
+func (s *search) pool() (best, nearest int) {
+	if s.query.Passages > manyPassages {
+		return 400, 150
+	}
+	return PoolSize - 300, 300
+}
 
-// likely is how many of the best passages by words are candidates where only
-// sure results are wanted: what is beyond is not among those.
-const likely = PoolSize - nearest
+// manyPassages is from how many passages on the pool is smaller.
+const manyPassages = 50_000
 
 // first gathers the best passages by words and the most similar ones.
 func (s *search) first(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
 	s.chances = make([]Chance, len(s.parts))
+	best, nearest := s.pool()
 	for i, p := range s.parts {
-		r := &Request{Words: s.words, AverageBody: s.average, Best: likely, Vector: p.Vector, Nearest: nearest, Aside: s.opt.Aside, Memory: &s.memory.first[i]}
+		r := &Request{Words: s.words, AverageBody: s.average, Best: best, Vector: p.Vector, Nearest: nearest, Aside: s.opt.Aside, Memory: &s.memory.first[i]}
 		switch {
 		case s.opt.Least <= 0:
 			r.Best, r.Nearest = PoolSize, PoolSize // everything is wanted
 		case len(p.Vector) == 0:
-			r.Best = PoolSize // there are no nearest ones
+			r.Best += r.Nearest // there are no nearest ones
 		}
 		switch s.opt.Mode {
 		case Lexical:
