@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,8 +24,6 @@ const (
 	maxBody = 32 << 20
 	// fetchTime bounds one exchange.
 	fetchTime = 60 * time.Second
-	// maxWait is the longest that a site is waited for at its word.
-	maxWait = time.Hour
 )
 
 // request asks for an address. The caller closes the body.
@@ -88,18 +85,6 @@ func redirects(status int) bool {
 		return true
 	}
 	return false
-}
-
-// retryAfter is how long an answer asks to wait, 0 when it does not say.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return min(max(time.Duration(seconds)*time.Second, 0), maxWait)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(at.Sub(now), 0), maxWait)
-	}
-	return 0
 }
 
 // sort is what an answer's content is to a crawl.

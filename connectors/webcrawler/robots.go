@@ -12,6 +12,7 @@ import (
 	"github.com/temoto/robotstxt"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 const (
@@ -88,7 +89,7 @@ func (s *source) readRobots(ctx context.Context, site string) (*rules, error) {
 			}
 			address = next.String()
 		case status == http.StatusTooManyRequests || status >= 500:
-			return nil, connectors.Retryable(fmt.Errorf("robots.txt cannot be had for now (status %d)", status), retryAfter(response.Header, s.now()))
+			return nil, connectors.Retryable(fmt.Errorf("robots.txt cannot be had for now (status %d)", status), restapi.RetryAfter(response.Header))
 		case status >= 400:
 			return &rules{}, nil // there are no rules
 		case status == http.StatusOK:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 	"magpie/internal/httpx"
 )
 
@@ -311,7 +312,7 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		}
 		return nil
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
-		if after := retryAfter(response.Header, s.now()); after > 0 && e.Try == 0 && !v.waited(e) {
+		if after := restapi.RetryAfter(response.Header); after > 0 && e.Try == 0 && !v.waited(e) {
 			return connectors.Retryable(fmt.Errorf("the site is busy (status %d)", status), after)
 		}
 		v.again(e, u)
@@ -492,7 +493,7 @@ func (s *source) fetch(ctx context.Context, u *url.URL) (at *url.URL, body []byt
 		case status == http.StatusUnauthorized || status == http.StatusForbidden:
 			return nil, nil, nil, fmt.Errorf("the site does not let the crawler see the page (status %d); enter credentials that may", status)
 		case status == http.StatusTooManyRequests || status >= 500:
-			return nil, nil, nil, connectors.Retryable(fmt.Errorf("the site answers %d", status), retryAfter(response.Header, s.now()))
+			return nil, nil, nil, connectors.Retryable(fmt.Errorf("the site answers %d", status), restapi.RetryAfter(response.Header))
 		default:
 			return nil, nil, nil, fmt.Errorf("the site answers %d", status)
 		}

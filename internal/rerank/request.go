@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"magpie/internal/llm/provider"
@@ -88,24 +87,9 @@ func refusal(response *http.Response) error {
 	err := provider.FromStream(operation, float64(status), "", http.StatusText(status), "")
 	var refused *provider.Error
 	if errors.As(err, &refused) {
-		refused.After = retryAfter(response.Header, time.Now())
+		refused.After = provider.RetryAfter(response.Header, time.Now())
 	}
 	return err
-}
-
-// retryAfter reads Retry-After in seconds or as a date; 0 when there is none.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if seconds > 0 && seconds < 1e6 {
-			return time.Duration(seconds * float64(time.Second))
-		}
-		return 0
-	}
-	if date, err := http.ParseTime(value); err == nil && date.After(now) {
-		return date.Sub(now)
-	}
-	return 0
 }
 
 // result is the score of one text under the names that services have for it.

@@ -79,7 +79,7 @@ func (d *Doer) Do(request *http.Request) (*http.Response, error) {
 			now = d.Now
 		}
 		note.mu.Lock()
-		note.status, note.wait = response.StatusCode, retryAfter(response.Header, now())
+		note.status, note.wait = response.StatusCode, RetryAfter(response.Header, now())
 		note.mu.Unlock()
 	}
 	switch {
@@ -96,8 +96,9 @@ type limited struct {
 	io.Closer
 }
 
-// retryAfter reads Retry-After in seconds or as a date, and the variant in milliseconds that some services send.
-func retryAfter(header http.Header, now time.Time) time.Duration {
+// RetryAfter reads Retry-After in seconds or as a date, and the variant in milliseconds that some services send; 0 when
+// there is none.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if value, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && value > 0 && value < 1e9 {
 		return time.Duration(value * float64(time.Millisecond))
 	}
