@@ -130,7 +130,8 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 }
 
 // RetryAfter reads the header of that name in both its forms, at most an hour;
-// 0 when there is none. A date is compared with the server's own clock.
+// 0 when there is none. A date is compared with the server's own clock, where it
+// tells it.
 func RetryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
@@ -142,7 +143,7 @@ func RetryAfter(header http.Header) time.Duration {
 	}
 	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		return 0
+		now = time.Now()
 	}
 	return min(max(until.Sub(now), 0), longestRetryAfter)
 }
