@@ -50,24 +50,6 @@ func FieldOf(position uint16) Field {
 	}
 }
 
-// CollectionLexeme is a lexeme that every passage of a collection has and no
-// text can produce. A search for words and this one reads the rows of the
-// collection out of the index alone, however many other collections use the words.
-func CollectionLexeme(collection [16]byte) string {
-	const digits = "0123456789abcdefghijklmnopqrstuv"
-	var b [14]byte
-	b[0] = '#'
-	bits := uint64(0)
-	for _, v := range collection[8:] {
-		bits = bits<<8 | uint64(v)
-	}
-	for i := len(b) - 1; i > 0; i-- {
-		b[i] = digits[bits&31]
-		bits >>= 5
-	}
-	return string(b[:])
-}
-
 // terms of one passage, as they are stored.
 type terms struct {
 	vector pgtype.TSVector
@@ -85,15 +67,14 @@ type occurrence struct {
 type termBuilder struct {
 	analyzer   *analysis.Analyzer
 	language   string
-	collection string
 	tokens     []analysis.Token
 	found      []occurrence
 	title      []occurrence
 	titleWords int32
 }
 
-func newTermBuilder(a *analysis.Analyzer, collection [16]byte, title, language string) *termBuilder {
-	b := &termBuilder{analyzer: a, language: language, collection: CollectionLexeme(collection)}
+func newTermBuilder(a *analysis.Analyzer, title, language string) *termBuilder {
+	b := &termBuilder{analyzer: a, language: language}
 	b.add(FieldTitle, title)
 	b.title = slices.Clone(b.found)
 	b.titleWords = b.contentWords(title)
@@ -152,8 +133,7 @@ func (b *termBuilder) vector() pgtype.TSVector {
 		return cmp.Or(strings.Compare(x.term, y.term), cmp.Compare(x.position, y.position))
 	})
 	positions := make([]pgtype.TSVectorPosition, 0, len(b.found))
-	lexemes := make([]pgtype.TSVectorLexeme, 1, len(b.found)/2+2)
-	lexemes[0] = pgtype.TSVectorLexeme{Word: b.collection} // '#' sorts before every letter and digit
+	lexemes := make([]pgtype.TSVectorLexeme, 0, len(b.found)/2+1)
 	size := 0
 	for i := 0; i < len(b.found); {
 		term, from := b.found[i].term, len(positions)

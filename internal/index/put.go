@@ -209,7 +209,7 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 	n := len(r.Passages)
 	p.headings, p.bodies, p.anchors = make([]string, n), make([]string, n), make([]string, n)
 	p.terms, p.vectors = make([]terms, n), make([]pgvector.HalfVector, n)
-	builder := newTermBuilder(s.analyzer, r.Collection, p.title, r.Language)
+	builder := newTermBuilder(s.analyzer, p.title, r.Language)
 	for i := range r.Passages {
 		passage := &r.Passages[i]
 		headings := make([]string, len(passage.Headings))

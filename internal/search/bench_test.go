@@ -227,7 +227,7 @@ func BenchmarkSearch(b *testing.B) {
 			f := newFixture(b)
 			id := f.tenant()
 			questions := f.fill(id, files, passages)
-			if _, wanted, err := f.index.NextVectorIndex(b.Context()); err != nil {
+			if _, wanted, err := f.index.NextIndexes(b.Context(), 0); err != nil {
 				b.Fatal(err)
 			} else if wanted {
 				start := time.Now()
@@ -235,11 +235,11 @@ func BenchmarkSearch(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := index.BuildVectorIndex(b.Context(), owner, id.collection); err != nil {
+				if err := index.BuildIndexes(b.Context(), owner, id.collection); err != nil {
 					b.Fatal(err)
 				}
 				_ = owner.Close(b.Context())
-				b.Logf("vector index of %d passages built in %s", passages, time.Since(start).Round(time.Second))
+				b.Logf("indexes of %d passages built in %s", passages, time.Since(start).Round(time.Second))
 			}
 			f.exec("vacuum analyze passage_index")
 			b.Run("all", func(b *testing.B) { f.measure(b, id, questions, search.Query{}) })

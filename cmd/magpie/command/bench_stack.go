@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -163,25 +164,27 @@ func (b *benchStack) target(ctx context.Context) (benchTarget, error) {
 }
 
 // tidy does what workers and PostgreSQL do in quiet hours: statistics, and the
-// vector indexes of collections that have outgrown exact search.
+// indexes of large collections.
 func (b *benchStack) tidy(ctx context.Context) (err error) {
+	for {
+		err := b.app.BuildIndexes(ctx)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, index.ErrBuilding) {
+			return err //nolint:wrapcheck // says what it was doing
+		}
+		select { // the worker of this process is at it
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	owner, err := pgx.Connect(ctx, b.services.OwnerURL)
 	if err != nil {
 		return fmt.Errorf("connect as the owner: %w", err)
 	}
 	defer func() { err = errors.Join(err, owner.Close(context.WithoutCancel(ctx))) }()
-	for {
-		collection, wanted, err := b.app.Index.NextVectorIndex(ctx)
-		if err != nil {
-			return err
-		}
-		if !wanted {
-			break
-		}
-		if err := index.BuildVectorIndex(ctx, owner, collection); err != nil {
-			return err
-		}
-	}
 	if _, err := owner.Exec(ctx, "vacuum analyze"); err != nil {
 		return fmt.Errorf("analyze the tables: %w", err)
 	}

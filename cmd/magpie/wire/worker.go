@@ -55,7 +55,7 @@ func (a *App) Worker() *worker.Worker {
 }
 
 // maintain forgets what the query log, the audit log, conversations, the history of
-// syncs and deleted documents have kept long enough, and looks after the vector indexes.
+// syncs and deleted documents have kept long enough, and looks after the search indexes.
 func (a *App) maintain(ctx context.Context) error {
 	swept, err := a.analytics.Sweep(ctx)
 	if swept > 0 {
@@ -72,7 +72,11 @@ func (a *App) maintain(ctx context.Context) error {
 		}
 		err = errors.Join(err, failed)
 	}
-	return errors.Join(err, failed, a.trim(ctx), a.buildVectorIndexes(ctx))
+	indexes := a.BuildIndexes(ctx)
+	if errors.Is(indexes, index.ErrBuilding) {
+		indexes = nil // another worker is at it
+	}
+	return errors.Join(err, failed, a.trim(ctx), indexes)
 }
 
 // purgeAtOnce bounds what one round of upkeep takes of deleted documents.
@@ -104,36 +108,39 @@ func (a *App) trim(ctx context.Context) error {
 	return nil // the next round goes on
 }
 
-// buildVectorIndexes builds the indexes of collections that have outgrown exact
-// search, one after the other. It needs the owner's login for that, and only
-// connects with it when there is something to build.
-func (a *App) buildVectorIndexes(ctx context.Context) error {
+// passageMemory is about what a passage takes in memory, in bytes, at 384 dimensions.
+const passageMemory = 1 << 10
+
+// BuildIndexes builds the indexes of large collections by which PostgreSQL
+// searches them, one after the other. Those of up to an eighth of SEARCH_MEMORY
+// need none: they are searched in memory, which they fill within a second, and
+// indexes are most of what storing a passage costs. It needs the owner's login,
+// and only connects with it when there is something to build. index.ErrBuilding
+// is returned while another process is at it.
+func (a *App) BuildIndexes(ctx context.Context) error {
+	above := int64(a.Config.SearchMemory) / 8 / passageMemory
 	for last := uuid.Nil; ; {
-		collection, wanted, err := a.Index.NextVectorIndex(ctx)
+		collection, wanted, err := a.Index.NextIndexes(ctx, above)
 		if err != nil || !wanted || collection == last {
 			return err //nolint:wrapcheck // says what it was doing
 		}
 		last = collection
-		err = a.buildVectorIndex(ctx, collection)
-		if errors.Is(err, index.ErrBuilding) {
-			return nil // another worker is at it
-		}
-		if err != nil {
+		if err := a.buildIndexes(ctx, collection); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *App) buildVectorIndex(ctx context.Context, collection uuid.UUID) error {
+func (a *App) buildIndexes(ctx context.Context, collection uuid.UUID) error {
 	owner, err := pgx.Connect(ctx, a.Config.OwnerURL())
 	if err != nil {
-		return fmt.Errorf("build a vector index: connect as the owner (MIGRATE_DATABASE_URL): %w", err)
+		return fmt.Errorf("build search indexes: connect as the owner (MIGRATE_DATABASE_URL): %w", err)
 	}
 	defer func() { _ = owner.Close(context.WithoutCancel(ctx)) }()
 	start := time.Now()
-	if err := index.BuildVectorIndex(ctx, owner, collection); err != nil {
+	if err := index.BuildIndexes(ctx, owner, collection); err != nil {
 		return err //nolint:wrapcheck // says what it was doing
 	}
-	a.Log.InfoContext(ctx, "a vector index was built", "collection", collection, "took", time.Since(start))
+	a.Log.InfoContext(ctx, "the search indexes of a large collection were built", "collection", collection, "took", time.Since(start))
 	return nil
 }

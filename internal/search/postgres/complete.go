@@ -16,7 +16,7 @@ const (
 	// that begin with a prefix.
 	completeWhole = 4000
 	// completeSample is how many passages are looked at where there are more:
-	// those that the index of lexemes names, or any for a short prefix.
+	// those that have such a word, or any for a short prefix.
 	completeSample = 400
 	// shortPrefix is up to how many characters too many words begin with.
 	shortPrefix = 2
@@ -32,7 +32,7 @@ const (
 // the counts that were taken of them; otherwise the words of up to some thousand
 // passages are counted.
 func (s *Source) Complete(ctx context.Context, prefix string, limit int) ([]string, error) {
-	if prefix == "" || prefix[0] == '#' || limit <= 0 { // # begins the collection's own lexeme
+	if prefix == "" || limit <= 0 {
 		return nil, nil
 	}
 	found := make(map[string]int64)

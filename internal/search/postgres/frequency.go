@@ -50,7 +50,7 @@ func (s *Source) count(ctx context.Context, terms []string) error {
 	}
 	queries := make([]string, len(missing))
 	for i, t := range missing {
-		queries[i] = s.within("(" + anyOf([]string{t}) + ")")
+		queries[i] = anyOf([]string{t})
 	}
 	err := s.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(countTerms, s.workspace, s.collection, missing, queries, countUpTo).Query(s.readCounts)

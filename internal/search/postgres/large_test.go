@@ -18,10 +18,97 @@ import (
 func (f *fixture) outgrow(id tenant) {
 	f.Helper()
 	f.exec("update search_settings set exact_passages = 100")
-	if err := index.BuildVectorIndex(f.Context(), f.owner, id.collection); err != nil {
+	if err := index.BuildIndexes(f.Context(), f.owner, id.collection); err != nil {
 		f.Fatal(err)
 	}
 	f.exec("analyze passage_index")
+}
+
+func TestAnIndexOfLexemesFindsWhatLookingAtAllPassagesFinds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres.Options{Whole: 10})
+	random := rand.New(rand.NewPCG(23, 24))
+	id, other := f.tenant(), f.tenant()
+	for d := range 120 {
+		for _, tenant := range []tenant{id, other} {
+			texts := make([]string, 5)
+			for i := range texts {
+				for range 8 {
+					texts[i] += fmt.Sprintf("w%02d ", int(random.ExpFloat64()*10))
+				}
+			}
+			f.put(tenant, tenant.record(random, fmt.Sprint(d), "Title", texts...))
+		}
+	}
+	f.outgrow(other)
+	type answer struct {
+		passages    []uuid.UUID
+		frequencies []int
+	}
+	ask := func() (answers []answer) {
+		t.Helper()
+		for n := range 20 {
+			terms := []string{fmt.Sprintf("w%02d", n), fmt.Sprintf("w%02d", 2*n), "nowhere"}
+			s := f.open(id, nil)
+			var a answer
+			for _, c := range f.candidates(s, &rank.Request{Words: words(terms...), Best: 1000}) {
+				a.passages = append(a.passages, c.Passage)
+			}
+			slices.SortFunc(a.passages, func(x, y uuid.UUID) int { return slices.Compare(x[:], y[:]) })
+			var err error
+			if a.frequencies, err = s.Frequencies(t.Context(), terms); err != nil {
+				t.Fatal(err)
+			}
+			s.Close(t.Context())
+			answers = append(answers, a)
+		}
+		return answers
+	}
+	before := ask()
+	f.outgrow(id)
+	f.exec("delete from collection_terms") // what was counted once and for all
+	found := 0
+	for n, after := range ask() {
+		found += len(after.passages)
+		if !slices.Equal(after.passages, before[n].passages) {
+			t.Errorf("question %d finds %d passages with the index and %d without, or others", n, len(after.passages), len(before[n].passages))
+		}
+		if !slices.Equal(after.frequencies, before[n].frequencies) {
+			t.Errorf("the words of question %d are in %d passages by the index, in %d without", n, after.frequencies, before[n].frequencies)
+		}
+	}
+	if found == 0 {
+		t.Error("nothing was found")
+	}
+	// The plans are those that the functions are written for.
+	tx, err := f.owner.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err = tx.Exec(t.Context(), "select set_config('magpie.workspace', $1, true)", id.workspace.String()); err != nil {
+		t.Fatal(err)
+	}
+	for statement, want := range map[string]int{
+		"magpie_passages($1, $2, '{}', '{}', null, null, 'words', 'w01', null, 100)":  1,
+		"magpie_frequencies($1, $2, '{w01,w02,w03}', '{w01,w02,w03}', 100)":           3,
+		`magpie_complete($1, $2, '{"language": "en"}', 'w0:*', 'w0', false, 100, 10)`: 1,
+	} {
+		var before, after, rows int
+		scans := fmt.Sprintf("select pg_stat_get_xact_numscans('passage_index_lexemes_%x'::regclass)", id.collection[:])
+		if err := tx.QueryRow(t.Context(), scans).Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.QueryRow(t.Context(), "select count(*) from "+statement, id.workspace, id.collection).Scan(&rows); err != nil {
+			t.Fatal(statement, err)
+		}
+		if err := tx.QueryRow(t.Context(), scans).Scan(&after); err != nil {
+			t.Fatal(err)
+		}
+		if after-before != want || want > 0 && rows == 0 {
+			t.Errorf("%s looks into the index of lexemes %d times, not %d, for %d rows", statement, after-before, want, rows)
+		}
+	}
 }
 
 func TestTheVectorIndexFindsWhatAnExactScanFinds(t *testing.T) {

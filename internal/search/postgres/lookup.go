@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/index"
 	"magpie/internal/search/rank"
 )
 
@@ -66,7 +65,7 @@ func (s *Source) lookUp(words []rank.Word, budget int) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return s.within("(" + strings.Join(parts, " | ") + ")")
+	return strings.Join(parts, " | ")
 }
 
 // allOf asks for passages that have as many of the rarest words as bring their
@@ -109,16 +108,5 @@ func (s *Source) lookUpPhrases(ctx context.Context, budget int) (string, error) 
 	if rarest < 0 || rarest > budget {
 		return "", nil
 	}
-	return s.within("(" + phrases(s.phrases, " & ") + ")"), nil
-}
-
-// within narrows a query over lexemes, in brackets, to the collection. One that has much of
-// the whole index is cheaper to look up without: few rows of others come along.
-func (s *Source) within(query string) string {
-	if float64(s.state.passages) > s.state.all/2 && s.state.all > 0 {
-		return query
-	}
-	var b strings.Builder
-	writeLexeme(&b, index.CollectionLexeme(s.collection))
-	return b.String() + " & " + query
+	return phrases(s.phrases, " & "), nil
 }

@@ -39,16 +39,14 @@ type state struct {
 	exact                              int64 // up to so many passages no index is used
 	counted                            int64 // passages when common words were counted; 0: never
 	model                              string
-	dimensions                         int     // of the vector index, 0 when there is none
-	all                                float64 // passages of all collections, about
+	dimensions                         int // of the vector index, 0 when there is none
 }
 
 const readState = `select coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0), coalesce(s.change_number, 0),
-		e.exact_passages, coalesce(v.passages, 0), coalesce(v.model, ''), coalesce(v.dimensions, 0),
-		(select reltuples from pg_class where oid = 'passage_index'::regclass)
+		e.exact_passages, coalesce(x.passages, 0), coalesce(x.model, ''), coalesce(x.dimensions, 0)
 	from search_settings e
 	left join collection_state s on s.collection_id = $1 and s.workspace_id = $2
-	left join vector_indexes v on v.collection_id = $1 and v.workspace_id = $2`
+	left join search_indexes x on x.collection_id = $1 and x.workspace_id = $2`
 
 // ask sends questions in one round trip, with the transaction's beginning
 // before the first of all.
@@ -60,7 +58,7 @@ func (s *Source) ask(ctx context.Context, questions ...func(*pgx.Batch)) error {
 			s.workspace.String(), fmt.Sprintf("%dms", s.tier.opt.Timeout.Milliseconds()))
 		b.Queue(readState, s.collection, s.workspace).QueryRow(func(row pgx.Row) error {
 			v := &s.state
-			return row.Scan(&v.documents, &v.passages, &v.words, &v.change, &v.exact, &v.counted, &v.model, &v.dimensions, &v.all)
+			return row.Scan(&v.documents, &v.passages, &v.words, &v.change, &v.exact, &v.counted, &v.model, &v.dimensions)
 		})
 	}
 	for _, q := range questions {

@@ -77,7 +77,7 @@ func (s *Source) each(ctx context.Context, passages []rank.Candidate, sql string
 func termCounts(lexemes index.Lexemes) ([]rank.TermCount, error) {
 	var out []rank.TermCount
 	err := lexemes.Each(func(term []byte, positions []uint16) {
-		if len(positions) == 0 { // the collection's own
+		if len(positions) == 0 { // no word: earlier versions marked passages with their collection
 			return
 		}
 		var c tally

@@ -29,7 +29,7 @@ func (r *entryTokens) read(l index.Lexemes, t *interner) ([]token, error) {
 	r.found, r.next = r.found[:0], r.next[:0]
 	err := l.Each(func(term []byte, positions []uint16) {
 		if len(positions) == 0 || len(term) > 0 && term[0] == '#' {
-			return // the collection's own lexeme, see index.CollectionLexeme
+			return // no word: earlier versions marked passages with their collection
 		}
 		id := t.intern(term)
 		for _, p := range positions {

@@ -3,6 +3,7 @@ package index_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +13,11 @@ import (
 	"magpie/internal/index"
 )
 
-// vectorIndexes are the names of the vector indexes, the invalid ones marked.
-func (f *fixture) vectorIndexes() []string {
+// searchIndexes are the names of the collections' indexes, the invalid ones marked.
+func (f *fixture) searchIndexes() []string {
 	f.Helper()
 	rows, err := f.owner.Query(f.Context(), `select r.relname || case when x.indisvalid then '' else ' (invalid)' end
-		from pg_index x join pg_class r on r.oid = x.indexrelid where r.relname like 'passage_index_vectors_%' order by 1`)
+		from pg_index x join pg_class r on r.oid = x.indexrelid where r.relname ~ '^passage_index_(vectors|lexemes)_' order by 1`)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func (f *fixture) vectorIndexes() []string {
 	return names
 }
 
-func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
+func TestALargeCollectionGetsIndexes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -37,7 +38,7 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 	}
 	wants := func(want uuid.UUID) {
 		t.Helper()
-		got, ok, err := f.store.NextVectorIndex(t.Context())
+		got, ok, err := f.store.NextIndexes(t.Context(), 0)
 		if err != nil || got != want || ok != (want != uuid.Nil) {
 			t.Errorf("the next index to build is for %s, %v, %v; want %s", got, ok, err, want)
 		}
@@ -45,15 +46,18 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 	wants(uuid.Nil) // below the limit
 	f.exec("update search_settings set exact_passages = 50")
 	wants(id.collection)
-	if err := index.BuildVectorIndex(t.Context(), f.owner, small.collection); err != nil {
+	if _, ok, err := f.store.NextIndexes(t.Context(), 60); ok || err != nil {
+		t.Errorf("a collection that is not above the limit named is to be indexed: %v", err)
+	}
+	if err := index.BuildIndexes(t.Context(), f.owner, small.collection); err != nil {
 		t.Errorf("a build for an empty collection: %v", err)
 	}
 	for range 2 { // the second time finds it there
-		if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil {
+		if err := index.BuildIndexes(t.Context(), f.owner, id.collection); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := f.vectorIndexes(); len(got) != 1 {
+	if got := f.searchIndexes(); !slices.Equal(got, indexNames(id)) {
 		t.Errorf("the indexes are %q", got)
 	}
 	wants(uuid.Nil) // it has its index
@@ -61,7 +65,7 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 		t.Error("the common words are not listed")
 	}
 	if n := f.count(id, "select count(*) from collection_terms where term like '#%'"); n != 0 {
-		t.Error("the collection's own lexeme is listed as a word")
+		t.Error("what is no word is listed as one")
 	}
 	for i := range 70 {
 		f.put(id, id.record(fmt.Sprint("more", i), "common text"))
@@ -69,7 +73,7 @@ func TestALargeCollectionGetsAVectorIndex(t *testing.T) {
 	wants(id.collection) // it has doubled, and its words are to be counted again
 }
 
-func TestOneVectorIndexIsBuiltAtATime(t *testing.T) {
+func TestIndexesAreBuiltOneAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -89,9 +93,9 @@ func TestOneVectorIndexIsBuiltAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- index.BuildVectorIndex(t.Context(), f.owner, id.collection) }()
+	go func() { done <- index.BuildIndexes(t.Context(), f.owner, id.collection) }()
 	f.untilBlocked()
-	if err := index.BuildVectorIndex(t.Context(), other, id.collection); !errors.Is(err, index.ErrBuilding) {
+	if err := index.BuildIndexes(t.Context(), other, id.collection); !errors.Is(err, index.ErrBuilding) {
 		t.Errorf("a second build: %v", err)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
@@ -100,7 +104,7 @@ func TestOneVectorIndexIsBuiltAtATime(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := index.BuildVectorIndex(t.Context(), other, id.collection); err != nil {
+	if err := index.BuildIndexes(t.Context(), other, id.collection); err != nil {
 		t.Errorf("a build after the first one's end: %v", err)
 	}
 }
@@ -113,7 +117,7 @@ func TestABuildSweepsBrokenIndexesAndThoseOfDeletedCollections(t *testing.T) {
 	for _, c := range []tenant{id, gone, broken} {
 		f.put(c, c.record("a", "text"))
 	}
-	if err := index.BuildVectorIndex(t.Context(), f.owner, gone.collection); err != nil {
+	if err := index.BuildIndexes(t.Context(), f.owner, gone.collection); err != nil {
 		t.Fatal(err)
 	}
 	f.exec("delete from collections where id = $1", gone.collection)
@@ -121,31 +125,34 @@ func TestABuildSweepsBrokenIndexesAndThoseOfDeletedCollections(t *testing.T) {
 	longer := broken.record("b", "text")
 	longer.Vectors[0] = append(longer.Vectors[0], 0)
 	f.put(broken, longer)
-	if err := index.BuildVectorIndex(t.Context(), f.owner, broken.collection); err == nil {
+	if err := index.BuildIndexes(t.Context(), f.owner, broken.collection); err == nil {
 		t.Fatal("vectors of two lengths were indexed")
 	}
-	if got := f.vectorIndexes(); len(got) != 0 {
+	lexemes, vectors := indexNames(broken)[0], indexNames(broken)[1]
+	if got := f.searchIndexes(); !slices.Equal(got, []string{lexemes}) {
 		t.Errorf("the failed build left %q", got)
 	}
 	// What a killed build leaves.
-	name := f.vectorIndexName(broken)
 	if _, err := f.owner.Exec(t.Context(), fmt.Sprintf(`create index concurrently %s on passage_index
-			using hnsw ((embedding::halfvec(8)) halfvec_cosine_ops) where collection_id = '%s'`, name, broken.collection)); err == nil {
+			using hnsw ((embedding::halfvec(8)) halfvec_cosine_ops) where collection_id = '%s'`, vectors, broken.collection)); err == nil {
 		t.Fatal("vectors of two lengths were indexed")
 	}
-	if got := f.vectorIndexes(); len(got) != 1 || got[0] != name+" (invalid)" {
+	if got := f.searchIndexes(); !slices.Equal(got, []string{lexemes, vectors + " (invalid)"}) {
 		t.Fatalf("the killed build left %q", got)
 	}
-	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil {
+	if err := index.BuildIndexes(t.Context(), f.owner, id.collection); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.vectorIndexes(); len(got) != 1 || got[0] != f.vectorIndexName(id) {
+	want := append(indexNames(id), lexemes)
+	slices.Sort(want)
+	if got := f.searchIndexes(); !slices.Equal(got, want) {
 		t.Errorf("the indexes are %q", got)
 	}
 }
 
-func (f *fixture) vectorIndexName(id tenant) string {
-	return fmt.Sprintf("passage_index_vectors_%x", id.collection[:])
+// indexNames are the names of a collection's indexes, of lexemes and of vectors.
+func indexNames(id tenant) []string {
+	return []string{fmt.Sprintf("passage_index_lexemes_%x", id.collection[:]), fmt.Sprintf("passage_index_vectors_%x", id.collection[:])}
 }
 
 func TestAVectorIndexIsBuiltAnewForANewModel(t *testing.T) {
@@ -156,13 +163,13 @@ func TestAVectorIndexIsBuiltAnewForANewModel(t *testing.T) {
 	out := f.put(id, id.record("a", "one", "two", "three"))
 	next := func() uuid.UUID {
 		t.Helper()
-		got, _, err := f.store.NextVectorIndex(t.Context())
+		got, _, err := f.store.NextIndexes(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil || next() != uuid.Nil {
+	if err := index.BuildIndexes(t.Context(), f.owner, id.collection); err != nil || next() != uuid.Nil {
 		t.Fatal(err, next())
 	}
 	f.exec("update collections set embedding_model = 'other' where id = $1", id.collection)
@@ -189,11 +196,38 @@ func TestAVectorIndexIsBuiltAnewForANewModel(t *testing.T) {
 	if next() != id.collection {
 		t.Error("no index of the new model is wanted")
 	}
-	if err := index.BuildVectorIndex(t.Context(), f.owner, id.collection); err != nil || next() != uuid.Nil {
+	if err := index.BuildIndexes(t.Context(), f.owner, id.collection); err != nil || next() != uuid.Nil {
 		t.Fatal(err, next())
 	}
 	var definition string
-	if err := f.owner.QueryRow(t.Context(), "select indexdef from pg_indexes where indexname = $1", f.vectorIndexName(id)).Scan(&definition); err != nil || !strings.Contains(definition, "'other'") {
+	if err := f.owner.QueryRow(t.Context(), "select indexdef from pg_indexes where indexname = $1", indexNames(id)[1]).Scan(&definition); err != nil || !strings.Contains(definition, "'other'") {
 		t.Errorf("the index is %s, %v", definition, err)
+	}
+}
+
+// A first sync asks for each item by its source's id before PostgreSQL has
+// statistics of the tables, when several indexes look equally good.
+func TestItemsAreLookedUpByTheirIdBeforeThereAreStatistics(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec("set plan_cache_mode = force_generic_plan")
+	f.exec(`prepare document as select d.id from documents d
+		where d.connector_id = $1 and d.source_id = $2 and d.workspace_id = $3 and d.collection_id = $4 for no key update`)
+	f.exec("prepare item as select status from sync_items where connector_id = $1 and source_id = $2")
+	for statement, want := range map[string]string{
+		"document('00000000-0000-0000-0000-000000000000', '', '00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000')": "document_connector_id_source_id",
+		"item('00000000-0000-0000-0000-000000000000', '')": "syncitem_connector_id_source_id",
+	} {
+		rows, err := f.owner.Query(t.Context(), "explain execute "+statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(plan, "\n"); !strings.Contains(text, "using "+want+" ") {
+			t.Errorf("create %s last, so that it is the newest index of its table; without statistics the plan is\n%s", want, text)
+		}
 	}
 }
