@@ -68,7 +68,7 @@ type Options struct {
 	InboundEvery  time.Duration // how often what platforms told is looked after: 500 ms
 	PollEvery     time.Duration // how often an empty queue is looked at: 200 ms
 	Shutdown      time.Duration // how long running slices may take to save themselves: 20 s
-	// Maintain looks after what is built from documents, such as vector indexes;
+	// Maintain looks after what is built from documents, such as search indexes;
 	// it finds its work by itself. It is called every MaintainEvery (30 s), never
 	// twice at once. May be nil.
 	Maintain      func(ctx context.Context) error

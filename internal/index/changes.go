@@ -23,7 +23,8 @@ const (
 			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0),
 			exists (select from documents d where d.collection_id = c.id and d.readers is not null),
 			case when exists (select from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and k.closed) then array(
-				select k.id::text from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and not k.closed) end`
+				select k.id::text from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and not k.closed) end,
+			exists (select from search_indexes x where x.collection_id = c.id)`
 	statesRows = `
 		from collections c left join collection_state s on s.collection_id = c.id
 		where c.workspace_id = $1 and ($2 or c.id = any($3)) and c.deleting_at is null order by c.id`
@@ -68,7 +69,7 @@ func (s *Store) states(ctx context.Context, more []any, query string, arguments 
 	}
 	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v State, err error) {
 		err = row.Scan(append([]any{&v.Collection, &v.Name, &v.Model, &v.Generation, &v.Change, &v.Required,
-			&v.Documents, &v.Passages, &v.Words, &v.Restricted, &v.Open}, more...)...)
+			&v.Documents, &v.Passages, &v.Words, &v.Restricted, &v.Open, &v.Indexed}, more...)...)
 		return v, err
 	})
 	if err != nil {

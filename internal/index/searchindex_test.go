@@ -38,7 +38,7 @@ func TestALargeCollectionGetsIndexes(t *testing.T) {
 	}
 	wants := func(want uuid.UUID) {
 		t.Helper()
-		got, ok, err := f.store.NextIndexes(t.Context(), 0)
+		got, ok, err := f.store.NextIndexes(t.Context(), 0, 0)
 		if err != nil || got != want || ok != (want != uuid.Nil) {
 			t.Errorf("the next index to build is for %s, %v, %v; want %s", got, ok, err, want)
 		}
@@ -46,8 +46,11 @@ func TestALargeCollectionGetsIndexes(t *testing.T) {
 	wants(uuid.Nil) // below the limit
 	f.exec("update search_settings set exact_passages = 50")
 	wants(id.collection)
-	if _, ok, err := f.store.NextIndexes(t.Context(), 60); ok || err != nil {
+	if _, ok, err := f.store.NextIndexes(t.Context(), 60, 60); ok || err != nil {
 		t.Errorf("a collection that is not above the limit named is to be indexed: %v", err)
+	}
+	if got, _, err := f.store.NextIndexes(t.Context(), 60, 59); got != id.collection || err != nil {
+		t.Errorf("where all together are above the limit named none is to be indexed: %v", err)
 	}
 	if err := index.BuildIndexes(t.Context(), f.owner, small.collection); err != nil {
 		t.Errorf("a build for an empty collection: %v", err)
@@ -163,7 +166,7 @@ func TestAVectorIndexIsBuiltAnewForANewModel(t *testing.T) {
 	out := f.put(id, id.record("a", "one", "two", "three"))
 	next := func() uuid.UUID {
 		t.Helper()
-		got, _, err := f.store.NextIndexes(t.Context(), 0)
+		got, _, err := f.store.NextIndexes(t.Context(), 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

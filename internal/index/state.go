@@ -30,6 +30,8 @@ type State struct {
 	// Open are the connectors whose documents may be found, by their ids; nil is
 	// all of them. The readers of the others are not known yet.
 	Open []string
+	// Indexed tells that PostgreSQL has search indexes of it (BuildIndexes).
+	Indexed bool
 }
 
 // ChangeReader takes what [Store.Changes] tells. An error of either function

@@ -227,7 +227,7 @@ func BenchmarkSearch(b *testing.B) {
 			f := newFixture(b)
 			id := f.tenant()
 			questions := f.fill(id, files, passages)
-			if _, wanted, err := f.index.NextIndexes(b.Context(), 0); err != nil {
+			if _, wanted, err := f.index.NextIndexes(b.Context(), 0, 0); err != nil {
 				b.Fatal(err)
 			} else if wanted {
 				start := time.Now()

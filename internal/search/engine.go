@@ -37,7 +37,8 @@ type Options struct {
 	// With a negative value every search is answered out of PostgreSQL.
 	Memory int64
 	// Patience is how long a search waits for a collection that is being
-	// loaded, 300 ms by default; then PostgreSQL answers.
+	// loaded, 300 ms by default; then PostgreSQL answers. For one of which
+	// PostgreSQL has no search indexes it waits for some seconds.
 	Patience time.Duration
 	// Reranker rates the best results anew; nil for none.
 	Reranker rerank.Reranker

@@ -55,7 +55,7 @@ type sizeBench struct {
 	// Ingest is passages a second, from text to searchable; of those that this size added.
 	Added    int           `json:"addedPassages"`
 	Ingest   float64       `json:"ingestPassagesPerSecond"`
-	Tidy     time.Duration `json:"vacuumAndVectorIndexNanoseconds"`
+	Tidy     time.Duration `json:"vacuumAndIndexesNanoseconds"`
 	Cold     coldStart     `json:"cold"`
 	Memory   searchMemory  `json:"memory"`
 	CatchUp  catchUp       `json:"catchUp"`

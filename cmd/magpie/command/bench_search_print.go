@@ -121,7 +121,7 @@ func (s *sizeBench) print(c *console.Console) {
 		s.Duplicates, console.Count(s.LeftOut, "document"))
 	pairs := [][2]string{
 		{"ingest", fmt.Sprintf("%.0f passages/s (%d, parsed, cut, embedded and stored)", s.Ingest, s.Added)},
-		{"vacuum, vector index", console.Duration(s.Tidy)},
+		{"vacuum, indexes", console.Duration(s.Tidy)},
 		{"server", "ready after " + console.Duration(s.Cold.Ready)},
 		{"cold load", "first query " + console.Duration(s.Cold.FirstQuery) + ", collection in memory " + s.Cold.resident()},
 		{"memory", s.Memory.describe()},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"magpie/cmd/magpie/web"
@@ -22,6 +23,7 @@ type HTTP struct {
 	app     *wire.App
 	server  *web.Server
 	streams *live.Server
+	settle  func() // ends the reading of collections into memory, and awaits it
 }
 
 // Serve serves the application at the listener. page adds the page to try
@@ -36,7 +38,15 @@ func Serve(ctx context.Context, app *wire.App, listener net.Listener, version st
 		streams.Close(ctx)
 		return nil, err
 	}
-	return &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log), streams: streams}, nil
+	h := &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log), streams: streams}
+	warming, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { app.Warm(warming) })
+	h.settle = func() {
+		cancel()
+		work.Wait()
+	}
+	return h, nil
 }
 
 func handler(app *wire.App, streams *live.Server, version string, page bool) (http.Handler, error) {
@@ -123,6 +133,7 @@ const streamsPatience = 5 * time.Second
 func (h *HTTP) Stop(ctx context.Context) error {
 	leaving, cancel := context.WithTimeout(ctx, streamsPatience)
 	defer cancel()
+	h.settle()
 	h.streams.Close(leaving)
 	return h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout)
 }

@@ -210,6 +210,19 @@ func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
 	})
 }
 
+// Warm reads the collections that were asked lately into memory, those asked last
+// first, as far as SEARCH_MEMORY goes. A failure is only logged: searches read
+// what they need.
+func (a *App) Warm(ctx context.Context) {
+	scopes, err := a.analytics.Lately(ctx)
+	if err == nil {
+		err = a.Search.Warm(ctx, scopes)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.Log.WarnContext(ctx, "collections were not read into memory ahead", slog.Any("error", err))
+	}
+}
+
 // queryLog starts what keeps and counts questions.
 func (a *App) queryLog(ctx context.Context) {
 	mode := analytics.Mode(a.Config.QueryLog)

@@ -112,15 +112,17 @@ func (a *App) trim(ctx context.Context) error {
 const passageMemory = 1 << 10
 
 // BuildIndexes builds the indexes of large collections by which PostgreSQL
-// searches them, one after the other. Those of up to an eighth of SEARCH_MEMORY
-// need none: they are searched in memory, which they fill within a second, and
-// indexes are most of what storing a passage costs. It needs the owner's login,
-// and only connects with it when there is something to build. index.ErrBuilding
-// is returned while another process is at it.
+// searches them, one after the other. It needs the owner's login, and only
+// connects with it when there is something to build. index.ErrBuilding is
+// returned while another process is at it.
+//
+// Indexes are most of what storing a passage costs. So collections of up to an
+// eighth of SEARCH_MEMORY have none while all together take no more than three
+// quarters of it: they are searched in memory, which they fill in seconds.
 func (a *App) BuildIndexes(ctx context.Context) error {
-	above := int64(a.Config.SearchMemory) / 8 / passageMemory
+	fit := int64(a.Config.SearchMemory) / passageMemory
 	for last := uuid.Nil; ; {
-		collection, wanted, err := a.Index.NextIndexes(ctx, above)
+		collection, wanted, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)
 		if err != nil || !wanted || collection == last {
 			return err //nolint:wrapcheck // says what it was doing
 		}

@@ -7,8 +7,8 @@
 //
 // What is exact and what is not: filters, scores, hits and similarities always
 // are. Which passages are looked at is, too, while the words of a question stand
-// in few passages and the collection has no vector index; beyond that a search
-// looks at as many as its budget allows (Options).
+// in few passages and the collection has no indexes (index.BuildIndexes); beyond
+// that a search looks at as many as its budget allows (Options).
 //
 // The package may import pgx and pgvector, internal/index and
 // internal/search/rank.

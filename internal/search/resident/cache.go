@@ -31,8 +31,10 @@ type CacheOptions struct {
 	// Budget is how many bytes indexes may take together, 1 GiB by default. A
 	// collection that is read anew, or rewritten, takes more for a moment.
 	Budget int64
-	// Patience is how long a caller waits for an index, 1 s by default.
-	Patience time.Duration
+	// Patience is how long a caller waits for an index, 1 s by default, and
+	// LongPatience, at least that and 5 s by default, how long where PostgreSQL
+	// has none either: it would read the collection, too, and for each question.
+	Patience, LongPatience time.Duration
 	// Pause is the least time between changes that an index takes over though
 	// no search needs them yet, 200 ms by default.
 	Pause time.Duration
@@ -98,6 +100,10 @@ func NewCache(feed Feed, opt CacheOptions) *Cache {
 	if opt.Patience <= 0 {
 		opt.Patience = time.Second
 	}
+	if opt.LongPatience <= 0 {
+		opt.LongPatience = 5 * time.Second
+	}
+	opt.LongPatience = max(opt.LongPatience, opt.Patience)
 	if opt.Pause <= 0 {
 		opt.Pause = 200 * time.Millisecond
 	}
@@ -154,7 +160,11 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 		return nil, err
 	}
 	k := key{workspace, state.Collection}
-	patience := time.NewTimer(c.opt.Patience)
+	wait := c.opt.LongPatience
+	if state.Indexed {
+		wait = c.opt.Patience
+	}
+	patience := time.NewTimer(wait)
 	defer patience.Stop()
 	// What is being read already may not go far enough; what begins after this
 	// call does, or the state is ahead of what can be read.
@@ -179,6 +189,31 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 		}
 	}
 	return nil, ErrLoading
+}
+
+// warmTries is how often Warm waits for a load.
+const warmTries = 10
+
+// Warm loads a collection's index and waits for it. One that does not fit beside
+// those that are there is ErrTooLarge; none leaves memory for it.
+func (c *Cache) Warm(ctx context.Context, scope viewer.Scope, state index.State) error {
+	c.mutex.Lock()
+	room := c.opt.Budget - usualPassage*state.Passages
+	for _, e := range c.entries {
+		if e.collection != state.Collection {
+			room -= e.bytes
+		}
+	}
+	c.mutex.Unlock()
+	if room < 0 {
+		return ErrTooLarge
+	}
+	for range warmTries {
+		if _, err := c.Snapshot(ctx, scope, state); !errors.Is(err, ErrLoading) {
+			return err
+		}
+	}
+	return ErrLoading
 }
 
 // Loaded returns a collection's index as it is in memory, however far; nil where

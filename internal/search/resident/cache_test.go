@@ -149,9 +149,12 @@ func TestPatienceEndsAndTheLoadGoesOn(t *testing.T) {
 	bubble(t, resident.CacheOptions{Patience: 50 * time.Millisecond}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
 		gate := f.hold(state.Collection)
-		from := time.Now()
-		if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrLoading) || time.Since(from) != 50*time.Millisecond {
-			t.Fatalf("Snapshot = %v after %v", err, time.Since(from))
+		for indexed, want := range map[bool]time.Duration{true: 50 * time.Millisecond, false: 5 * time.Second} {
+			from := time.Now()
+			state.Indexed = indexed
+			if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrLoading) || time.Since(from) != want {
+				t.Fatalf("Snapshot = %v after %v, want to wait for %v", err, time.Since(from), want)
+			}
 		}
 		close(gate)
 		synctest.Wait()
@@ -339,6 +342,28 @@ func TestTheBudgetKeepsThoseUsedLast(t *testing.T) {
 		}
 		if _, err := c.Snapshot(t.Context(), scope, states[0]); err != nil || f.count() != 4 {
 			t.Errorf("the collection used most was read again: %d, %v", f.count(), err)
+		}
+	})
+}
+
+func TestWarmingTakesWhatFits(t *testing.T) {
+	bubble(t, resident.CacheOptions{Budget: 45_000, Patience: time.Minute}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		slow := f.add(1, 20)
+		gate := f.hold(slow.Collection)
+		time.AfterFunc(3*time.Minute, func() { close(gate) }) // longer than a search would wait
+		if err := c.Warm(t.Context(), scope, slow); err != nil {
+			t.Error(err)
+		}
+		for range 2 { // the second time it is there
+			if err := c.Warm(t.Context(), scope, slow); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := c.Warm(t.Context(), scope, f.add(2, 44)); !errors.Is(err, resident.ErrTooLarge) {
+			t.Errorf("what does not fit beside: %v", err)
+		}
+		if got := c.Stats(); got.Loads != 1 || got.Evictions != 0 || got.Collections != 1 {
+			t.Errorf("Stats = %+v", got)
 		}
 	})
 }

@@ -1,0 +1,33 @@
+package search_test
+
+import (
+	"testing"
+
+	"magpie/internal/search"
+	"magpie/internal/viewer"
+)
+
+func TestWarmCollectionsAreSearchedInMemory(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "otters.md", "# Otters\n\nOtters live in rivers.\n", nil)
+	before := f.engine.Resident()
+	if before.Collections != 0 {
+		t.Fatalf("there are %d collections in memory before", before.Collections)
+	}
+	for range 2 {
+		if err := f.engine.Warm(t.Context(), []viewer.Scope{id.scope, id.scope}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := f.engine.Resident(); got.Collections != 1 || got.Loads != 1 {
+		t.Errorf("%d collections are in memory after %d loads", got.Collections, got.Loads)
+	}
+	if found := f.search(id, search.Query{Text: "otters"}); len(found.Hits) != 1 {
+		t.Errorf("%d hits", len(found.Hits))
+	}
+	if got := f.engine.Resident(); got.Loads != 1 {
+		t.Errorf("%d loads after a search", got.Loads)
+	}
+}
