@@ -72,8 +72,8 @@ func BuildIndexes(ctx context.Context, owner *pgx.Conn, collection uuid.UUID) er
 }
 
 // sweep drops what no search can use: indexes whose build broke off, and those
-// of collections that are gone. No build
-// runs meanwhile, so an invalid index is a leftover.
+// of collections that are gone. No build runs meanwhile, so an invalid index is a
+// leftover.
 func sweep(ctx context.Context, owner *pgx.Conn) error {
 	rows, err := owner.Query(ctx, `select r.relname from pg_index x join pg_class r on r.oid = x.indexrelid
 		join unnest($1::text[]) kind on starts_with(r.relname, kind)
@@ -111,7 +111,7 @@ type build struct {
 	passages              int64
 }
 
-const buildMemory = "512MB" // of which a build takes what it needs
+const buildMemory = "512MB" // of which a build takes what its entries need
 
 // create builds the indexes, except for valid ones that are there. The conditions
 // are those that searches write (magpie_passages): the one of the lexemes' index
