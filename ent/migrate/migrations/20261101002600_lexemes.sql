@@ -11,6 +11,10 @@ alter index vector_indexes_pkey rename to search_indexes_pkey;
 alter table search_indexes rename constraint vector_indexes_collection_fk to search_indexes_collection_fk;
 delete from search_indexes; -- their lexemes are not indexed yet
 
+-- A search that looks at all of 19,000 passages took 120 ms, by indexes 16 ms.
+alter table search_settings alter column exact_passages set default 5000;
+update search_settings set exact_passages = 5000 where exact_passages = 20000;
+
 -- Until PostgreSQL has statistics of a table it takes the newest of the indexes
 -- that serve a look-up at all. That must be the one by the source's id, or each
 -- document of a first sync is looked for among all the connector has.
