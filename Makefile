@@ -8,7 +8,7 @@ ARGS ?=
 PKGS ?= $(if $(findstring ./,$(ARGS)),,./...)
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
-# More flags of the search benchmark: make bench BENCH='--passages 10000,100000,500000'
+# More flags of the search benchmark, such as fewer sizes: make bench BENCH='--passages 10000,100000'
 BENCH ?=
 # More flags of the soak: make soak SOAK='--minutes 60'
 SOAK ?=

@@ -20,7 +20,7 @@ import (
 type benchSearchCommand struct {
 	corpusFlags
 
-	Passages   []int   `default:"10000,100000" help:"Sizes of the collection, in passages, in ascending order."`
+	Passages   []int   `default:"10000,100000,500000" help:"Sizes of the collection, in passages, in ascending order."`
 	Clients    []int   `default:"1,8,32" help:"How many clients ask at once."`
 	Seconds    float64 `default:"3" help:"How long each measurement takes."`
 	Questions  int     `default:"600" help:"How many different questions are asked, at most."`
