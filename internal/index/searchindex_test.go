@@ -16,16 +16,22 @@ import (
 // searchIndexes are the names of the collections' indexes, the invalid ones marked.
 func (f *fixture) searchIndexes() []string {
 	f.Helper()
-	rows, err := f.owner.Query(f.Context(), `select r.relname || case when x.indisvalid then '' else ' (invalid)' end
+	return f.texts(`select r.relname || case when x.indisvalid then '' else ' (invalid)' end
 		from pg_index x join pg_class r on r.oid = x.indexrelid where r.relname ~ '^passage_index_(vectors|lexemes)_' order by 1`)
+}
+
+// texts are the rows of a statement that the owner asks.
+func (f *fixture) texts(sql string) []string {
+	f.Helper()
+	rows, err := f.owner.Query(f.Context(), sql)
 	if err != nil {
 		f.Fatal(err)
 	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		f.Fatal(err)
 	}
-	return names
+	return texts
 }
 
 func TestALargeCollectionGetsIndexes(t *testing.T) {
@@ -221,15 +227,7 @@ func TestItemsAreLookedUpByTheirIdBeforeThereAreStatistics(t *testing.T) {
 		"document('00000000-0000-0000-0000-000000000000', '', '00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000')": "document_connector_id_source_id",
 		"item('00000000-0000-0000-0000-000000000000', '')": "syncitem_connector_id_source_id",
 	} {
-		rows, err := f.owner.Query(t.Context(), "explain execute "+statement)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := strings.Join(plan, "\n"); !strings.Contains(text, "using "+want+" ") {
+		if text := strings.Join(f.texts("explain execute "+statement), "\n"); !strings.Contains(text, "using "+want+" ") {
 			t.Errorf("create %s last, so that it is the newest index of its table; without statistics the plan is\n%s", want, text)
 		}
 	}
