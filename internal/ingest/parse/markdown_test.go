@@ -36,6 +36,21 @@ func TestMarkdownBlocks(t *testing.T) {
 		"inline HTML": {"a.md", "A <b>bold</b>&nbsp;&lt;x&gt; <a href=\"/u?a=1&amp;b\">link</a> <a name=\"z\"></a>`<b>&amp;` <your-name> a<br>b\n", []document.Block{
 			paragraph("A bold <x> [link](/u?a=1&b) `<b>&amp;` <your-name> a b"),
 		}},
+		"a comment without an end": {"a.md", "Before.\n\n<!--\n\n## Below\n\n<!-- To do: more.\n\nAfter.\n", []document.Block{
+			{Kind: document.Paragraph, Text: "Before."},
+			{Kind: document.Heading, Level: 2, Text: "Below", Anchor: "below"},
+			{Kind: document.Paragraph, Text: "To do: more."},
+			{Kind: document.Paragraph, Text: "After."},
+		}},
+		"an instruction without an end": {"a.md", "<?php echo 1;\n\nAfter.\n\n<![CDATA[ x\n\nMore.\n\n<!ELEMENT\n\nLast.\n\n    <!--\n", []document.Block{
+			{Kind: document.Paragraph, Text: `\<?php echo 1;`},
+			{Kind: document.Paragraph, Text: "After."},
+			{Kind: document.Paragraph, Text: `\<![CDATA[ x`},
+			{Kind: document.Paragraph, Text: "More."},
+			{Kind: document.Paragraph, Text: `\<!ELEMENT`},
+			{Kind: document.Paragraph, Text: "Last."},
+			{Kind: document.Code, Text: "<!--"},
+		}},
 		"HTML blocks": {"a.md", "<div class=\"x\">\n\n**Markdown** inside\n\n</div>\n<!-- gone -->\n<table>\n<tr><th>A</th></tr>\n\n<tr><td>1</td></tr>\n</table>\n<p>Plain</p>\n", []document.Block{
 			paragraph("**Markdown** inside"), {Kind: document.Table, Header: []string{"A"}, Rows: [][]string{{"1"}}}, paragraph("Plain"),
 		}},

@@ -437,7 +437,13 @@ func (s *templateStripper) angle(rest string) {
 			s.drop(end + 3)
 			return
 		}
-		s.copy(1)
+		s.endless()
+	case strings.HasPrefix(rest, "<?"):
+		s.declaration(rest, "?>")
+	case strings.HasPrefix(rest, "<![CDATA["):
+		s.declaration(rest, "]]>")
+	case len(rest) > 2 && rest[1] == '!' && isLetter(rest[2]):
+		s.declaration(rest, ">")
 	case s.mdx && isJSX(rest):
 		if s.budget > 0 {
 			if end := jsxTag(rest); end > 0 {
@@ -473,6 +479,32 @@ func (s *templateStripper) angle(rest string) {
 	default:
 		s.copy(1)
 	}
+}
+
+// declaration copies the opening of an instruction, a declaration or a section of data, which end with closing.
+func (s *templateStripper) declaration(rest, closing string) {
+	if s.find(rest, closing, len(rest)) < 0 {
+		s.endless()
+		return
+	}
+	s.copy(1)
+}
+
+// endless copies the angle bracket of an opening that nothing closes. Where it begins a line, Markdown takes the whole rest
+// of the page for HTML that nobody sees. What the author wrote there is text: the bracket gets a backslash, and the
+// mark of a comment goes.
+func (s *templateStripper) endless() {
+	before := s.out.buffer[s.out.start:]
+	if s.budget <= 0 || len(before) > 3 || strings.TrimLeft(string(before), " ") != "" {
+		s.copy(1)
+		return
+	}
+	if strings.HasPrefix(s.in[s.at:], "<!--") {
+		s.drop(len("<!--"))
+		return
+	}
+	s.out.write(`\`)
+	s.copy(1)
 }
 
 // label keeps the title of a component that begins a line: of a tab, a card, a section that unfolds.
