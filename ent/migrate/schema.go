@@ -440,6 +440,11 @@ var (
 				Name:    "document_connector_id_status",
 				Unique:  false,
 				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[8]},
+				Annotation: &entsql.IndexAnnotation{
+					IncludeColumns: []string{
+						DocumentsColumns[3].Name,
+					},
+				},
 			},
 			{
 				Name:    "document_connector_id_path",

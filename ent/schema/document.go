@@ -70,7 +70,7 @@ func (Document) Indexes() []ent.Index {
 		index.Fields("connector_id", "source_id").Unique(),
 		index.Fields("workspace_id", "created_at"),
 		index.Fields("collection_id", "status"),
-		index.Fields("connector_id", "status"),
+		index.Fields("connector_id", "status").Annotations(entsql.IncludeColumns("workspace_id")),
 		index.Fields("connector_id", "path").Annotations(entsql.IndexWhere("deleted_at is null")),
 	}
 }

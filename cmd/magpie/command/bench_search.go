@@ -22,7 +22,7 @@ type benchSearchCommand struct {
 
 	Passages   []int   `default:"10000,100000,500000" help:"Sizes of the collection, in passages, in ascending order."`
 	Clients    []int   `default:"1,8,32" help:"How many clients ask at once."`
-	Seconds    float64 `default:"3" help:"How long each measurement takes."`
+	Seconds    float64 `default:"5" help:"How long each measurement takes."`
 	Questions  int     `default:"600" help:"How many different questions are asked, at most."`
 	NoBaseline bool    `help:"Leave pgvector with ts_rank_cd out."`
 	Keep       bool    `help:"Keep the data, in bench-search of the data folder."`

@@ -23,7 +23,8 @@ type HTTP struct {
 	app     *wire.App
 	server  *web.Server
 	streams *live.Server
-	settle  func() // ends the reading of collections into memory, and awaits it
+	cool    context.CancelFunc // ends warming
+	warming sync.WaitGroup     // the reading of collections into memory
 }
 
 // Serve serves the application at the listener. page adds the page to try
@@ -39,13 +40,9 @@ func Serve(ctx context.Context, app *wire.App, listener net.Listener, version st
 		return nil, err
 	}
 	h := &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log), streams: streams}
-	warming, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	work.Go(func() { app.Warm(warming) })
-	h.settle = func() {
-		cancel()
-		work.Wait()
-	}
+	warming, cool := context.WithCancel(ctx)
+	h.cool = cool
+	h.warming.Go(func() { app.Warm(warming) })
 	return h, nil
 }
 
@@ -133,9 +130,11 @@ const streamsPatience = 5 * time.Second
 func (h *HTTP) Stop(ctx context.Context) error {
 	leaving, cancel := context.WithTimeout(ctx, streamsPatience)
 	defer cancel()
-	h.settle()
+	h.cool()
 	h.streams.Close(leaving)
-	return h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout)
+	err := h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout)
+	h.warming.Wait()
+	return err //nolint:wrapcheck // says what it was doing
 }
 
 // RunHTTP serves an application at its address until ctx ends.

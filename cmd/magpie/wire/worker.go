@@ -17,6 +17,7 @@ import (
 	"magpie/internal/ingest"
 	"magpie/internal/ingest/document"
 	"magpie/internal/note"
+	"magpie/internal/search/resident"
 	"magpie/internal/viewer"
 	"magpie/worker"
 	"magpie/worker/purge"
@@ -108,9 +109,6 @@ func (a *App) trim(ctx context.Context) error {
 	return nil // the next round goes on
 }
 
-// passageMemory is about what a passage takes in memory, in bytes, at 384 dimensions.
-const passageMemory = 1 << 10
-
 // BuildIndexes builds the indexes of large collections by which PostgreSQL
 // searches them, one after the other. It needs the owner's login, and only
 // connects with it when there is something to build. index.ErrBuilding is
@@ -120,29 +118,24 @@ const passageMemory = 1 << 10
 // eighth of SEARCH_MEMORY have none while all together take no more than three
 // quarters of it: they are searched in memory, which they fill in seconds.
 func (a *App) BuildIndexes(ctx context.Context) error {
-	fit := int64(a.Config.SearchMemory) / passageMemory
+	fit := int64(a.Config.SearchMemory) / resident.UsualPassage
+	var owner *pgx.Conn
 	for last := uuid.Nil; ; {
 		collection, wanted, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)
 		if err != nil || !wanted || collection == last {
 			return err //nolint:wrapcheck // says what it was doing
 		}
 		last = collection
-		if err := a.buildIndexes(ctx, collection); err != nil {
-			return err
+		if owner == nil {
+			if owner, err = pgx.Connect(ctx, a.Config.OwnerURL()); err != nil {
+				return fmt.Errorf("build search indexes: connect as the owner (MIGRATE_DATABASE_URL): %w", err)
+			}
+			defer func() { _ = owner.Close(context.WithoutCancel(ctx)) }()
 		}
+		start := time.Now()
+		if err := index.BuildIndexes(ctx, owner, collection); err != nil {
+			return err //nolint:wrapcheck // says what it was doing
+		}
+		a.Log.InfoContext(ctx, "the search indexes of a large collection were built", "collection", collection, "took", time.Since(start))
 	}
-}
-
-func (a *App) buildIndexes(ctx context.Context, collection uuid.UUID) error {
-	owner, err := pgx.Connect(ctx, a.Config.OwnerURL())
-	if err != nil {
-		return fmt.Errorf("build search indexes: connect as the owner (MIGRATE_DATABASE_URL): %w", err)
-	}
-	defer func() { _ = owner.Close(context.WithoutCancel(ctx)) }()
-	start := time.Now()
-	if err := index.BuildIndexes(ctx, owner, collection); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
-	}
-	a.Log.InfoContext(ctx, "the search indexes of a large collection were built", "collection", collection, "took", time.Since(start))
-	return nil
 }

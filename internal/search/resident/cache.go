@@ -198,7 +198,7 @@ const warmTries = 10
 // those that are there is ErrTooLarge; none leaves memory for it.
 func (c *Cache) Warm(ctx context.Context, scope viewer.Scope, state index.State) error {
 	c.mutex.Lock()
-	room := c.opt.Budget - usualPassage*state.Passages
+	room := c.opt.Budget - UsualPassage*state.Passages
 	for _, e := range c.entries {
 		if e.collection != state.Collection {
 			room -= e.bytes
@@ -273,7 +273,7 @@ func (c *Cache) look(ctx context.Context, k key, scope viewer.Scope, state index
 			if size*float64(state.Passages) > float64(c.opt.Budget) {
 				return nil, nil, ErrTooLarge
 			}
-			e.bytes = min(c.opt.Budget, max(int64(e.size), usualPassage)*state.Passages)
+			e.bytes = min(c.opt.Budget, max(int64(e.size), UsualPassage)*state.Passages)
 			c.makeRoom(e)
 		}
 		c.start(ctx, e, scope)
@@ -283,10 +283,10 @@ func (c *Cache) look(ctx context.Context, k key, scope viewer.Scope, state index
 }
 
 const (
-	// leastPassage is what a passage takes at least: a few words without a vector.
+	// leastPassage is what a passage takes at least, in bytes: a few words without a vector.
 	leastPassage = 100
-	// usualPassage is about what one takes, with a vector of 384 components.
-	usualPassage = 1000
+	// UsualPassage is about what a passage takes in memory, in bytes, with a vector of 384 components.
+	UsualPassage = 1 << 10
 )
 
 // start begins to read what an entry lacks. It goes on when the caller goes away.
