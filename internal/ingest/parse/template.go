@@ -437,7 +437,11 @@ func (s *templateStripper) angle(rest string) {
 			s.drop(end + 3)
 			return
 		}
-		s.endless()
+		if s.budget > 0 && s.beginsLine() {
+			s.drop(len("<!--")) // else Markdown takes the rest of the page for the comment
+			return
+		}
+		s.copy(1)
 	case strings.HasPrefix(rest, "<?"):
 		s.declaration(rest, "?>")
 	case strings.HasPrefix(rest, "<![CDATA["):
@@ -481,30 +485,20 @@ func (s *templateStripper) angle(rest string) {
 	}
 }
 
-// declaration copies the opening of an instruction, a declaration or a section of data, which end with closing.
+// declaration copies the opening of an instruction, a declaration or a section of data, which end with closing. Where that
+// is missing, Markdown takes the whole rest of the page for HTML that nobody sees. What the author wrote there is text: the
+// angle bracket gets a backslash.
 func (s *templateStripper) declaration(rest, closing string) {
-	if s.find(rest, closing, len(rest)) < 0 {
-		s.endless()
-		return
+	if s.beginsLine() && s.find(rest, closing, len(rest)) < 0 && s.budget > 0 {
+		s.out.write(`\`)
 	}
 	s.copy(1)
 }
 
-// endless copies the angle bracket of an opening that nothing closes. Where it begins a line, Markdown takes the whole rest
-// of the page for HTML that nobody sees. What the author wrote there is text: the bracket gets a backslash, and the
-// mark of a comment goes.
-func (s *templateStripper) endless() {
+// beginsLine reports whether a block of HTML could begin here.
+func (s *templateStripper) beginsLine() bool {
 	before := s.out.buffer[s.out.start:]
-	if s.budget <= 0 || len(before) > 3 || strings.TrimLeft(string(before), " ") != "" {
-		s.copy(1)
-		return
-	}
-	if strings.HasPrefix(s.in[s.at:], "<!--") {
-		s.drop(len("<!--"))
-		return
-	}
-	s.out.write(`\`)
-	s.copy(1)
+	return len(before) <= 3 && len(bytes.TrimLeft(before, " ")) == 0
 }
 
 // label keeps the title of a component that begins a line: of a tab, a card, a section that unfolds.
