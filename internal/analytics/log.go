@@ -53,6 +53,7 @@ type Log struct {
 	opt  LogOptions
 
 	queue   chan Query
+	enough  chan struct{} // a batch is in the queue
 	written atomic.Int64
 	dropped atomic.Int64
 
@@ -66,7 +67,7 @@ type Log struct {
 // after the end of ctx, until Close.
 func NewLog(ctx context.Context, pool *pgxpool.Pool, o LogOptions) *Log {
 	o = o.withDefaults()
-	l := &Log{pool: pool, opt: o, queue: make(chan Query, o.Queue), stop: make(chan struct{}), ended: make(chan struct{})}
+	l := &Log{pool: pool, opt: o, queue: make(chan Query, o.Queue), enough: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 	go l.run(context.WithoutCancel(ctx))
 	return l
 }
@@ -93,6 +94,13 @@ func (l *Log) Add(q Query) {
 	}
 	select {
 	case l.queue <- q:
+		// Nobody is woken for each question: what waits is looked for now and then.
+		if len(l.queue) >= l.opt.Batch {
+			select {
+			case l.enough <- struct{}{}:
+			default:
+			}
+		}
 	default:
 		l.dropped.Add(1)
 	}
@@ -121,18 +129,15 @@ func (l *Log) run(ctx context.Context) {
 	defer tick.Stop()
 	b := &batch{log: l}
 	for {
-		queue := l.queue
+		enough := l.enough
 		if len(b.rows) >= l.opt.Batch {
-			queue = nil // the database does not take them: the queue has to hold the rest
+			enough = nil // the database does not take them: the queue has to hold the rest
 		}
 		select {
-		case q := <-queue:
-			b.rows = append(b.rows, rowOf(q, l.opt.Mode))
-			if len(b.rows) >= l.opt.Batch {
-				b.flush(ctx)
-			}
+		case <-enough:
+			b.take(ctx, false)
 		case <-tick.C:
-			b.flush(ctx)
+			b.take(ctx, true)
 		case <-l.stop:
 			ctx, cancel := context.WithTimeout(ctx, l.opt.Patience)
 			defer cancel()
@@ -148,6 +153,32 @@ type batch struct {
 	rows     []row
 	stored   bool // the rows are in the log, their events may not be counted yet
 	failures int  // in a row
+}
+
+// take writes what waits in the queue: whole batches, or everything. It ends when
+// the database does not take one.
+func (b *batch) take(ctx context.Context, everything bool) {
+	for {
+		b.fill()
+		if len(b.rows) == 0 || len(b.rows) < b.log.opt.Batch && !everything {
+			return
+		}
+		if b.flush(ctx); len(b.rows) > 0 {
+			return
+		}
+	}
+}
+
+// fill takes what there is room for out of the queue.
+func (b *batch) fill() {
+	for len(b.rows) < b.log.opt.Batch {
+		select {
+		case q := <-b.log.queue:
+			b.rows = append(b.rows, rowOf(q, b.log.opt.Mode))
+		default:
+			return
+		}
+	}
 }
 
 // refusals is how often a batch is sent that the database refuses for what is in it.
@@ -194,16 +225,8 @@ func (b *batch) write(ctx context.Context) error {
 // drain writes everything that waits, as far as the database takes it.
 func (b *batch) drain(ctx context.Context) {
 	for {
-		select {
-		case q := <-b.log.queue:
-			b.rows = append(b.rows, rowOf(q, b.log.opt.Mode))
-			if len(b.rows) < b.log.opt.Batch {
-				continue
-			}
-		default:
-			if len(b.rows) == 0 {
-				return
-			}
+		if b.fill(); len(b.rows) == 0 {
+			return
 		}
 		before := b.failures
 		if b.flush(ctx); b.failures > before {

@@ -22,15 +22,16 @@ type Word struct {
 	Stop bool
 }
 
-// Analyzer turns text into terms. It is safe for concurrent use; it holds a bounded cache of stems, so one should be
-// made once and shared. The zero value works, without the cache.
+// Analyzer turns text into terms. It is safe for concurrent use; it holds bounded caches of stems, so one should be
+// made once and shared. The zero value works, without the caches.
 type Analyzer struct {
 	cache *termCache
+	forms *formsCache
 }
 
 // New makes an Analyzer.
 func New() *Analyzer {
-	return &Analyzer{cache: newTermCache()}
+	return &Analyzer{cache: newTermCache(), forms: newFormsCache()}
 }
 
 // Tokens returns the terms of a text in order. The language is a code such as "de", "pt-BR" or "zh"; "" means unknown.
@@ -73,6 +74,7 @@ func (a *Analyzer) Words(query, language string) []Word {
 }
 
 // queryTerms returns every term under which documents may have stored a piece of a query, each once, the likeliest first.
+// The list is not to be changed.
 func (a *Analyzer) queryTerms(p piece, query string, languages audience) []string {
 	raw := query[p.start:p.end]
 	if p.exact {
@@ -81,13 +83,19 @@ func (a *Analyzer) queryTerms(p piece, query string, languages audience) []strin
 		}
 		return nil
 	}
-	var terms []string
-	for _, candidate := range languages.stemmers(p.script) {
-		if term := a.term(p, raw, candidate); term != "" && !slices.Contains(terms, term) {
-			terms = append(terms, term)
+	find := func() []string {
+		var terms []string
+		for _, candidate := range languages.stemmers(p.script) {
+			if term := a.term(p, raw, candidate); term != "" && !slices.Contains(terms, term) {
+				terms = append(terms, term)
+			}
 		}
+		return terms
 	}
-	return terms
+	if len(languages) > 0 {
+		return find()
+	}
+	return a.forms.lookup(raw, p.script, find)
 }
 
 // Terms returns the terms to look up for a query, each once, in the order of the query. Stop words are left out unless

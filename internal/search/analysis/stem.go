@@ -238,3 +238,41 @@ func (c *termCache) lookup(raw string, stem stemmer) string {
 	slot.Store(&cached{raw: raw, term: term, stem: stem})
 	return term
 }
+
+// formsCache remembers the terms under which documents of any language may have
+// stored the words of queries: each has one for every stemmer. It is a table like
+// that of a termCache.
+type formsCache struct {
+	seed  maphash.Seed
+	slots []atomic.Pointer[forms]
+}
+
+type forms struct {
+	raw    string
+	script script
+	terms  []string
+}
+
+const formsSlots = 1 << 13
+
+func newFormsCache() *formsCache {
+	return &formsCache{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[forms], formsSlots)}
+}
+
+// lookup returns the terms of a word in a script, which are not to be changed, and
+// makes them by find where they are not known.
+func (c *formsCache) lookup(raw string, written script, find func() []string) []string {
+	if c == nil || len(raw) > maxTermRunes {
+		return find()
+	}
+	slot := &c.slots[(maphash.String(c.seed, raw)+uint64(written)*0x9E3779B97F4A7C15)%formsSlots]
+	if found := slot.Load(); found != nil && found.script == written && found.raw == raw {
+		return found.terms
+	}
+	terms := slices.Clip(find())
+	for i := range terms {
+		terms[i] = strings.Clone(terms[i]) // a query's text is not kept for one of its words
+	}
+	slot.Store(&forms{raw: strings.Clone(raw), script: written, terms: terms})
+	return terms
+}

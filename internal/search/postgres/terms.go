@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
@@ -89,6 +91,7 @@ func termCounts(lexemes index.Lexemes) ([]rank.TermCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a passage's lexemes: %w", err)
 	}
+	slices.SortFunc(out, func(a, b rank.TermCount) int { return strings.Compare(a.Term, b.Term) })
 	return out, nil
 }
 

@@ -206,7 +206,7 @@ const (
 // proximity looks at each two words that follow one another in the question.
 func (s *search) proximity(hits []Hit) float64 {
 	n := len(s.words)
-	if n < 2 {
+	if n < 2 || len(hits) < 2 {
 		return 0
 	}
 	type pair struct{ inOrder, near float64 }

@@ -51,6 +51,8 @@ type feedback struct {
 	from  []source
 	// shares are of the terms of these passages.
 	shares []shares
+	// own are the places of the question's words by their terms.
+	own map[string]int
 	// chosen are the terms to add by all of these passages, then by all but each.
 	chosen [feedbackPassages + 1][]weighted
 }
@@ -177,9 +179,6 @@ func (s *search) learn(ctx context.Context) error {
 			}
 		}
 		for i := range from {
-			if !slices.IsSortedFunc(terms[i], byTerm) {
-				slices.SortFunc(terms[i], byTerm)
-			}
 			x := source{part: part, ref: from[i].Ref, weight: weights[i], terms: terms[i], words: from[i].Words[3]}
 			if len(found) > i && vectors[i] && len(found[i]) == len(p.Vector) {
 				x.vector = found[i]
@@ -193,6 +192,12 @@ func (s *search) learn(ctx context.Context) error {
 	s.divide()
 	if err := s.rarities(ctx); err != nil {
 		return err
+	}
+	s.feedback.own = make(map[string]int, len(s.terms))
+	for i, w := range s.words {
+		for _, term := range w.Terms {
+			s.feedback.own[term] = i
+		}
 	}
 	s.feedback.words = s.expand(nil)
 	return nil
@@ -314,16 +319,12 @@ func (s *search) expand(without *source) []Word {
 	share := feedbackWeight
 	n := float64(len(s.words))
 	out := make([]Word, len(s.words), len(s.words)+feedbackTerms)
-	at := make(map[string]int)
 	chosen := s.feedback.chosen[s.feedback.place(without)+1]
 	if len(chosen) == 0 {
 		share = 0
 	}
 	for i, w := range s.words {
 		out[i] = Word{Terms: w.Terms, Weight: (1 - share) * w.Weight / n}
-		for _, term := range w.Terms {
-			at[term] = i
-		}
 	}
 	sum := 0.0
 	for _, t := range chosen {
@@ -331,7 +332,7 @@ func (s *search) expand(without *source) []Word {
 	}
 	for _, t := range chosen {
 		x := share * t.weight / sum * s.feedback.shares[t.share].rarity
-		if i, known := at[t.term]; known {
+		if i, known := s.feedback.own[t.term]; known {
 			out[i].Weight += x
 		} else if x > 0 && !s.feedback.shares[t.share].common && len(out) < MaxWords {
 			out = append(out, Word{Terms: []string{t.term}, Weight: x})
@@ -424,8 +425,13 @@ func (s *search) choose(out int) []weighted {
 				x.weight += share
 			}
 		}
-		if x.weight == 0 || len(best) == feedbackTerms && less(x, best[feedbackTerms-1]) >= 0 {
+		if x.weight == 0 {
 			continue
+		}
+		if len(best) == feedbackTerms {
+			if last := &best[feedbackTerms-1]; x.weight < last.weight || less(x, *last) >= 0 {
+				continue
+			}
 		}
 		place, _ := slices.BinarySearchFunc(best, x, less)
 		best = slices.Insert(best, place, x)

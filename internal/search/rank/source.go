@@ -32,7 +32,8 @@ type Source interface {
 	// Candidates returns the passages a request is for, each once, in no
 	// particular order.
 	Candidates(ctx context.Context, r *Request) ([]Candidate, error)
-	// Terms returns the terms of passages, in their order, for feedback.
+	// Terms returns the terms of passages, in their order, for feedback: those of
+	// each passage once, by their bytes.
 	Terms(ctx context.Context, passages []Candidate) ([][]TermCount, error)
 	// Vectors returns the vectors of passages, in their order, of unit length
 	// save for rounding; nil for one without a vector.

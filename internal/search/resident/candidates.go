@@ -139,27 +139,14 @@ func (x *scratch) floor(scores []float64, k int) float64 {
 	}))
 }
 
-// atLeast appends the passages whose scores reach a floor above 0.
+// atLeast appends the passages whose scores reach a floor above 0. There are
+// scores for whole blocks of 64.
 func (x *scratch) atLeast(list []scored, scores []float64, floor float64) []scored {
-	// Scores are not negative, so that their bits are in the same order. Most are
-	// below the floor: eight are looked at in one step, none of which overflows.
-	low := math.Float64bits(floor)
-	for from := 0; from < len(scores); from += 8 {
-		some := scores[from:min(from+8, len(scores))]
-		if len(some) == 8 {
-			s := (*[8]float64)(some)
-			below := (math.Float64bits(s[0]) - low) & (math.Float64bits(s[1]) - low) &
-				(math.Float64bits(s[2]) - low) & (math.Float64bits(s[3]) - low) &
-				(math.Float64bits(s[4]) - low) & (math.Float64bits(s[5]) - low) &
-				(math.Float64bits(s[6]) - low) & (math.Float64bits(s[7]) - low)
-			if below>>63 != 0 {
-				continue
-			}
-		}
-		for i, score := range some {
-			if score >= floor {
-				list = append(list, scored{number(from + i), score})
-			}
+	for from := 0; from < len(scores); from += 64 {
+		block := (*[64]float64)(scores[from:])
+		for reached := reaching(block, floor); reached != 0; reached &= reached - 1 {
+			i := bits.TrailingZeros64(reached)
+			list = append(list, scored{number(from + i), block[i]})
 		}
 	}
 	return list

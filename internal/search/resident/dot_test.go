@@ -79,6 +79,27 @@ func TestWhatIsBelowALimit(t *testing.T) {
 	}
 }
 
+func TestWhatReachesAFloor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(5, 1, 1)
+	for _, floor := range []float64{math.SmallestNonzeroFloat64, 0.25, 0.5, 1, math.MaxFloat64} {
+		var scores [64]float64
+		for i := range scores {
+			switch i % 5 {
+			case 0:
+				scores[i] = floor
+			case 1:
+				scores[i] = math.Nextafter(floor, 0)
+			case 2, 3:
+				scores[i] = w.Float64()
+			}
+		}
+		if got, want := resident.Reaching(&scores, floor), resident.ReachingPlain(&scores, floor); got != want || got&1 == 0 {
+			t.Errorf("reaching %g: %b, want %b", floor, got, want)
+		}
+	}
+}
+
 func TestTermsAreFoundInBothWays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(4, 1, 1)

@@ -12,6 +12,10 @@ func DifferPlain(out []uint16, codes, code []uint64) { differPlain(out, codes, c
 func Below(numbers *[64]uint16, limit int) uint64      { return below(numbers, limit) }
 func BelowPlain(numbers *[64]uint16, limit int) uint64 { return belowPlain(numbers, limit) }
 
+// Reaching and ReachingPlain must agree, too.
+func Reaching(scores *[64]float64, floor float64) uint64      { return reaching(scores, floor) }
+func ReachingPlain(scores *[64]float64, floor float64) uint64 { return reachingPlain(scores, floor) }
+
 // Passage is a coded passage in which terms are looked for.
 type Passage struct{ g gatherer }
 

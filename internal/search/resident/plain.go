@@ -41,3 +41,14 @@ func belowPlain(numbers *[64]uint16, limit int) uint64 {
 	}
 	return bits
 }
+
+// reachingPlain is reaching wherever there is nothing better.
+func reachingPlain(scores *[64]float64, floor float64) uint64 {
+	bits := uint64(0)
+	for i, s := range scores {
+		if s >= floor {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}

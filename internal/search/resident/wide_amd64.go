@@ -99,3 +99,14 @@ func below(numbers *[64]uint16, limit int) uint64 {
 	}
 	return belowWide(&numbers[0], min(limit, math.MaxInt16))
 }
+
+//go:noescape
+func reachingWide(scores *float64, floor float64) uint64
+
+// reaching returns which of the scores are a floor or more.
+func reaching(scores *[64]float64, floor float64) uint64 {
+	if !cpu.X86.HasAVX2 {
+		return reachingPlain(scores, floor)
+	}
+	return reachingWide(&scores[0], floor)
+}

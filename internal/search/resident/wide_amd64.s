@@ -203,3 +203,38 @@ TEXT ·belowWide(SB), NOSPLIT, $0-24
 	VZEROUPPER
 	MOVQ    AX, ret+16(FP)
 	RET
+
+// func reachingWide(scores *float64, floor float64) uint64
+TEXT ·reachingWide(SB), NOSPLIT, $0-24
+	MOVQ scores+0(FP), SI
+	VBROADCASTSD floor+8(FP), Y0
+	XORQ AX, AX
+	MOVQ $48, CX
+
+sixteen:
+	// From the last scores on: those before move them up.
+	VMOVUPD 0(SI)(CX*8), Y1
+	VMOVUPD 32(SI)(CX*8), Y2
+	VMOVUPD 64(SI)(CX*8), Y3
+	VMOVUPD 96(SI)(CX*8), Y4
+	VCMPPD $0x0d, Y0, Y1, Y1
+	VCMPPD $0x0d, Y0, Y2, Y2
+	VCMPPD $0x0d, Y0, Y3, Y3
+	VCMPPD $0x0d, Y0, Y4, Y4
+	VMOVMSKPD Y1, R8
+	VMOVMSKPD Y2, R9
+	VMOVMSKPD Y3, R10
+	VMOVMSKPD Y4, R11
+	SHLQ $4, R9
+	SHLQ $8, R10
+	SHLQ $12, R11
+	ORQ  R9, R8
+	ORQ  R11, R10
+	ORQ  R10, R8
+	SHLQ $16, AX
+	ORQ  R8, AX
+	SUBQ $16, CX
+	JGE  sixteen
+	VZEROUPPER
+	MOVQ AX, ret+16(FP)
+	RET

@@ -20,3 +20,6 @@ func choose(masks []chosen, _ []uint16, _ *[4][16]byte) ([]chosen, bool) { retur
 
 // below returns which of the numbers are below a limit.
 func below(numbers *[64]uint16, limit int) uint64 { return belowPlain(numbers, limit) }
+
+// reaching returns which of the scores are a floor or more.
+func reaching(scores *[64]float64, floor float64) uint64 { return reachingPlain(scores, floor) }
