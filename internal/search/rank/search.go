@@ -264,7 +264,7 @@ func union(terms, more []string) []string {
 // more of them would take time that the order of the first ones does not repay.
 func (s *search) pool() (best, nearest int) {
 	if s.query.Passages > manyPassages {
-		return 400, 150
+		return 300, 120
 	}
 	return PoolSize - 300, 300
 }
