@@ -178,6 +178,7 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	}
 	complete = true
 	results.Hits = make([]Hit, 0, len(page))
+	snippets := e.excerpter(found.Terms, q.Highlight)
 	for i := range page {
 		h := read[page[i].Passage]
 		if h == nil {
@@ -185,7 +186,7 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 			continue
 		}
 		h.Score = page[i].Score
-		h.Snippet = e.snippet(h, found.Terms, q.Highlight)
+		h.Snippet = snippets.Excerpt(h.Text, h.Language)
 		results.Hits = append(results.Hits, *h)
 	}
 	if q.Facets != nil && (complete || try == tries) {

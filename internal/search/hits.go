@@ -109,13 +109,13 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 	return nil
 }
 
-// snippet is the part of a passage that shows the question's terms, as HTML.
-func (e *Engine) snippet(h *Hit, terms []string, highlight bool) string {
+// excerpter makes of passages' texts what shows the question's terms, as HTML.
+func (e *Engine) excerpter(terms []string, highlight bool) *analysis.Excerpter {
 	before, after := "<mark>", "</mark>"
 	if !highlight {
 		before, after = "", ""
 	}
-	return e.analyzer.Excerpt(h.Text, analysis.Marks{Terms: terms}, h.Language, e.opt.SnippetRunes, before, after)
+	return e.analyzer.Excerpter(analysis.Marks{Terms: terms}, e.opt.SnippetRunes, before, after)
 }
 
 // joinURL adds the place of a passage to its document's address: its page where the format has pages, as viewers of PDF

@@ -113,8 +113,9 @@ func BenchmarkExcerpt(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				s := &all[i%len(all)]
+				e := c.analyzer.Excerpter(s.marks, 320, "<mark>", "</mark>")
 				for _, p := range s.passages {
-					c.analyzer.Excerpt(p.text, s.marks, p.language, 320, "<mark>", "</mark>")
+					e.Excerpt(p.text, p.language)
 				}
 			}
 		})

@@ -9,7 +9,7 @@ func (a *Analyzer) Found(text string, terms []string, language string) []Token {
 	lang := languageOf(language)
 	w := newWanted(terms, lang.stemmer(scriptLatin))
 	var tokens []Token
-	for _, m := range a.termMatches(text, w, lang) {
+	for _, m := range a.termMatches(nil, text, w, lang) {
 		tokens = append(tokens, Token{Term: w.terms[m.term].text, Start: m.start, End: m.end})
 	}
 	return tokens

@@ -73,7 +73,7 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 	lang := languageOf(language)
 	w := newWanted(m.Terms, lang.stemmer(scriptLatin))
 	if len(m.Phrases) == 0 {
-		return a.termMatches(text, w, lang), nil
+		return a.termMatches(make([]match, 0, 32), text, w, lang), nil
 	}
 	tokens := a.Tokens(text, language)
 	var found []match
@@ -96,9 +96,8 @@ func (a *Analyzer) matches(text string, m Marks, language string) ([]match, []oc
 	return found, phrases
 }
 
-// termMatches finds the tokens with wanted terms. It stems only the words that may have one.
-func (a *Analyzer) termMatches(text string, w *wanted, lang language) []match {
-	found := make([]match, 0, 32)
+// termMatches appends the tokens with wanted terms to found. It stems only the words that may have one.
+func (a *Analyzer) termMatches(found []match, text string, w *wanted, lang language) []match {
 	s := scanner{text: text}
 	s.emit = func(p piece) {
 		raw := text[p.start:p.end]
@@ -211,7 +210,7 @@ func isBorder(text string, i int) bool {
 	}
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := decode(text, i)
-	return standsAlone(before) && standsAlone(after) && after != '\n'
+	return standsAlone(before) && standsAlone(after) && (before != '\r' || after != '\n')
 }
 
 // standsAlone reports some runes that neither belong to what stands before nor hold what stands after them: all of the

@@ -91,10 +91,10 @@ func TestAnExcerptIsTheSnippetWithMarks(t *testing.T) {
 		}
 		text, most := b.String(), random.IntN(200)-2
 		snippet := a.SnippetMarks(text, q.Marks(), "en", most)
-		if got := html.UnescapeString(a.Excerpt(text, q.Marks(), "en", most, "", "")); got != snippet {
+		if got := html.UnescapeString(a.Excerpter(q.Marks(), most, "", "").Excerpt(text, "en")); got != snippet {
 			t.Fatalf("%d runes of %q: excerpt %q, snippet %q", most, text, got, snippet)
 		}
-		marked := a.Excerpt(text, q.Marks(), "en", most, "\x01", "\x02")
+		marked := a.Excerpter(q.Marks(), most, "\x01", "\x02").Excerpt(text, "en")
 		if got := html.UnescapeString(strings.NewReplacer("\x01", "", "\x02", "").Replace(marked)); got != snippet {
 			t.Fatalf("marks changed %q to %q", snippet, got)
 		}

@@ -32,28 +32,65 @@ func (a *Analyzer) SnippetMarks(text string, m Marks, language string, maxRunes 
 	return window(text, matches, phrases, maxRunes).text(text)
 }
 
-// Excerpt is HighlightMarks of SnippetMarks of a text, which it reads once: HTML with the words in before and after that
-// are wanted. Without marks to write, before and after empty, it is the escaped snippet.
-func (a *Analyzer) Excerpt(text string, m Marks, language string, maxRunes int, before, after string) string {
-	if snippet, ok := uncut(text, maxRunes); ok && (snippet != text || text == "") {
+// Excerpter makes excerpts of texts, all with the same marks. It is used by one goroutine at a time.
+type Excerpter struct {
+	analyzer      *Analyzer
+	marks         Marks
+	maxRunes      int
+	before, after string
+	wanted        []wantedBy
+	found         []match // memory
+}
+
+// wantedBy is what is wanted of texts with a stemmer.
+type wantedBy struct {
+	stem   stemmer
+	wanted *wanted
+}
+
+// Excerpter returns what makes excerpts of at most maxRunes runes, with before and after around the words that are wanted.
+// Without marks to write, before and after empty, an excerpt is the escaped snippet.
+func (a *Analyzer) Excerpter(m Marks, maxRunes int, before, after string) *Excerpter {
+	return &Excerpter{analyzer: a, marks: m, maxRunes: maxRunes, before: before, after: after}
+}
+
+// Excerpt is HighlightMarks of SnippetMarks of a text in a language, which it reads once: HTML.
+func (e *Excerpter) Excerpt(text, language string) string {
+	if snippet, ok := uncut(text, e.maxRunes); ok && (snippet != text || text == "") {
 		return snippet // there is no room for any of it
 	}
-	matches, phrases := a.matches(text, m, language)
-	w := window(text, matches, phrases, maxRunes)
+	matches, phrases := e.matches(text, language)
+	w := window(text, matches, phrases, e.maxRunes)
 	var marked []span
-	if before != "" || after != "" {
+	if e.before != "" || e.after != "" {
 		marked = within(spansOf(matches, phrases), w.from, w.to)
 	}
 	var b strings.Builder
-	b.Grow(w.to - w.from + len(marked)*(len(before)+len(after)) + 16)
+	b.Grow(w.to - w.from + len(marked)*(len(e.before)+len(e.after)) + 16)
 	if w.cutBefore {
 		b.WriteString(ellipsis)
 	}
-	writeMarked(&b, text[w.from:w.to], marked, before, after)
+	writeMarked(&b, text[w.from:w.to], marked, e.before, e.after)
 	if w.cutAfter {
 		b.WriteString(ellipsis)
 	}
 	return b.String()
+}
+
+// matches is Analyzer.matches, which prepares for each stemmer once.
+func (e *Excerpter) matches(text, language string) ([]match, []occurrence) {
+	if len(e.marks.Terms) == 0 || len(e.marks.Phrases) > 0 {
+		return e.analyzer.matches(text, e.marks, language)
+	}
+	lang := languageOf(language)
+	stem := lang.stemmer(scriptLatin)
+	at := slices.IndexFunc(e.wanted, func(w wantedBy) bool { return w.stem == stem })
+	if at < 0 {
+		at = len(e.wanted)
+		e.wanted = append(e.wanted, wantedBy{stem, newWanted(e.marks.Terms, stem)})
+	}
+	e.found = e.analyzer.termMatches(e.found[:0], text, e.wanted[at].wanted, lang)
+	return e.found, nil
 }
 
 // within are the spans in text[from:to], as offsets from its start; those that are cut end where it does.

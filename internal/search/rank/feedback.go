@@ -158,11 +158,13 @@ func (s *search) learn(ctx context.Context) error {
 	for part, p := range s.parts {
 		var from []Candidate
 		var weights []float64
-		vectors := make([]bool, 0, feedbackPassages)
+		vectors := 0 // how many of them move the question's vector
 		for n, o := range order {
 			if o.part == part {
 				from, weights = append(from, *o.c), append(weights, o.x/total)
-				vectors = append(vectors, n < feedbackVectors)
+				if n < feedbackVectors {
+					vectors++
+				}
 			}
 		}
 		if len(from) == 0 {
@@ -173,14 +175,14 @@ func (s *search) learn(ctx context.Context) error {
 			return err
 		}
 		var found [][]float32
-		if len(p.Vector) > 0 {
-			if found, err = p.Source.Vectors(ctx, from); err != nil {
+		if len(p.Vector) > 0 && vectors > 0 {
+			if found, err = p.Source.Vectors(ctx, from[:vectors]); err != nil {
 				return err
 			}
 		}
 		for i := range from {
 			x := source{part: part, ref: from[i].Ref, weight: weights[i], terms: terms[i], words: from[i].Words[3]}
-			if len(found) > i && vectors[i] && len(found[i]) == len(p.Vector) {
+			if len(found) > i && len(found[i]) == len(p.Vector) {
 				x.vector = found[i]
 			}
 			s.feedback.from = append(s.feedback.from, x)
@@ -335,7 +337,7 @@ func (s *search) expand(without *source) []Word {
 		if i, known := s.feedback.own[t.term]; known {
 			out[i].Weight += x
 		} else if x > 0 && !s.feedback.shares[t.share].common && len(out) < MaxWords {
-			out = append(out, Word{Terms: []string{t.term}, Weight: x})
+			out = append(out, Word{Terms: s.feedback.shares[t.share].term[:], Weight: x})
 		}
 	}
 	return out
@@ -350,7 +352,7 @@ type weighted struct {
 
 // shares are what each passage that gave feedback says a term is worth.
 type shares struct {
-	term   string
+	term   [1]string // a list, as a Word has
 	of     [feedbackPassages]float64
 	rarity float64 // of the terms that are chosen
 	common bool    // too common to be added
@@ -383,7 +385,7 @@ func (s *search) divide() {
 		if !any {
 			break
 		}
-		x, weighty := shares{term: term}, false
+		x, weighty := shares{term: [1]string{term}}, false
 		for i, r := range rest {
 			if len(r) == 0 || r[0].Term != term {
 				continue
@@ -419,7 +421,7 @@ func (s *search) choose(out int) []weighted {
 		return strings.Compare(a.term, b.term)
 	}
 	for k := range s.feedback.shares {
-		x := weighted{term: s.feedback.shares[k].term, share: k}
+		x := weighted{term: s.feedback.shares[k].term[0], share: k}
 		for i, share := range s.feedback.shares[k].of {
 			if i != out {
 				x.weight += share
