@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"math"
@@ -80,6 +81,9 @@ func writeResults(ctx context.Context, results []*model.SearchResult) graphql.Ma
 
 // MarshalGQL writes the list.
 func (w *resultWriter) MarshalGQL(to io.Writer) {
+	if b, ok := to.(*bytes.Buffer); ok {
+		b.Grow(w.size())
+	}
 	say := func(text string) { _, _ = io.WriteString(to, text) }
 	start := "[{"
 	for _, r := range w.results {
@@ -95,6 +99,18 @@ func (w *resultWriter) MarshalGQL(to io.Writer) {
 	} else {
 		say("}]")
 	}
+}
+
+// size is about how many bytes the list has.
+func (w *resultWriter) size() int {
+	n := 0
+	for _, r := range w.results {
+		n += 1024 + len(r.Snippet)
+		for _, f := range w.fields {
+			n += len(f.start)
+		}
+	}
+	return n
 }
 
 // writerOf is how a field of a result is written; nil for one that is not known.
