@@ -56,11 +56,15 @@ func (a *Analyzer) Excerpter(m Marks, maxRunes int, before, after string) *Excer
 
 // Excerpt is HighlightMarks of SnippetMarks of a text in a language, which it reads once: HTML.
 func (e *Excerpter) Excerpt(text, language string) string {
-	if snippet, ok := uncut(text, e.maxRunes); ok && (snippet != text || text == "") {
+	snippet, whole := uncut(text, e.maxRunes)
+	if whole && (snippet != text || text == "") {
 		return snippet // there is no room for any of it
 	}
 	matches, phrases := e.matches(text, language)
-	w := window(text, matches, phrases, e.maxRunes)
+	w := part{to: len(text)}
+	if !whole {
+		w = window(text, matches, phrases, e.maxRunes)
+	}
 	var marked []span
 	if e.before != "" || e.after != "" {
 		marked = within(spansOf(matches, phrases), w.from, w.to)
@@ -140,11 +144,8 @@ func (p part) text(text string) string {
 	return out
 }
 
-// window finds the part of a text that shows most of what is wanted.
+// window finds the part of a text, which does not fit as it is, that shows most of what is wanted.
 func window(text string, matches []match, phrases []occurrence, maxRunes int) part {
-	if fits(text, maxRunes) {
-		return part{to: len(text)}
-	}
 	room := maxRunes - 2 // for an ellipsis at each end
 	wanted, kinds := matches, 0
 	for _, m := range matches {

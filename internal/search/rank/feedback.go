@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/internal/index"
 	"magpie/internal/search/quickselect"
 )
 
@@ -72,7 +73,7 @@ type source struct {
 	part   int
 	ref    uint64
 	weight float64     // of all that gave terms, 1 together
-	terms  []TermCount // by their bytes
+	terms  []TermCount // by their bytes; none where the gate is closed
 	words  int32
 	vector []float32
 }
@@ -170,18 +171,24 @@ func (s *search) learn(ctx context.Context) error {
 		if len(from) == 0 {
 			continue
 		}
-		terms, err := p.Source.Terms(ctx, from)
-		if err != nil {
-			return err
-		}
+		var terms [][]TermCount
 		var found [][]float32
+		var err error
+		if s.feedback.gate > 0 {
+			if terms, err = p.Source.Terms(ctx, from); err != nil {
+				return err
+			}
+		}
 		if len(p.Vector) > 0 && vectors > 0 {
 			if found, err = p.Source.Vectors(ctx, from[:vectors]); err != nil {
 				return err
 			}
 		}
 		for i := range from {
-			x := source{part: part, ref: from[i].Ref, weight: weights[i], terms: terms[i], words: from[i].Words[3]}
+			x := source{part: part, ref: from[i].Ref, weight: weights[i], words: from[i].Words[index.FieldBody]}
+			if len(terms) > i {
+				x.terms = terms[i]
+			}
 			if len(found) > i && len(found[i]) == len(p.Vector) {
 				x.vector = found[i]
 			}
