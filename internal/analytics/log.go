@@ -53,7 +53,7 @@ type Log struct {
 	opt  LogOptions
 
 	queue   chan Query
-	enough  chan struct{} // a batch is in the queue
+	enough  chan struct{} // the queue is to be looked at
 	written atomic.Int64
 	dropped atomic.Int64
 
@@ -95,7 +95,7 @@ func (l *Log) Add(q Query) {
 	select {
 	case l.queue <- q:
 		// Nobody is woken for each question: what waits is looked for now and then.
-		if len(l.queue) >= l.opt.Batch {
+		if len(l.queue) >= min(l.opt.Batch, (l.opt.Queue+1)/2) {
 			select {
 			case l.enough <- struct{}{}:
 			default:

@@ -2,6 +2,7 @@ package analysis_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -248,6 +249,24 @@ func TestLongQueriesStayBounded(t *testing.T) {
 		for _, phrase := range append(q.Phrases, q.Excluded...) {
 			if len(phrase) > analysis.MaxPhraseWords {
 				t.Errorf("%q: a phrase of %d places", unit, len(phrase))
+			}
+		}
+	}
+}
+
+// What is remembered of the words of queries is what is found out anew.
+func TestWordsThatAreKnownMeanTheSame(t *testing.T) {
+	t.Parallel()
+	known, fresh := analysis.New(), new(analysis.Analyzer)
+	for range 3 {
+		for _, text := range []string{
+			"Running runners ran", "running RUNNERS", "Häuser häuser HÄUSER", "Сервер серверы", `"backup servers" -restores`,
+			"open-source v1.2.3 getUserName", "数据库 backup", strings.Repeat("long", 40) + " words",
+		} {
+			for _, language := range []string{"", "en", "de"} {
+				if want, got := fresh.Parse(text, language), known.Parse(text, language); !reflect.DeepEqual(got, want) {
+					t.Errorf("%q in %q: %+v, want %+v", text, language, got, want)
+				}
 			}
 		}
 	}
