@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -183,6 +184,8 @@ func TestEveryRootFieldHasATwoTenantCase(t *testing.T) {
 	}
 }
 
+var anyID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
 func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -196,7 +199,11 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		}
 		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.viewer.Workspace.String(),
 			ada.agent.String(), ada.template.String(), ada.memory.String(), ada.run.String()} {
-			if strings.Contains(got.body, secret) {
+			body := got.body
+			if secret == "ada" {
+				body = anyID.ReplaceAllString(body, "") // whose digits may say so by chance
+			}
+			if strings.Contains(body, secret) {
 				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
 			}
 		}

@@ -155,7 +155,7 @@ func TestAFlushedRedisLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	f.options.SlicePages = 1
 	f.script.PageSize = 20
-	f.worker.Stale = 300 * time.Millisecond
+	f.worker.Stale = time.Second
 	f.script.fill(100, "v1")
 	var opened atomic.Int64
 	f.script.hooks(nil, func(ctx context.Context, _ string) error {
