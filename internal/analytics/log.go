@@ -94,7 +94,7 @@ func (l *Log) Add(q Query) {
 	}
 	select {
 	case l.queue <- q:
-		// Nobody is woken for each question: what waits is looked for now and then.
+		// The writer is not woken for each question: it looks once in a while by itself.
 		if len(l.queue) >= min(l.opt.Batch, (l.opt.Queue+1)/2) {
 			select {
 			case l.enough <- struct{}{}:
