@@ -25,13 +25,13 @@ type Word struct {
 // Analyzer turns text into terms. It is safe for concurrent use; it holds bounded caches of stems, so one should be
 // made once and shared. The zero value works, without the caches.
 type Analyzer struct {
-	cache *termCache
-	forms *formsCache
+	terms *wordCache[string]
+	forms *wordCache[[]string]
 }
 
 // New makes an Analyzer.
 func New() *Analyzer {
-	return &Analyzer{cache: newTermCache(), forms: newFormsCache()}
+	return &Analyzer{terms: newWordCache[string](termSlots), forms: newWordCache[[]string](formsSlots)}
 }
 
 // Tokens returns the terms of a text in order. The language is a code such as "de", "pt-BR" or "zh"; "" means unknown.
@@ -83,7 +83,7 @@ func (a *Analyzer) queryTerms(p piece, query string, languages audience) []strin
 		}
 		return nil
 	}
-	find := func() []string {
+	find := func(raw string) []string {
 		var terms []string
 		for _, candidate := range languages.stemmers(p.script) {
 			if term := a.term(p, raw, candidate); term != "" && !slices.Contains(terms, term) {
@@ -93,9 +93,9 @@ func (a *Analyzer) queryTerms(p piece, query string, languages audience) []strin
 		return terms
 	}
 	if len(languages) > 0 {
-		return find()
+		return find(raw)
 	}
-	return a.forms.lookup(raw, p.script, find)
+	return a.forms.lookup(raw, uint8(p.script), find)
 }
 
 // Terms returns the terms to look up for a query, each once, in the order of the query. Stop words are left out unless

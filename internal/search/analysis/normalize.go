@@ -25,7 +25,7 @@ func (a *Analyzer) term(p piece, raw string, stem stemmer) string {
 	if stem == stemNone && isSettled(raw) {
 		return raw
 	}
-	return a.cache.lookup(raw, stem)
+	return a.terms.lookup(raw, uint8(stem), func(raw string) string { return normalize(raw, stem) })
 }
 
 // isSettled reports whether a text is of Han, kana and Hangul that are their own normal form, and short.

@@ -207,72 +207,39 @@ func (a audience) has(code string) bool {
 	return len(a) == 0 || slices.ContainsFunc(a, func(l language) bool { return l.code == code })
 }
 
-// termCache remembers the terms of words seen before. It is a table of fixed size in which a new word displaces the old
-// one of its slot: bounded, without locks, and invisible in the results.
-type termCache struct {
+// wordCache remembers what was found out about words seen before. It is a table of fixed size in which a new word displaces
+// the old one of its slot: bounded, without locks, and invisible in the results. A nil one remembers nothing.
+type wordCache[T any] struct {
 	seed  maphash.Seed
-	slots []atomic.Pointer[cached]
+	slots []atomic.Pointer[cached[T]]
 }
 
-type cached struct {
-	raw, term string
-	stem      stemmer
+type cached[T any] struct {
+	raw   string
+	kind  uint8
+	found T
 }
 
-const cacheSlots = 1 << 15
+const (
+	termSlots  = 1 << 15 // terms of words, by stemmer
+	formsSlots = 1 << 13 // all terms of the words of queries, by script
+)
 
-func newTermCache() *termCache {
-	return &termCache{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[cached], cacheSlots)}
+func newWordCache[T any](slots uint64) *wordCache[T] {
+	return &wordCache[T]{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[cached[T]], slots)}
 }
 
-func (c *termCache) lookup(raw string, stem stemmer) string {
+// lookup returns what find makes of a word, which is not to be changed. What is of different kinds is kept apart.
+func (c *wordCache[T]) lookup(raw string, kind uint8, find func(raw string) T) T {
 	if c == nil || len(raw) > maxTermRunes {
-		return normalize(raw, stem)
+		return find(raw)
 	}
-	slot := &c.slots[(maphash.String(c.seed, raw)+uint64(stem)*0x9E3779B97F4A7C15)%cacheSlots]
-	if found := slot.Load(); found != nil && found.stem == stem && found.raw == raw {
-		return found.term
+	slot := &c.slots[(maphash.String(c.seed, raw)+uint64(kind)*0x9E3779B97F4A7C15)%uint64(len(c.slots))]
+	if known := slot.Load(); known != nil && known.kind == kind && known.raw == raw {
+		return known.found
 	}
-	raw = strings.Clone(raw)
-	term := normalize(raw, stem)
-	slot.Store(&cached{raw: raw, term: term, stem: stem})
-	return term
-}
-
-// formsCache remembers the terms under which documents of any language may have
-// stored the words of queries: each has one for every stemmer. It is a table like
-// that of a termCache.
-type formsCache struct {
-	seed  maphash.Seed
-	slots []atomic.Pointer[forms]
-}
-
-type forms struct {
-	raw    string
-	script script
-	terms  []string
-}
-
-const formsSlots = 1 << 13
-
-func newFormsCache() *formsCache {
-	return &formsCache{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[forms], formsSlots)}
-}
-
-// lookup returns the terms of a word in a script, which are not to be changed, and
-// makes them by find where they are not known.
-func (c *formsCache) lookup(raw string, written script, find func() []string) []string {
-	if c == nil || len(raw) > maxTermRunes {
-		return find()
-	}
-	slot := &c.slots[(maphash.String(c.seed, raw)+uint64(written)*0x9E3779B97F4A7C15)%formsSlots]
-	if found := slot.Load(); found != nil && found.script == written && found.raw == raw {
-		return found.terms
-	}
-	terms := slices.Clip(find())
-	for i := range terms {
-		terms[i] = strings.Clone(terms[i]) // a query's text is not kept for one of its words
-	}
-	slot.Store(&forms{raw: strings.Clone(raw), script: written, terms: terms})
-	return terms
+	raw = strings.Clone(raw) // a text is not kept for one of its words
+	found := find(raw)
+	slot.Store(&cached[T]{raw: raw, kind: kind, found: found})
+	return found
 }
