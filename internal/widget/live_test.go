@@ -76,6 +76,12 @@ func TestSearchingOnAnAllowedHost(t *testing.T) {
 	// Escape closes it, and the focus is where it was.
 	b.press(kb.Escape)
 	b.until(`!$("dialog").open && focused() === document.querySelector("#opener")`)
+	// Who goes on at once is not called back by the event of closing, which comes later.
+	const closing = `MagpieWidget.open(); const closed = new Promise((done) => $("dialog").addEventListener("close", done)); MagpieWidget.close();`
+	b.is(`await (async () => { `+closing+` document.querySelector("#field").focus(); await closed; return focused().id; })()`, "field")
+	b.is(`await (async () => { `+closing+` MagpieWidget.open(); await closed; return $("dialog").open + " " + (focused() === $("[role=combobox]")); })()`, "true true")
+	b.press(kb.Escape)
+	b.until(`!$("dialog").open && focused() === document.querySelector("#field")`)
 	// The hotkey opens it, too, also from a field, and closes it.
 	b.eval(`document.querySelector("#field").focus()`, nil)
 	b.press("k", input.ModifierCtrl)

@@ -172,10 +172,15 @@ function widget(options) {
   }
 
   function close() {
-    if (dialog.open) dialog.close();
+    if (!dialog.open) return;
+    dialog.close();
+    closed();
   }
 
+  /** Tidies up, at once after close and, where the browser closed the dialog itself, on its event. The event is a
+      task of its own: it may come when the reader has gone on to another field, or has opened the dialog again. */
   function closed() {
+    if (dialog.open) return;
     for (const panel of Object.values(panels)) panel.stop();
     say("");
     const back = opener;
