@@ -39,6 +39,19 @@ func dot(a []int8, b []int16) int {
 //go:noescape
 func differWide(out *uint16, codes, code *uint64, words, n int)
 
+// differFour is differWide for codes of four words with AVX-512. n is a multiple of 8.
+//
+//go:noescape
+func differFour(out *uint16, codes, code *uint64, n int)
+
+// differEights is differWide for codes of a multiple of eight words with AVX-512.
+//
+//go:noescape
+func differEights(out *uint16, codes, code *uint64, words, n int)
+
+// countsWide tells that bits are counted in eight words at once.
+var countsWide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VPOPCNTDQ
+
 // differ writes in how many bits each of the codes, one after another, differs
 // from a code whose words are a multiple of 4.
 func differ(out []uint16, codes, code []uint64) {
@@ -48,7 +61,19 @@ func differ(out []uint16, codes, code []uint64) {
 		return
 	}
 	out = out[:n]
-	differWide(&out[0], &codes[0], &code[0], len(code), n)
+	switch {
+	case countsWide && len(code)%8 == 0:
+		differEights(&out[0], &codes[0], &code[0], len(code), n)
+		return
+	case countsWide && len(code) == 4 && n >= 8:
+		most := n &^ 7
+		differFour(&out[0], &codes[0], &code[0], most)
+		if most == n {
+			return
+		}
+		out, codes = out[most:], codes[4*most:]
+	}
+	differWide(&out[0], &codes[0], &code[0], len(code), len(out))
 }
 
 //go:noescape

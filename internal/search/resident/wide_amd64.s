@@ -88,6 +88,85 @@ four:
 	JNZ  next
 	RET
 
+// func differFour(out *uint16, codes, code *uint64, n int)
+TEXT ·differFour(SB), NOSPLIT, $0-32
+	MOVQ out+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ code+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTI64X4 (DX), Z0
+
+eight:
+	// Two codes each, a number of bits for each of their words.
+	VPXORQ   (SI), Z0, Z1
+	VPXORQ   64(SI), Z0, Z2
+	VPXORQ   128(SI), Z0, Z3
+	VPXORQ   192(SI), Z0, Z4
+	VPOPCNTQ Z1, Z1
+	VPOPCNTQ Z2, Z2
+	VPOPCNTQ Z3, Z3
+	VPOPCNTQ Z4, Z4
+
+	// Side by side in 16 bits, then added up over the four words.
+	VPSLLQ $16, Z2, Z2
+	VPSLLQ $32, Z3, Z3
+	VPSLLQ $48, Z4, Z4
+	VPORQ  Z2, Z1, Z1
+	VPORQ  Z4, Z3, Z3
+	VPORQ  Z3, Z1, Z1
+	VPERMQ $0x4e, Z1, Z2
+	VPADDW Z2, Z1, Z1
+	VPERMQ $0xb1, Z1, Z2
+	VPADDW Z2, Z1, Z1
+
+	// The even codes are below, the odd ones above.
+	VEXTRACTI64X4 $1, Z1, Y2
+	VPUNPCKLWD    X2, X1, X1
+	VMOVDQU       X1, (DI)
+	ADDQ $16, DI
+	ADDQ $256, SI
+	SUBQ $8, CX
+	JNZ  eight
+	VZEROUPPER
+	RET
+
+// func differEights(out *uint16, codes, code *uint64, words, n int)
+TEXT ·differEights(SB), NOSPLIT, $0-40
+	MOVQ out+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ code+16(FP), DX
+	MOVQ words+24(FP), BX
+	MOVQ n+32(FP), CX
+	SHLQ $3, BX
+
+one:
+	XORQ  R8, R8
+	VPXOR X1, X1, X1
+
+words:
+	VMOVDQU64 (SI)(R8*1), Z2
+	VPXORQ    (DX)(R8*1), Z2, Z2
+	VPOPCNTQ  Z2, Z2
+	VPADDQ    Z2, Z1, Z1
+	ADDQ $64, R8
+	CMPQ R8, BX
+	JLT  words
+
+	VEXTRACTI64X4 $1, Z1, Y2
+	VPADDQ        Y2, Y1, Y1
+	VEXTRACTI128  $1, Y1, X2
+	VPADDQ        X2, X1, X1
+	VPSHUFD       $0x4e, X1, X2
+	VPADDQ        X2, X1, X1
+	MOVQ X1, R9
+	MOVW R9, (DI)
+	ADDQ $2, DI
+	ADDQ BX, SI
+	DECQ CX
+	JNZ  one
+	VZEROUPPER
+	RET
+
 // func prefetchWide(p *int8, n int)
 TEXT ·prefetchWide(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
