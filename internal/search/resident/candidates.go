@@ -26,7 +26,7 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	near := v.nearAside(x, r)
 	if len(r.Words) > 0 && r.Best > 0 {
 		v.score(x, r, scores)
-		s.best(x, scores, r.Best, taken)
+		s.best(x, scores, v.selected, r.Best, taken)
 	}
 	for _, n := range near() {
 		taken.set(n.ref)
@@ -58,8 +58,8 @@ func (v *View) nearAside(x *scratch, r *rank.Request) func() []scored {
 	}
 }
 
-// score sets the scores of all selected passages, those of others to 0. Words
-// are added up in their order, so that a passage's score is the same number
+// score sets the scores of all selected passages; those of others mean nothing.
+// Words are added up in their order, so that a passage's score is the same number
 // wherever it is stored.
 func (v *View) score(x *scratch, r *rank.Request, scores []float64) {
 	clear(scores)
@@ -68,8 +68,8 @@ func (v *View) score(x *scratch, r *rank.Request, scores []float64) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		selected := p.within(v.selected)
-		if v.all && p.whole() {
-			selected = nil
+		if v.count > s.statistics.Passages/4*3 {
+			selected = nil // leaving the others out would take longer than scoring them
 		}
 		within := scores[p.base : int(p.base)+p.passageCount()]
 		for w := range r.Words {
@@ -80,7 +80,7 @@ func (v *View) score(x *scratch, r *rank.Request, scores []float64) {
 			case 1:
 				p.segment.score(x.found[0], word.Weight, selected, &x.damped, within, nil)
 			default:
-				p.scoreWord(x.found, word.Weight, selected, x, within, x.occurrences(p.passageCount()))
+				p.scoreWord(x.found, word.Weight, selected, x, within)
 			}
 		}
 	}
@@ -96,13 +96,13 @@ func (p *part) find(numbers []uint32, terms []string) []uint32 {
 	return numbers
 }
 
-// best takes the k passages of the highest scores above 0. A sample says from
-// which score on a passage may be among them; should that have been too high,
+// best takes the k selected passages of the highest scores above 0. A sample says
+// from which score on a passage may be among them; should that have been too high,
 // all are looked at.
-func (s *Snapshot) best(x *scratch, scores []float64, k int, taken bitmap) {
-	list := x.atLeast(x.list[:0], scores, x.floor(scores, k))
+func (s *Snapshot) best(x *scratch, scores []float64, selected bitmap, k int, taken bitmap) {
+	list := x.atLeast(x.list[:0], scores, selected, x.floor(scores, selected, k))
 	if len(list) < k {
-		list = x.atLeast(list[:0], scores, math.SmallestNonzeroFloat64)
+		list = x.atLeast(list[:0], scores, selected, math.SmallestNonzeroFloat64)
 	}
 	x.list = list
 	for _, c := range s.top(list, k) {
@@ -113,12 +113,12 @@ func (s *Snapshot) best(x *scratch, scores []float64, k int, taken bitmap) {
 // sampleStep is how many scores one of a sample stands for.
 const sampleStep = 32
 
-// floor is a score that somewhat more than k of the scores reach, as far as a
-// sample of them can tell.
-func (x *scratch) floor(scores []float64, k int) float64 {
+// floor is a score that somewhat more than k of the selected scores reach, as far
+// as a sample of them can tell.
+func (x *scratch) floor(scores []float64, selected bitmap, k int) float64 {
 	sample := x.sample[:0]
 	for i := 0; i < len(scores); i += sampleStep {
-		if scores[i] > 0 {
+		if scores[i] > 0 && selected.has(number(i)) {
 			sample = append(sample, scores[i])
 		}
 	}
@@ -139,12 +139,16 @@ func (x *scratch) floor(scores []float64, k int) float64 {
 	}))
 }
 
-// atLeast appends the passages whose scores reach a floor above 0. There are
-// scores for whole blocks of 64.
-func (x *scratch) atLeast(list []scored, scores []float64, floor float64) []scored {
-	for from := 0; from < len(scores); from += 64 {
+// atLeast appends the selected passages whose scores reach a floor above 0. There
+// are scores for whole blocks of 64.
+func (x *scratch) atLeast(list []scored, scores []float64, selected bitmap, floor float64) []scored {
+	for w, word := range selected {
+		if word == 0 {
+			continue
+		}
+		from := w * 64
 		block := (*[64]float64)(scores[from:])
-		for reached := reaching(block, floor); reached != 0; reached &= reached - 1 {
+		for reached := reaching(block, floor) & word; reached != 0; reached &= reached - 1 {
 			i := bits.TrailingZeros64(reached)
 			list = append(list, scored{number(from + i), block[i]})
 		}

@@ -61,9 +61,6 @@ func (p *part) documentsWithin(b bitmap) bitmap {
 	return b[from : from+bitmapWords(p.documentCount())]
 }
 
-// whole reports whether nothing of the part is dead.
-func (p *part) whole() bool { return p.passages == p.passageCount() }
-
 // partOf returns the part that a passage of the snapshot is in.
 func (s *Snapshot) partOf(ref uint32) *part {
 	i := len(s.parts) - 1
