@@ -55,25 +55,42 @@ var countsWide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512V
 // differ writes in how many bits each of the codes, one after another, differs
 // from a code whose words are a multiple of 4.
 func differ(out []uint16, codes, code []uint64) {
+	if countsWide {
+		out, codes = differMany(out, codes, code)
+	}
+	differSome(out, codes, code)
+}
+
+// differMany is differ for as many of the codes as AVX-512 can take, and returns
+// the rest.
+func differMany(out []uint16, codes, code []uint64) (restOut []uint16, restCodes []uint64) {
+	n := len(codes) / len(code)
+	switch {
+	case len(code) == 4:
+		n &^= 7
+	case len(code)%8 != 0:
+		n = 0
+	}
+	if n == 0 {
+		return out, codes
+	}
+	if len(code) == 4 {
+		differFour(&out[:n][0], &codes[0], &code[0], n)
+	} else {
+		differEights(&out[:n][0], &codes[0], &code[0], len(code), n)
+	}
+	return out[n:], codes[n*len(code):]
+}
+
+// differSome is differ without AVX-512.
+func differSome(out []uint16, codes, code []uint64) {
 	n := len(codes) / len(code)
 	if !cpu.X86.HasPOPCNT || n == 0 || len(code)%4 != 0 {
 		differPlain(out, codes, code)
 		return
 	}
 	out = out[:n]
-	switch {
-	case countsWide && len(code)%8 == 0:
-		differEights(&out[0], &codes[0], &code[0], len(code), n)
-		return
-	case countsWide && len(code) == 4 && n >= 8:
-		most := n &^ 7
-		differFour(&out[0], &codes[0], &code[0], most)
-		if most == n {
-			return
-		}
-		out, codes = out[most:], codes[4*most:]
-	}
-	differWide(&out[0], &codes[0], &code[0], len(code), len(out))
+	differWide(&out[0], &codes[0], &code[0], len(code), n)
 }
 
 //go:noescape

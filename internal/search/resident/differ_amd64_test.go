@@ -1,0 +1,29 @@
+package resident_test
+
+import (
+	"slices"
+	"testing"
+
+	"magpie/internal/search/resident"
+)
+
+// Processors with AVX-512 do not come here otherwise, save for what is left over.
+func TestDifferencesAreCountedWithoutAVX512(t *testing.T) {
+	t.Parallel()
+	w := newWorld(6, 1, 1)
+	for _, words := range []int{4, 8, 12} {
+		code, codes := make([]uint64, words), make([]uint64, 30*words)
+		for i := range code {
+			code[i] = w.Uint64()
+		}
+		for i := range codes {
+			codes[i] = w.Uint64()
+		}
+		got, want := make([]uint16, 30), make([]uint16, 30)
+		resident.DifferSome(got, codes, code)
+		resident.DifferPlain(want, codes, code)
+		if !slices.Equal(got, want) {
+			t.Errorf("codes of %d words differ by %v, want %v", words, got, want)
+		}
+	}
+}
