@@ -245,35 +245,6 @@ func (t *dampedTable) scoreSome(stream []byte, n, previous uint32, words []int32
 	}
 }
 
-// gather adds up a term's occurrences in the passages within a selection, and in
-// some others, and appends those passages that had none before.
-func (s *segment) gather(term uint32, selected bitmap, gathered []occurrences, touched []uint32) []uint32 {
-	p := s.postings(term)
-	p.eachBlock(selected, func(previous uint32, at int, n uint32) {
-		touched = gather(p.stream[at:], n, previous, gathered, touched)
-	})
-	return touched
-}
-
-func gather(stream []byte, n, previous uint32, gathered []occurrences, touched []uint32) []uint32 {
-	passage, at := previous, 0
-	for range n {
-		d := uint32(stream[at])
-		at++
-		if d >= twoBytes {
-			d, at = longCode(d, stream, at)
-		}
-		passage += d + 1
-		before := gathered[passage]
-		if before == 0 {
-			touched = append(touched, passage)
-		}
-		gathered[passage] = before.merge(occurrences(stream[at]))
-		at++
-	}
-	return touched
-}
-
 // scoreWord is score for a word of several terms: the occurrences of all but the
 // most frequent one are gathered first. x.merged is all zero before and after.
 func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, x *scratch, scores []float64) {
@@ -286,7 +257,14 @@ func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, x *
 	gathered, touched := x.occurrences(len(s.bodyWords)), x.touched[:0]
 	for _, term := range terms {
 		if term != most {
-			touched = s.gather(term, selected, gathered, touched)
+			p := s.postings(term)
+			p.each(selected, func(passage uint32, o occurrences) {
+				before := gathered[passage]
+				if before == 0 {
+					touched = append(touched, passage)
+				}
+				gathered[passage] = before.merge(o)
+			})
 		}
 	}
 	x.touched = touched
