@@ -173,8 +173,9 @@ func (p *postgres) launch(ctx context.Context, programs postgresPrograms) error 
 	if err := p.place.account.newLog(p.logFile); err != nil {
 		return err
 	}
-	output, err := p.place.account.command(limit, p.place.base, "/bin/sh", "-c", launchScript, "launch",
-		programs.path("postgres"), p.data, p.logFile).CombinedOutput()
+	launch := p.place.account.command(limit, p.place.base, "/bin/sh", "-c", launchScript, "launch", programs.path("postgres"), p.data, p.logFile)
+	launch.Env = append(launch.Env, keepMemory()...)
+	output, err := launch.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w: %s", err, strings.TrimSpace(string(output)))
 	}

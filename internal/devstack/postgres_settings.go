@@ -63,6 +63,13 @@ func settings(sockets string, fast bool, user account, memory uint64) string {
 	return text.String()
 }
 
+// keepMemory is the part of PostgreSQL's environment by which a process of it keeps some megabytes that a query gave back,
+// for the next one. The C library's standard is to return them to the system at once, and a search by a vector index takes
+// as long again to get them back, page by page.
+func keepMemory() []string {
+	return []string{"MALLOC_TRIM_THRESHOLD_=16777216", "MALLOC_MMAP_THRESHOLD_=4194304", "MALLOC_TOP_PAD_=1048576"}
+}
+
 func megabytes(bytes uint64) string { return strconv.FormatUint(bytes>>20, 10) + "MB" }
 
 // availableMemory is how many bytes of memory this process and its children may use; 0 where the system does not tell.

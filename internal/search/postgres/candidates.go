@@ -103,11 +103,7 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way
 		if err := s.count(ctx, g.terms); err != nil {
 			return nil, fmt.Errorf("count words: %w", err)
 		}
-		budget := s.tier.opt.LookUps
-		if 2*s.left.passages < s.state.passages {
-			// Most of what is looked up the filter leaves out, which costs less.
-			budget *= 2
-		}
+		budget := s.lookUps()
 		query, err := s.lookUpPhrases(ctx, budget)
 		if err != nil {
 			return nil, fmt.Errorf("count the words of phrases: %w", err)
@@ -116,10 +112,27 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way
 			query = s.lookUp(r.Words, budget)
 		}
 		if query != "" {
-			ways = append(ways, way{name: "words", query: query, most: 3 * budget})
+			ways = append(ways, way{name: "words", query: query, most: overrun * budget})
 		}
 	}
 	return ways, nil
+}
+
+// overrun is how many times the budget's passages are looked up at most. Words
+// of one subject stand together more often than the budget reckons with, and
+// the passages in which they do are those that a search is for.
+const overrun = 6
+
+// lookUps is the budget for the words of a request, in passages.
+func (s *Source) lookUps() int {
+	budget := s.tier.opt.LookUps
+	if 2*s.left.passages < s.state.passages {
+		budget *= 2 // most of what is looked up the filter leaves out, which costs less
+	}
+	if s.state.counted == 0 {
+		budget *= 2
+	}
+	return budget
 }
 
 // scans tells whether the filter leaves so few passages, and so small a share of

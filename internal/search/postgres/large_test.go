@@ -26,7 +26,7 @@ func (f *fixture) outgrow(id tenant) {
 
 func TestAnIndexOfLexemesFindsWhatLookingAtAllPassagesFinds(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, postgres.Options{Whole: 10})
+	f := newFixture(t, postgres.Options{Whole: 10, LookUps: 1200})
 	random := rand.New(rand.NewPCG(23, 24))
 	id, other := f.tenant(), f.tenant()
 	for d := range 120 {
@@ -195,9 +195,23 @@ func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
 		if i%100 == 0 {
 			text += " walrus"
 		}
+		if i%15 == 7 {
+			text += " heron"
+		}
 		f.put(id, id.record(random, fmt.Sprint(i), "Title", text))
 	}
+	found := func() int {
+		s := f.openWith(postgres.New(f.db.Pool, postgres.Options{LookUps: 320, Whole: 1}), id, nil)
+		defer s.Close(t.Context())
+		return len(f.candidates(s, &rank.Request{Words: words("heron", "otter"), AverageBody: 3, Best: 600}))
+	}
+	if got := found(); got != 600 {
+		t.Errorf("without indexes twice as many passages may be looked up, and %d of 600 are", got)
+	}
 	f.outgrow(id)
+	if got := found(); got != 40 {
+		t.Errorf("beside a word of 40 passages one of 600 may not be looked up, and %d are found", got)
+	}
 	frugal := postgres.New(f.db.Pool, postgres.Options{LookUps: 50, Whole: 1})
 	for _, terms := range [][]string{{"otter", "walrus"}, {"water", "otter", "walrus"}, {"walrus"}, {"seal"}} {
 		r := &rank.Request{Words: words(terms...), AverageBody: 3, Best: 6}

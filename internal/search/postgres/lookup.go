@@ -12,7 +12,7 @@ import (
 // walkUpTo is how many entries of the index of lexemes may be walked for two
 // words that stand together, in look-ups of the budget. An entry costs a
 // fraction of what a passage costs.
-const walkUpTo = 5
+const walkUpTo = 3
 
 // together is how much likelier two words of a question are to stand in one
 // passage than words that have nothing to do with each other.

@@ -17,8 +17,10 @@ type Options struct {
 	// Timeout bounds each statement, 10 s by default.
 	Timeout time.Duration
 	// LookUps is about how many passages the words of a request may look up,
-	// 1200 by default, twice as many under a filter that leaves less than half
-	// of the passages. Commoner words beyond it add to scores only.
+	// 600 by default; twice as many under a filter that leaves less than half of
+	// the passages, and twice as many in a collection that has no indexes, whose
+	// passages are all looked at in any case. Commoner words beyond it add to
+	// scores only.
 	LookUps int
 	// Neighbours is the most passages that are looked up by similarity where
 	// there is a vector index, 100 by default.
@@ -35,7 +37,7 @@ func (o Options) complete() Options {
 	for _, n := range []struct {
 		value    *int
 		standard int
-	}{{&o.LookUps, 1200}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
+	}{{&o.LookUps, 600}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
 		if *n.value <= 0 {
 			*n.value = n.standard
 		}
