@@ -103,7 +103,7 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way
 		if err := s.count(ctx, g.terms); err != nil {
 			return nil, fmt.Errorf("count words: %w", err)
 		}
-		budget := s.lookUps()
+		budget, most := s.lookUps()
 		query, err := s.lookUpPhrases(ctx, budget)
 		if err != nil {
 			return nil, fmt.Errorf("count the words of phrases: %w", err)
@@ -112,7 +112,7 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way
 			query = s.lookUp(r.Words, budget)
 		}
 		if query != "" {
-			ways = append(ways, way{name: "words", query: query, most: overrun * budget})
+			ways = append(ways, way{name: "words", query: query, most: most})
 		}
 	}
 	return ways, nil
@@ -123,16 +123,18 @@ func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way
 // the passages in which they do are those that a search is for.
 const overrun = 6
 
-// lookUps is the budget for the words of a request, in passages.
-func (s *Source) lookUps() int {
-	budget := s.tier.opt.LookUps
+// lookUps is the budget for the words of a request, and how many passages they
+// look up at most.
+func (s *Source) lookUps() (budget, most int) {
+	budget = s.tier.opt.LookUps
 	if 2*s.left.passages < s.state.passages {
 		budget *= 2 // most of what is looked up the filter leaves out, which costs less
 	}
+	most = overrun * budget
 	if s.state.counted == 0 {
-		budget *= 2
+		budget *= 2 // without indexes all passages are looked at in any case
 	}
-	return budget
+	return budget, most
 }
 
 // scans tells whether the filter leaves so few passages, and so small a share of
