@@ -20,6 +20,9 @@ import (
 // summaryCost is what a summary counts for: an operation may ask for 99.
 const summaryCost = 50
 
+// passwordCost is what a password to hash counts for: an operation may ask for 9.
+const passwordCost = 500
+
 type cursor = *entgql.Cursor[uuid.UUID]
 
 // rows estimates a connection: each row of the page costs what is asked of it.
@@ -94,6 +97,11 @@ func setComplexity(c *generated.ComplexityRoot) {
 		}
 		return times(n, child) + 1
 	}
+	c.Mutation.SignIn = func(child int, _ model.SignInInput) int { return child + passwordCost }
+	c.Mutation.SignUp = func(child int, _ model.SignUpInput) int { return child + passwordCost }
+	c.Mutation.ChangePassword = func(child int, _ model.ChangePasswordInput) int { return child + passwordCost }
+	c.Mutation.ResetPassword = func(child int, _ model.ResetPasswordInput) int { return child + passwordCost }
+	c.Mutation.AcceptInvitation = func(child int, _ model.AcceptInvitationInput) int { return child + passwordCost }
 	// One that is not kept yet is made, which is work for each.
 	c.Document.Summary = func(child int) int { return child + summaryCost }
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }

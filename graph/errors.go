@@ -74,6 +74,9 @@ func gone(ctx context.Context, err error) bool {
 // a resolver's, at the field itself.
 func ofRequest(ctx context.Context, err error) bool {
 	var own *gqlerror.Error
+	if errors.As(err, new(*several)) {
+		return true
+	}
 	return errors.As(err, &own) && (own.Err == nil || len(own.Path) > len(graphql.GetPath(ctx)))
 }
 
@@ -128,22 +131,29 @@ func edgeError(err error) *apierr.Error {
 
 // safeProtocolErrors gives the errors that gqlgen finds before any resolver
 // runs the interface's code.
-func safeProtocolErrors(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	response := next(ctx)
-	if response == nil {
-		return nil
-	}
-	for _, err := range response.Errors {
-		if err.Extensions == nil {
-			err.Extensions = map[string]any{}
+func safeProtocolErrors(schema *ast.Schema) graphql.ResponseMiddleware {
+	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+		response := next(ctx)
+		if response == nil || len(response.Errors) == 0 {
+			return response
 		}
-		err.Message = shortened(err.Message, maxMessage)
-		switch code, _ := err.Extensions["code"].(string); code {
-		case "", errcode.ValidationFailed, errcode.ParseFailed, complexityExceeded:
-			err.Extensions["code"] = string(apierr.InvalidRequest)
+		response.Errors = apart(response.Errors)
+		for i, err := range response.Errors {
+			if discloses(ctx, schema) {
+				response.Errors[i] = unfit(err.Locations)
+				continue
+			}
+			if err.Extensions == nil {
+				err.Extensions = map[string]any{}
+			}
+			err.Message = shortened(err.Message, maxMessage)
+			switch code, _ := err.Extensions["code"].(string); code {
+			case "", errcode.ValidationFailed, errcode.ParseFailed, complexityExceeded:
+				err.Extensions["code"] = string(apierr.InvalidRequest)
+			}
 		}
+		return response
 	}
-	return response
 }
 
 // shortened cuts text that is longer than most bytes, between characters.

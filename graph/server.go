@@ -7,8 +7,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
-	"github.com/99designs/gqlgen/graphql/handler/lru"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"magpie/ent"
 	"magpie/graph/generated"
@@ -20,7 +18,7 @@ import (
 type Options struct {
 	MaxComplexity int // estimated fields; 0 = 5,000
 	MaxDepth      int // levels of selection; 0 = 10
-	QueryCache    int // parsed operations kept; 0 = 1,000
+	QueryCache    int // bytes of parsed documents kept; 0 = 16 MiB
 }
 
 // The largest page of a connection, and the size of one that names none.
@@ -48,16 +46,18 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		o.MaxDepth = 10
 	}
 	if o.QueryCache == 0 {
-		o.QueryCache = 1000
+		o.QueryCache = parsedBytes
 	}
 	r.Ent.Intercept(ent.InterceptFunc(remember), ent.InterceptFunc(r.withoutPaths))
 	if r.defaults == nil {
 		r.defaults = &defaults{}
 	}
 	s := handler.New(schema)
-	s.SetQueryCache(lru.New[*ast.QueryDocument](o.QueryCache))
+	documents := newIntake(schema.Schema(), o.QueryCache)
+	s.SetQueryCache(documents)
 	s.SetErrorPresenter(presenter(r.Log))
 	s.SetRecoverFunc(recovered)
+	s.Use(documents)
 	s.Use(introspection{})
 	s.Use(&extension.ComplexityLimit{Func: func(ctx context.Context, _ *graphql.OperationContext) int {
 		if isStored(ctx) {
@@ -67,6 +67,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	}})
 	s.Use(depthLimit{max: o.MaxDepth})
 	s.Use(pageLimit{})
+	s.Use(keeper{documents})
 	s.Use(writtenResults{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
 	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
@@ -77,7 +78,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		}
 		return next(withLoaders(ctx, r))
 	})
-	s.AroundResponses(safeProtocolErrors)
+	s.AroundResponses(safeProtocolErrors(schema.Schema()))
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -16,6 +17,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
 
+	"magpie/cmd/magpie/web/body"
 	"magpie/cmd/magpie/web/live"
 	"magpie/internal/apierr"
 	"magpie/internal/authn"
@@ -25,8 +27,6 @@ import (
 
 const (
 	keyHeader = "X-Service-Key"
-	// maxOperation bounds the JSON of one operation.
-	maxOperation = 1 << 20
 	// uploadMemory is how much of a multipart body is held in memory.
 	uploadMemory = 8 << 20
 	// formOverhead is what a multipart body may have beside the file.
@@ -53,6 +53,11 @@ func hosts(origins []string) []string {
 		}
 	}
 	return patterns
+}
+
+// tooDeep is the error of JSON that body.Check does not let through.
+func tooDeep() error {
+	return apierr.New(apierr.InvalidRequest, fmt.Sprintf("The body is nested more than %d levels deep", body.MaxDepth))
 }
 
 const keysRefused = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
@@ -123,8 +128,8 @@ func isTooLarge(err error) bool {
 	return is
 }
 
-// checkBody reads a JSON body whole and puts it back; forms are read by their
-// transport piece by piece.
+// checkBody reads a JSON body whole and puts it back, and so the JSON of a form,
+// whose files are read by its transport piece by piece.
 func checkBody(w http.ResponseWriter, r *http.Request) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -132,16 +137,21 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 		if who, _ := viewer.From(r.Context()); who.Kind == viewer.KindAnonymous {
 			return apierr.New(apierr.Unauthorized, "Session required") // before any of it is taken in
 		}
-		return nil
+		return checkForm(r)
 	case err != nil || kind != "application/json":
 		return apierr.New(apierr.UnsupportedMediaType, "Send the operation as application/json or multipart/form-data")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOperation))
+	who, _ := viewer.From(r.Context())
+	most := body.Limit(who)
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if isTooLarge(err) {
-		return apierr.New(apierr.TooLarge, "The operation is larger than 1 MiB")
+		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.Size(most))
 	}
 	if err != nil {
 		return apierr.New(apierr.InvalidRequest, "The body could not be read whole")
+	}
+	if body.Check(text) != nil {
+		return tooDeep()
 	}
 	var operation struct {
 		Query         string         `json:"query"`
@@ -149,13 +159,13 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 		Variables     map[string]any `json:"variables"`
 		Extensions    map[string]any `json:"extensions"`
 	}
-	err = json.Unmarshal(body, &operation)
+	err = json.Unmarshal(text, &operation)
 	if err == nil && operation.Query == "" && operation.Extensions["persistedQuery"] != nil {
 		return apierr.New(apierr.InvalidRequest, "PersistedQueryNotSupported") // the clients that try know this word, and send the query next
 	}
 	if err != nil || operation.Query == "" {
 		return apierr.New(apierr.InvalidRequest, `The body must be a JSON object such as {"query": "{ me { role } }", "variables": {}}`)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Body = io.NopCloser(bytes.NewReader(text))
 	return nil
 }

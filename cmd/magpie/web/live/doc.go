@@ -3,6 +3,6 @@
 // there are, ends those of people who are signed out, cuts readers off who do
 // not read, and sends everybody to another process when this one stops.
 //
-// Allowed imports: gqlgen's graphql package, websocket, and the leaves
-// internal/apierr and internal/viewer.
+// Allowed imports: gqlgen's graphql package, websocket, the package
+// body, and the leaves internal/apierr and internal/viewer.
 package live

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/99designs/gqlgen/graphql"
+
+	"magpie/cmd/magpie/web/body"
 )
 
 // The types of messages of the graphql-transport-ws protocol
@@ -22,12 +24,8 @@ const (
 	typeComplete  = "complete"
 )
 
-const (
-	// maxMessage bounds the JSON of one message from a client.
-	maxMessage = 1 << 20
-	// maxID bounds the id that a client gives an operation.
-	maxID = 256
-)
+// maxID bounds the id that a client gives an operation.
+const maxID = 256
 
 // message is what goes both ways.
 type message struct {
@@ -38,6 +36,9 @@ type message struct {
 
 // decode reads a message of a client's.
 func decode(b []byte) (message, error) {
+	if body.Check(b) != nil {
+		return message{}, fmt.Errorf("Invalid message received: it is nested more than %d levels deep", body.MaxDepth) //nolint:staticcheck // goes to the client as it is
+	}
 	var m struct {
 		ID      *string         `json:"id"`
 		Type    string          `json:"type"`

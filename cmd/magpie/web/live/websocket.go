@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"magpie/cmd/magpie/web/body"
 	"magpie/internal/apierr"
 	"magpie/internal/viewer"
 )
@@ -54,7 +55,7 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	if err != nil {
 		return // what was wrong has been answered
 	}
-	ws.SetReadLimit(maxMessage)
+	ws.SetReadLimit(body.OfStrangers) // until the client has said who it is
 	c := &conn{
 		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running),
 	}
@@ -275,6 +276,7 @@ func (c *conn) init(m message) (release func(), refused *ending) {
 	if refused != nil {
 		return func() {}, refused
 	}
+	c.ws.SetReadLimit(body.Limit(v))
 	c.ours = viewer.With(c.ctx, v)
 	c.mu.Lock()
 	c.owner, c.known, c.busy = v, true, time.Now()
