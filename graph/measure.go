@@ -29,7 +29,7 @@ type bounds struct {
 // boundsOfPeople are for whoever has proved who they are.
 func boundsOfPeople() bounds {
 	return bounds{
-		bytes: 1 << 20, tokens: 10_000, nesting: 50, name: 255, definitions: 100, size: 25_000, depth: maxSchemaDepth + 1,
+		bytes: 1 << 20, tokens: 10_000, nesting: 50, name: 255, definitions: 200, size: 25_000, depth: maxSchemaDepth + 1,
 		mutations: math.MaxInt, queries: math.MaxInt,
 	}
 }

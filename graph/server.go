@@ -67,6 +67,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	}})
 	s.Use(depthLimit{max: o.MaxDepth})
 	s.Use(pageLimit{})
+	s.Use(newIntrospectionLimit(schema.Schema()))
 	s.Use(keeper{documents})
 	s.Use(writtenResults{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
@@ -92,18 +93,4 @@ func untransacted() []string {
 		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "startOAuth", "finishOAuth",
 		"revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
 	}
-}
-
-// introspection answers for signed-in people only.
-type introspection struct{}
-
-var _ graphql.OperationContextMutator = introspection{}
-
-func (introspection) ExtensionName() string                   { return "Introspection" }
-func (introspection) Validate(graphql.ExecutableSchema) error { return nil }
-
-func (introspection) MutateOperationContext(ctx context.Context, rc *graphql.OperationContext) *graphqlError {
-	v, ok := viewer.From(ctx)
-	rc.DisableIntrospection = !ok || v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem
-	return nil
 }
