@@ -29,7 +29,11 @@ var (
 )
 
 func newIntake(schema *ast.Schema, cacheBytes int) *intake {
-	return &intake{schema: schema, rules: validationRules(), outside: newParsedCache(cacheBytes - storedShare(cacheBytes)), stored: newParsedCache(storedShare(cacheBytes))}
+	stored := storedShare(cacheBytes)
+	outside := cacheBytes - stored
+	return &intake{
+		schema: schema, rules: validationRules(), outside: newParsedCache(outside, outside/parsedShare), stored: newParsedCache(stored, stored),
+	}
 }
 
 // ExtensionName names the extension.

@@ -13,7 +13,7 @@ const (
 	// tokenBytes is what a token counts for beside its text. The tree of the densest
 	// document has that many a token.
 	tokenBytes = 450
-	// parsedShare is how many documents there is place for at least.
+	// parsedShare is how many documents from outside there is place for at least.
 	parsedShare = 16
 )
 
@@ -31,7 +31,8 @@ func (p *parsed) bytes() int { return p.measured.bytes + p.measured.tokens*token
 
 // parsedCache keeps the documents last used, up to a number of bytes.
 type parsedCache struct {
-	most int
+	most int // bytes of all
+	each int // bytes of one
 
 	mu   sync.Mutex
 	held int
@@ -44,8 +45,8 @@ type kept struct {
 	*parsed
 }
 
-func newParsedCache(most int) *parsedCache {
-	return &parsedCache{most: most, by: make(map[string]*list.Element)}
+func newParsedCache(most, each int) *parsedCache {
+	return &parsedCache{most: most, each: each, by: make(map[string]*list.Element)}
 }
 
 // get returns the document of a text; nil when it is not held.
@@ -61,9 +62,9 @@ func (c *parsedCache) get(text string) *parsed {
 	return k.parsed
 }
 
-// add keeps a document. One that would take more than its share is not kept.
+// add keeps a document, but for one that would take too much.
 func (c *parsedCache) add(text string, p *parsed) {
-	if p.bytes() > c.most/parsedShare {
+	if p.bytes() > c.each {
 		return
 	}
 	c.mu.Lock()

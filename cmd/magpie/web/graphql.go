@@ -143,7 +143,12 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 	}
 	who, _ := viewer.From(r.Context())
 	most := body.Limit(who)
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	given := http.MaxBytesReader(w, r.Body, body.OfPeople)
+	text, err := io.ReadAll(io.LimitReader(given, most+1))
+	if err == nil && int64(len(text)) > most {
+		_, _ = io.Copy(io.Discard, given) // a client that still sends might not read the answer
+		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.Size(most))
+	}
 	if isTooLarge(err) {
 		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.Size(most))
 	}

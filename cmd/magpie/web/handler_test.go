@@ -136,16 +136,18 @@ func TestOperationsMustBeWellFormed(t *testing.T) {
 		method, kind, body string
 		status             int
 	}{
-		"no JSON":           {http.MethodPost, "application/json", `{"query": "password`, http.StatusBadRequest},
-		"a list":            {http.MethodPost, "application/json", `[` + operation + `]`, http.StatusBadRequest},
-		"no query":          {http.MethodPost, "application/json", `{}`, http.StatusBadRequest},
-		"nothing":           {http.MethodPost, "application/json", ``, http.StatusBadRequest},
-		"wrong variables":   {http.MethodPost, "application/json", `{"query": "{a}", "variables": 1}`, http.StatusBadRequest},
-		"a form":            {http.MethodPost, "application/x-www-form-urlencoded", `query=1`, http.StatusUnsupportedMediaType},
-		"no type":           {http.MethodPost, "", operation, http.StatusUnsupportedMediaType},
-		"GET":               {http.MethodGet, "", "", http.StatusMethodNotAllowed},
-		"too large":         {http.MethodPost, "application/json", `{"query": "` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge},
-		"a charset is fine": {http.MethodPost, "application/json; charset=utf-8", operation, http.StatusOK},
+		"no JSON":              {http.MethodPost, "application/json", `{"query": "password`, http.StatusBadRequest},
+		"a list":               {http.MethodPost, "application/json", `[` + operation + `]`, http.StatusBadRequest},
+		"no query":             {http.MethodPost, "application/json", `{}`, http.StatusBadRequest},
+		"nothing":              {http.MethodPost, "application/json", ``, http.StatusBadRequest},
+		"wrong variables":      {http.MethodPost, "application/json", `{"query": "{a}", "variables": 1}`, http.StatusBadRequest},
+		"a form":               {http.MethodPost, "application/x-www-form-urlencoded", `query=1`, http.StatusUnsupportedMediaType},
+		"no type":              {http.MethodPost, "", operation, http.StatusUnsupportedMediaType},
+		"GET":                  {http.MethodGet, "", "", http.StatusMethodNotAllowed},
+		"too large":            {http.MethodPost, "application/json", `{"query": "` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge},
+		"too large for nobody": {http.MethodPost, "application/json", `{"query": "` + strings.Repeat("x", 65<<10) + `"}`, http.StatusRequestEntityTooLarge},
+		"nested too deeply":    {http.MethodPost, "application/json", `{"query": "{a}", "variables": {"a": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`, http.StatusBadRequest},
+		"a charset is fine":    {http.MethodPost, "application/json; charset=utf-8", operation, http.StatusOK},
 	} {
 		got := ask(t, h, c.method, "/graphql", c.body, "Content-Type", c.kind)
 		if got.status != c.status || strings.Contains(got.body, "password") {

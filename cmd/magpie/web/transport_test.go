@@ -68,6 +68,11 @@ func TestABadFormIsTheClientsMistake(t *testing.T) {
 		"a place that is none":      {form(operations, `map:{"0": ["variables.g.0"]}`, "0:x"), 400},
 		"a file that does not come": {form(operations, `map:{"0": ["variables.f.0"]}`), 400},
 		"a file of nobody":          {form(operations, `map:{}`, "0:x"), 400},
+		"many places":               {form(operations, `map:{"0": [`+strings.Repeat(`"variables.f.0",`, 1000)+`"variables.f.0"]}`, "0:x"), 400},
+		"nested operations":         {form(`operations:{"query": "{ name }", "variables": {"f": `+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}}`, "map:{}"), 400},
+		"large operations":          {form(`operations:{"query": "`+strings.Repeat("x", 1<<20)+`"}`, "map:{}"), 413},
+		"a large map":               {form(operations, `map:{"0": ["`+strings.Repeat("x", 1<<20)+`"]}`, "0:x"), 413},
+		"text before the form":      {strings.Repeat("x", 3<<20) + "\r\n" + form(operations, "map:{}"), 413},
 		"cut off":                   {form(operations, `map:{"0": ["variables.f.0"]}`, "0:x")[:150], 400},
 		"too large":                 {form(operations, `map:{"0": ["variables.f.0"]}`, "0:"+strings.Repeat("x", 2<<20)), 413},
 	} {

@@ -82,6 +82,9 @@ func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
 		"a forged token":            {4403, []string{`{"type":"connection_init","payload":{"token":"forged"}}`}},
 		"twice the same id":         {4409, []string{begin, wait, wait}},
 		"twice the init":            {4429, []string{begin, begin}},
+		"large before the init":     {1009, []string{`{"type":"ping","payload":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`}},
+		"large from nobody":         {1009, []string{begin, `{"type":"ping","payload":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`}},
+		"nested too deeply":         {4400, []string{begin, `{"type":"ping","payload":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`}},
 		"too large":                 {1009, []string{begin, `{"type":"ping","payload":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`}},
 	} {
 		s := p.dial()
@@ -91,6 +94,14 @@ func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
 		if end := s.end(); end.closed != c.code || end.reason == "" {
 			t.Errorf("%s: closed with %d %q, not %d", name, end.closed, end.reason, c.code)
 		}
+	}
+	large := p.enter(p.signIn())
+	large.say(`{"type":"ping","payload":{"x":"` + strings.Repeat("x", 900<<10) + `"}}`)
+	if m := large.hear(); m.Type != "pong" {
+		t.Errorf("a large message of a person: %d %q", m.closed, m.reason)
+	}
+	if err := large.Conn.CloseNow(); err != nil {
+		t.Error(err)
 	}
 	for _, protocols := range [][]string{{"graphql-ws"}, {"soap", "xmpp"}, {}} {
 		if end := p.dial(protocols...).end(); end.closed != 4406 {

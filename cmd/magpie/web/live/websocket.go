@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -55,9 +56,9 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	if err != nil {
 		return // what was wrong has been answered
 	}
-	ws.SetReadLimit(body.OfStrangers) // until the client has said who it is
+	ws.SetReadLimit(body.OfPeople)
 	c := &conn{
-		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running),
+		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running), most: body.OfStrangers,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	if !t.server.join(c) {
@@ -92,6 +93,7 @@ type conn struct {
 	ctx     context.Context //nolint:containedctx // until the connection ends
 	cancel  context.CancelCauseFunc
 	ours    context.Context //nolint:containedctx // ctx with the viewer, once there is one; of the goroutine that reads
+	most    int64           // bytes of a message; of that goroutine, too
 
 	writing sync.Mutex
 	asked   atomic.Int64 // pings without an answer
@@ -209,8 +211,16 @@ func (c *conn) next() (m message, bad *ending, ok bool) {
 		return message{}, nil, false
 	}
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(r); err != nil {
+	_, err = b.ReadFrom(io.LimitReader(r, c.most+1))
+	large := int64(b.Len()) > c.most
+	if large && err == nil {
+		_, err = io.Copy(io.Discard, r) // a client that still sends would not see why it was closed
+	}
+	if err != nil {
 		return message{}, nil, false
+	}
+	if large {
+		return message{}, &ending{websocket.StatusMessageTooBig, "Message too large: at most " + body.Size(c.most), apierr.TooLarge}, true
 	}
 	c.asked.Store(0)
 	if kind != websocket.MessageText {
@@ -276,7 +286,7 @@ func (c *conn) init(m message) (release func(), refused *ending) {
 	if refused != nil {
 		return func() {}, refused
 	}
-	c.ws.SetReadLimit(body.Limit(v))
+	c.most = body.Limit(v)
 	c.ours = viewer.With(c.ctx, v)
 	c.mu.Lock()
 	c.owner, c.known, c.busy = v, true, time.Now()
