@@ -141,7 +141,7 @@ func held() int64 {
 	runtime.GC()
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // a heap
+	return int64(m.HeapAlloc)
 }
 
 func TestParsedDocumentsAreKeptUpToANumberOfBytes(t *testing.T) { //nolint:paralleltest // measures the heap

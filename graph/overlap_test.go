@@ -59,7 +59,7 @@ func TestFieldsAreMergedAsTheSpecificationHasIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's
+	r := rand.New(rand.NewPCG(1, 2))
 	agreed, conflicts := 0, 0
 	for range 20_000 {
 		text := drawn(r)
