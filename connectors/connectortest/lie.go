@@ -17,9 +17,9 @@ type lie struct {
 	// tell is what is told in place of a call's answer; nil where the lie is none
 	// for this call.
 	tell func(c Exchange) *answer
-	// page says that it is a web page that asks to log in, for which asking for
-	// credentials is a proper answer.
-	login bool
+	// login says that it is a web page, for which asking for credentials is a
+	// proper answer. often has it told at the last call of each sort, too.
+	login, often bool
 }
 
 func page(kind, body string) func(Exchange) *answer {
@@ -33,7 +33,7 @@ func page(kind, body string) func(Exchange) *answer {
 func jsonOf(text string) func(Exchange) *answer {
 	return func(c Exchange) *answer {
 		truth := bytes.TrimSpace(c.Answer)
-		if string(truth) == text || (text == "[]" && c.Status == http.StatusOK && bytes.HasPrefix(truth, []byte("["))) {
+		if string(truth) == text || (text == "[]" && (c.Status == http.StatusNotModified || bytes.HasPrefix(truth, []byte("[")))) {
 			return nil
 		}
 		return &answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(text), length: -1}
@@ -63,13 +63,13 @@ func allLies() []lie {
 		{name: "a redirect to a login page", login: true, tell: func(Exchange) *answer {
 			return &answer{status: http.StatusFound, header: http.Header{"Location": {loginPath}}, length: -1}
 		}},
-		{name: "the page of a proxy", tell: page("text/html", proxyPage), login: true},
+		{name: "the page of a proxy", often: true, tell: page("text/html", proxyPage), login: true},
 		{name: "a page that calls itself JSON", tell: page("application/json; charset=utf-8", proxyPage), login: true},
 		{name: "a page that calls itself XML", tell: page("application/xml", "<?xml version=\"1.0\"?>\n<html><body><p>wait</p></body></html>"), login: true},
 		{name: "a page with the type of the answer", login: true, tell: func(c Exchange) *answer {
 			return page(c.Header.Get("Content-Type"), proxyPage)(c)
 		}},
-		{name: "nothing", tell: func(c Exchange) *answer {
+		{name: "nothing", often: true, tell: func(c Exchange) *answer {
 			if len(c.Answer) == 0 && c.Status == http.StatusOK {
 				return nil
 			}
@@ -87,7 +87,7 @@ func allLies() []lie {
 			}
 			return &answer{status: http.StatusNoContent, header: http.Header{}, length: -1}
 		}},
-		{name: "a half as if it were whole", tell: half},
+		{name: "a half as if it were whole", often: true, tell: half},
 		{name: "a half, then the connection ends", tell: func(c Exchange) *answer {
 			told := half(c)
 			if told != nil {
@@ -123,7 +123,7 @@ func allLies() []lie {
 			}
 			return told
 		}},
-		{name: "{}", tell: jsonOf("{}")},
+		{name: "{}", often: true, tell: jsonOf("{}")},
 		{name: "[]", tell: jsonOf("[]")},
 		{name: "[{}]", tell: jsonOf("[{}]")},
 		{name: "null", tell: jsonOf("null")},

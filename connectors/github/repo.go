@@ -143,6 +143,9 @@ func (s *source) listOwner(ctx context.Context, owner string) ([]repo, error) {
 			if err != nil {
 				return nil, fmt.Errorf("list the repositories of %s: %w", owner, err)
 			}
+			if page > 1 && len(some) == 0 {
+				return nil, connectors.Retryable(fmt.Errorf("list the repositories of %s: GitHub names a next page, on which there is nothing", owner), 0)
+			}
 			for _, r := range some {
 				if strings.EqualFold(r.owner(), owner) && s.config.takes(r) {
 					repos = append(repos, r)

@@ -150,8 +150,11 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 		if p.n > maxListPages {
 			return step{}, connectors.Retryable(fmt.Errorf("the issues and pull requests of %s do not hold still", r.FullName), 0)
 		}
-		if moved {
+		switch {
+		case moved:
 			out.more, out.rest = true, "" // from the start
+		case len(page) == 0: // the page before named it
+			return step{}, threadError(connectors.Retryable(errors.New("GitHub names a next page, on which there is nothing"), 0), r)
 		}
 	}
 	for _, t := range page {
