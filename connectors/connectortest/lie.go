@@ -17,8 +17,8 @@ type lie struct {
 	// tell is what is told in place of a call's answer; nil where the lie is none
 	// for this call.
 	tell func(c Exchange) *answer
-	// login says that it is a web page, for which asking for credentials is a
-	// proper answer. often has it told at the last call of each sort, too.
+	// login says that it is a page to log in at, for which asking for credentials is
+	// a proper error. often has it told at the last call of each sort, too.
 	login, often bool
 }
 
@@ -63,10 +63,10 @@ func allLies() []lie {
 		{name: "a redirect to a login page", login: true, tell: func(Exchange) *answer {
 			return &answer{status: http.StatusFound, header: http.Header{"Location": {loginPath}}, length: -1}
 		}},
-		{name: "the page of a proxy", often: true, tell: page("text/html", proxyPage), login: true},
-		{name: "a page that calls itself JSON", tell: page("application/json; charset=utf-8", proxyPage), login: true},
-		{name: "a page that calls itself XML", tell: page("application/xml", "<?xml version=\"1.0\"?>\n<html><body><p>wait</p></body></html>"), login: true},
-		{name: "a page with the type of the answer", login: true, tell: func(c Exchange) *answer {
+		{name: "the page of a proxy", often: true, tell: page("text/html", proxyPage)},
+		{name: "a page that calls itself JSON", tell: page("application/json; charset=utf-8", proxyPage)},
+		{name: "a page that calls itself XML", tell: page("application/xml", "<?xml version=\"1.0\"?>\n<html><body><p>wait</p></body></html>")},
+		{name: "a page with the type of the answer", tell: func(c Exchange) *answer {
 			return page(c.Header.Get("Content-Type"), proxyPage)(c)
 		}},
 		{name: "nothing", often: true, tell: func(c Exchange) *answer {

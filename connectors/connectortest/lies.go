@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -444,14 +445,31 @@ func (l Lies) proper(t *testing.T, doing string, err error, login bool) {
 	}
 }
 
+// goesOn says whether a request is for a page that another one named, by the
+// parameters that lists have for it.
+func goesOn(e Exchange) bool {
+	at, err := url.ParseRequestURI(e.URI)
+	if err != nil {
+		return false
+	}
+	form, _ := url.ParseQuery(string(e.Body))
+	for _, values := range []url.Values{at.Query(), form} {
+		page, start := values.Get("page"), values.Get("start")
+		if page != "" && page != "1" || start != "" && start != "0" || values.Get("cursor") != "" || values.Get("continuation-token") != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // circles has each paged list lead to itself, and then to and fro between two of
 // its pages.
 func (l Lies) circles(t *testing.T, liar *liar, calls []Exchange, most int) {
-	if l.List == nil {
-		return
-	}
 	pages := map[string][]Exchange{}
 	for _, c := range calls {
+		if c.List == "" && goesOn(c) {
+			t.Errorf("%s is a page of a list that List does not name", c)
+		}
 		if c.List == "" || c.Status != http.StatusOK {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"magpie/connectors"
@@ -25,8 +26,8 @@ type Mismatch struct {
 	// Platform is the platform's name, Asked the request, Got what came, Wanted
 	// what should have, and Advice what to check.
 	Platform, Asked, Got, Wanted, Advice string
-	// Page says that a web page came.
-	Page bool
+	// Page says that a web page came, Login that it is one to log in at.
+	Page, Login bool
 }
 
 func (e *Mismatch) Error() string {
@@ -53,6 +54,21 @@ func (c *Client) mismatch(response *http.Response, got, wanted string) error {
 		Platform: c.opt.Name, Asked: asked.Method + " " + shortened(asked.URL.Path), Got: got, Wanted: wanted, Page: got == aPage,
 		Advice: advice + ", and whether a proxy or a login stands between",
 	}, 0)
+}
+
+// page is the error of a web page that came.
+func (c *Client) page(response *http.Response, body []byte, wanted string) error {
+	err := c.mismatch(response, aPage, wanted)
+	if mismatch, ok := errors.AsType[*Mismatch](err); ok && asksToLogIn(body) {
+		mismatch.Login, mismatch.Got = true, "a login page"
+	}
+	return err
+}
+
+// asksToLogIn says whether a page has a field for a password, or a form that
+// leads to a login.
+func asksToLogIn(page []byte) bool {
+	return regexp.MustCompile(`(?i)type\s*=\s*["']?password|<form[^>]*action\s*=\s*["']?[^"'>]*(login|signin|/sso|/saml|authenticate)`).Match(page)
 }
 
 const (
@@ -98,9 +114,6 @@ func (c *Client) Read(ctx context.Context, response *http.Response, needs []stri
 	if status := response.StatusCode; status != http.StatusOK && status != http.StatusCreated {
 		return c.mismatch(response, fmt.Sprintf("the status %d", status), wantedJSON)
 	}
-	if isPage(response.Header) {
-		return c.mismatch(response, aPage, wantedJSON)
-	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
 	switch {
 	case err != nil:
@@ -110,10 +123,10 @@ func (c *Client) Read(ctx context.Context, response *http.Response, needs []stri
 	}
 	body = bytes.TrimSpace(body)
 	switch {
+	case isPage(response.Header) || beginsAsPage(body):
+		return c.page(response, body, wantedJSON)
 	case len(body) == 0:
 		return c.mismatch(response, nothing, wantedJSON)
-	case beginsAsPage(body):
-		return c.mismatch(response, aPage, wantedJSON)
 	case !json.Valid(body):
 		return c.mismatch(response, "something that is cut off or no JSON", wantedJSON)
 	}
@@ -210,6 +223,10 @@ func (c *Client) Content(ctx context.Context, r Request, want Content) (body io.
 	}
 	if got != "" {
 		err := c.mismatch(response, got, "file")
+		if got == aPage {
+			start, _ := io.ReadAll(io.LimitReader(response.Body, maxExplained))
+			err = c.page(response, start, "file")
+		}
 		return nil, nil, errors.Join(err, response.Body.Close())
 	}
 	return &content{client: c, ctx: ctx, response: response, left: want.Size, sized: want.Size >= 0, filled: want.Filled}, response, nil

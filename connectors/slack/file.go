@@ -177,7 +177,7 @@ func (s *source) download(ctx context.Context, address string, item connectors.I
 	body, response, err := client.Content(ctx, restapi.Request{
 		Path: address, Header: http.Header{"Authorization": {"Bearer " + token}, "Accept": {"*/*"}},
 	}, restapi.Content{Size: item.Size, Page: strings.Contains(item.MediaType, "html"), Filled: item.Size < 0})
-	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Page {
+	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
 		return nil, errSignIn
 	}
 	if err != nil {
