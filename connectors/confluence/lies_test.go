@@ -60,12 +60,13 @@ func TestNoLieIsBelieved(t *testing.T) {
 			connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
 				s, page, staff := library(t, cloud)
 				lists := map[string]*regexp.Regexp{
-					"spaces":      regexp.MustCompile(`/rest/api/space\?.*status=current|/api/v2/spaces\?`),
-					"pages":       regexp.MustCompile(`/content/scan\?.*spaceKey=TST|/api/v2/spaces/` + s.id("TST") + `/pages\?.*sort=id`),
-					"groups":      regexp.MustCompile(`/rest/api/group\?`),
-					"members":     regexp.MustCompile(`/rest/api/group/` + staff + `/member`),
-					"comments":    regexp.MustCompile(page + `/descendant/comment|/search\?cql=type%3Dcomment\+and\+container%3D` + page + `&`),
-					"permissions": regexp.MustCompile(`/api/v2/spaces/` + s.id("OPEN") + `/permissions`),
+					"spaces":           regexp.MustCompile(`/rest/api/space\?.*status=current|/api/v2/spaces\?`),
+					"pages":            regexp.MustCompile(`/content/scan\?.*spaceKey=TST|/api/v2/spaces/` + s.id("TST") + `/pages\?.*sort=id`),
+					"groups":           regexp.MustCompile(`/rest/api/group\?`),
+					"members":          regexp.MustCompile(`/rest/api/group/` + staff + `/member`),
+					"comments":         regexp.MustCompile(page + `/descendant/comment|/search\?cql=type%3Dcomment\+and\+container%3D` + page + `&`),
+					"permissions":      regexp.MustCompile(`/api/v2/spaces/` + s.id("OPEN") + `/permissions`),
+					"more permissions": regexp.MustCompile(`/api/v2/spaces/` + s.id("TST") + `/permissions`),
 				}
 				if !cloud {
 					lists["members"] = regexp.MustCompile(`/rest/api/group/staff/member`)
