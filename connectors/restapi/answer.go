@@ -65,10 +65,10 @@ func (c *Client) page(response *http.Response, body []byte, wanted string) error
 	return err
 }
 
-// asksToLogIn says whether a page has a field for a password, or a form that
-// leads to a login.
+// asksToLogIn says whether a page has a field for a password, a form that leads to
+// a login, or a title that says so.
 func asksToLogIn(page []byte) bool {
-	return regexp.MustCompile(`(?i)type\s*=\s*["']?password|<form[^>]*action\s*=\s*["']?[^"'>]*(login|signin|/sso|/saml|authenticate)`).Match(page)
+	return regexp.MustCompile(`(?i)type\s*=\s*["']?password|<form[^>]*action\s*=\s*["']?[^"'>]*(login|signin|/sso|/saml|authenticate)|<title>[^<]*\b(sign ?in|log ?in)\b`).Match(page)
 }
 
 const (
