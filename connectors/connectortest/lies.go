@@ -50,7 +50,7 @@ type Lies struct {
 // complete with an item missing, no item may have another content, nothing may be
 // open to others than truly are, and nothing may be remembered: a true sync
 // afterwards has to find everything. Then it has every paged list go round in
-// circles, which must end in an error.
+// circles, and each answer drip for ever, which must end in an error.
 //
 // The calls are those that the source makes, so that a new one is part of the
 // suite by being made.
@@ -106,7 +106,8 @@ func RunLies(t *testing.T, setup func(t *testing.T) Lies) {
 			}
 		})
 	}
-	lies.circles(t, l, calls, most)
+	lies.circles(t, calls, most)
+	lies.drips(t, calls, first)
 }
 
 // The parts of a sync.
@@ -196,25 +197,7 @@ func (l Lies) sync(t *testing.T, liar *liar, most int, script func(int, Exchange
 	source := l.open(t, liar.Dial, notes)
 	defer func() { _ = source.Close() }()
 	s.walk(ctx, source)
-	ids := slices.Sorted(maps.Keys(s.items))
-	all := make([]connectors.Item, 0, len(ids))
-	for _, id := range ids {
-		if lied.Load() {
-			return s
-		}
-		item := s.items[id]
-		all = append(all, item)
-		if item.Content != nil {
-			s.contents[id] = string(item.Content)
-			continue
-		}
-		content, err := read(ctx, source, item)
-		if err != nil {
-			s.errs[partOpen+" "+id] = err
-			continue
-		}
-		s.contents[id] = string(content)
-	}
+	all := s.open(ctx, source, lied.Load)
 	if lister, ok := source.(connectors.PermissionLister); ok && !lied.Load() {
 		readers, err := lister.Readers(ctx, all)
 		s.note(partReaders, err)
@@ -227,7 +210,7 @@ func (l Lies) sync(t *testing.T, liar *liar, most int, script func(int, Exchange
 	again := l.open(t, liar.Dial, notes)
 	defer func() { _ = again.Close() }()
 	if resolver, ok := again.(connectors.Resolver); ok {
-		for _, name := range append(ids, l.Absent...) {
+		for _, name := range append(s.ids(), l.Absent...) {
 			if !lied.Load() {
 				s.resolve(ctx, resolver, name)
 			}
@@ -247,6 +230,32 @@ func (s *synced) note(part string, err error) {
 	if err != nil {
 		s.errs[part] = err
 	}
+}
+
+// ids are those of the items that were walked, in their order.
+func (s *synced) ids() []string { return slices.Sorted(maps.Keys(s.items)) }
+
+// open reads the content of each item until it is to end, and returns all items.
+func (s *synced) open(ctx context.Context, source connectors.Source, end func() bool) []connectors.Item {
+	var all []connectors.Item
+	for _, id := range s.ids() {
+		item := s.items[id]
+		all = append(all, item)
+		switch {
+		case end():
+			return all
+		case item.Content != nil:
+			s.contents[id] = string(item.Content)
+			continue
+		}
+		content, err := read(ctx, source, item)
+		if err != nil {
+			s.errs[partOpen+" "+id] = err
+			continue
+		}
+		s.contents[id] = string(content)
+	}
+	return all
 }
 
 func (s *synced) walk(ctx context.Context, source connectors.Source) {
@@ -465,7 +474,7 @@ func goesOn(e Exchange) bool {
 
 // circles has each paged list lead to itself, and then to and fro between two of
 // its pages.
-func (l Lies) circles(t *testing.T, liar *liar, calls []Exchange, most int) {
+func (l Lies) circles(t *testing.T, calls []Exchange, most int) {
 	pages := map[string][]Exchange{}
 	for _, c := range calls {
 		if c.List == "" && goesOn(c) {
