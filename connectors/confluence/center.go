@@ -42,25 +42,31 @@ func (c *center) spaces(ctx context.Context, keys []string) ([]space, error) {
 			if part != nil {
 				query["spaceKey"] = part
 			}
+			var trail restapi.Trail
 			for start := 0; ; {
-				var answer struct {
-					Results []struct {
-						ID        int64
-						Key, Name string
-						Type      string
-					}
-					paging
-				}
+				var answer rows[struct {
+					ID        int64
+					Key, Name string
+					Type      string
+				}]
 				query.Set("start", strconv.Itoa(start))
 				if err := c.get(ctx, "rest/api/space", query, &answer); err != nil {
 					return nil, err
 				}
+				keys := ""
 				for _, r := range answer.Results {
+					if r.Key == "" {
+						return nil, improper("a space")
+					}
+					keys += r.Key + " "
 					found = append(found, space{id: strconv.FormatInt(r.ID, 10), key: r.Key, name: r.Name, personal: r.Type == "personal", archived: status == "archived"})
 				}
 				start += len(answer.Results)
 				if next, _ := following(answer.paging); !next || len(answer.Results) == 0 {
 					break
+				}
+				if err := trail.Step("Confluence", "the spaces", keys); err != nil {
+					return nil, err
 				}
 			}
 		}
@@ -88,8 +94,14 @@ func (c *center) list(ctx context.Context, of space, kind, cursor string) ([]*pa
 		default:
 			pages, err := c.pagesOf(ctx, answer.Results)
 			next, token := following(answer.paging)
-			if token = firstOf(answer.NextCursor, token); !next || token == cursor {
+			token = firstOf(answer.NextCursor, token)
+			switch {
+			case !next:
 				token = ""
+			case token == "" && err == nil:
+				err = errNowhere
+			case token == cursor && err == nil:
+				err = restapi.Circle("Confluence", "the pages of "+of.key, token)
 			}
 			return pages, token, err
 		}
@@ -178,6 +190,9 @@ func (c *center) pagesOf(ctx context.Context, rows []content) ([]*page, error) {
 }
 
 func (c *center) pageOf(ctx context.Context, r content) (*page, error) {
+	if !r.proper() || r.Space.Key == "" || r.Metadata.Labels.Results == nil {
+		return nil, improper("a page")
+	}
 	p := &page{
 		id: r.ID, kind: r.Type, title: r.Title, status: r.Status, space: r.Space.Key, number: r.Version.Number,
 		created: r.History.CreatedDate.Time, modified: r.Version.When.Time,
@@ -285,7 +300,12 @@ func (c *center) mails(ctx context.Context, ids []string) (map[string]string, er
 	for _, id := range ids {
 		u, err := c.user(ctx, id)
 		if err == nil && u.Email == "" && u.Username != "" {
-			err = c.get(ctx, "rest/mobile/1.0/profile/"+url.PathEscape(u.Username), nil, &u)
+			var profile struct{ UserName, FullName, DisplayName, Email string }
+			err = c.get(ctx, "rest/mobile/1.0/profile/"+url.PathEscape(u.Username), nil, &profile)
+			if err == nil && firstOf(profile.UserName, profile.FullName, profile.DisplayName, profile.Email) == "" {
+				err = improper("a profile")
+			}
+			u.Email = profile.Email
 		}
 		if err != nil && !errors.Is(err, connectors.ErrNotFound) && restapi.StatusOf(err) != http.StatusForbidden {
 			return nil, err

@@ -1,13 +1,10 @@
 package confluence
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -63,7 +60,7 @@ func (a *api) of(ctx context.Context) (*restapi.Client, error) {
 
 func (a *api) newClient(base string) (*restapi.Client, error) {
 	client, err := restapi.New(base, a.dial, restapi.Options{
-		Name: "Confluence", Wait: a.s.Wait, Authorize: a.authorize, Limited: limited, Explain: explain,
+		Name: "Confluence", Wait: a.s.Wait, Authorize: a.authorize, Limited: limited, Explain: explain, Advice: "config." + optionURL,
 		// Without it, Data Center takes requests of other programs for those of a browser.
 		Header: http.Header{"X-Atlassian-Token": {"no-check"}},
 	})
@@ -178,7 +175,14 @@ func (a *api) get(ctx context.Context, path string, query url.Values, out any) e
 	return a.ask(ctx, restapi.Request{Path: path, Query: query}, out)
 }
 
+// ask makes a request. An out that has the method needs says what the answer must
+// have; see [restapi.Request].
 func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
+	ctx, cancel := restapi.WithDeadline(ctx)
+	defer cancel()
+	if particular, ok := out.(interface{ needs() []string }); ok {
+		r.Needs = particular.needs()
+	}
 	client, err := a.of(ctx)
 	if err != nil {
 		return err
@@ -194,22 +198,26 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 	if response.Header.Get("X-RateLimit-NearLimit") == "true" || response.Header.Get("X-RateLimit-Remaining") == "0" {
 		a.busy.Store(true)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, restapi.MaxAnswer+1))
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return connectors.Retryable(errors.New("an answer of the wiki broke off"), 0)
-	case len(body) > restapi.MaxAnswer:
+	err = client.Read(ctx, response, r.Needs, out)
+	if errors.Is(err, restapi.ErrTooLarge) {
 		return errLarge
 	}
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "text/html" || bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+	return atLogin(err)
+}
+
+// atLogin makes an error that asks for credentials of a login page in place of an
+// answer.
+func atLogin(err error) error {
+	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
 		return connectors.NeedsAuth(errLogin)
 	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return connectors.Retryable(errors.New("the wiki answered something that is not the JSON it promises; check the address"), 0)
-	}
-	return nil
+	return err
+}
+
+// improper is the error of an answer whose entries lack what they must have:
+// passed over, they would be taken for deleted.
+func improper(what string) error {
+	return connectors.Retryable(fmt.Errorf("the wiki answered with %s that cannot be; check config.%s, and whether a proxy or a login stands between", what, optionURL), 0)
 }
 
 // errLarge is an answer that is too large to be read; a shorter list may not be.
@@ -246,8 +254,10 @@ func asksLogin(response *http.Response) bool {
 
 // visible reports whether a path of the site, not of the gateway, is shown to
 // whoever asks, without credentials.
-func (a *api) visible(ctx context.Context, path string) (bool, error) {
-	client, err := restapi.New(a.site.base, a.dial, restapi.Options{Name: "Confluence", Wait: a.s.Wait, Limited: limited, Explain: explain})
+func (a *api) visible(ctx context.Context, path string, of space) (bool, error) {
+	ctx, cancel := restapi.WithDeadline(ctx)
+	defer cancel()
+	client, err := restapi.New(a.site.base, a.dial, restapi.Options{Name: "Confluence", Wait: a.s.Wait, Limited: limited, Explain: explain, Advice: "config." + optionURL})
 	if err != nil {
 		return false, err
 	}
@@ -260,8 +270,18 @@ func (a *api) visible(ctx context.Context, path string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	return kind == "application/json" && !asksLogin(response), nil
+	if asksLogin(response) {
+		return false, nil
+	}
+	var shown struct{ Key string }
+	err = client.Read(ctx, response, []string{"key"}, &shown)
+	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
+		return false, nil // what people without an account get to see instead
+	}
+	if err == nil && !strings.EqualFold(shown.Key, of.key) {
+		err = improper("a space")
+	}
+	return err == nil, err
 }
 
 func (a *api) close() {

@@ -63,11 +63,18 @@ type listV2[T any] struct {
 	Links   links `json:"_links"`
 }
 
+func (listV2[T]) needs() []string { return []string{"results"} }
+
+func (pageV2) needs() []string { return []string{"id", "title"} }
+
+func (fileV2) needs() []string { return []string{"id", "version.number"} }
+
 // listAll reads a list of version 2 to its end.
 func listAll[T any](ctx context.Context, a *api, path string, query url.Values) ([]T, error) {
 	query = cloned(query)
 	query.Set("limit", strconv.Itoa(cloudList))
 	var found []T
+	var trail restapi.Trail
 	for {
 		var answer listV2[T]
 		if err := a.get(ctx, path, query, &answer); err != nil {
@@ -75,12 +82,20 @@ func listAll[T any](ctx context.Context, a *api, path string, query url.Values) 
 		}
 		found = append(found, answer.Results...)
 		next, cursor := following(paging{Links: answer.Links})
-		if !next || cursor == "" || len(answer.Results) == 0 {
+		if !next {
 			return found, nil
+		}
+		if cursor == "" {
+			return nil, errNowhere
+		}
+		if err := trail.Step("Confluence", path, cursor); err != nil {
+			return nil, err
 		}
 		query.Set("cursor", cursor)
 	}
 }
+
+var errNowhere = connectors.Retryable(errors.New("the wiki said that a list goes on, but not where"), 0)
 
 func (c *cloud) spaces(ctx context.Context, keys []string) ([]space, error) {
 	type spaceV2 struct{ ID, Key, Name, Type, Status string }
@@ -99,6 +114,9 @@ func (c *cloud) spaces(ctx context.Context, keys []string) ([]space, error) {
 			return nil, err
 		}
 		for _, r := range rows {
+			if r.ID == "" || r.Key == "" {
+				return nil, improper("a space")
+			}
 			found = append(found, space{id: r.ID, key: r.Key, name: r.Name, personal: r.Type == "personal", archived: r.Status == "archived"})
 		}
 	}
@@ -141,7 +159,7 @@ func (c *cloud) list(ctx context.Context, of space, kind, cursor string) ([]*pag
 	}
 	next, token := following(paging{Links: answer.Links})
 	if next && token == "" {
-		return nil, "", connectors.Retryable(errors.New("the wiki said that a list goes on, but not where"), 0)
+		return nil, "", errNowhere
 	}
 	return pages, token, nil
 }
@@ -151,6 +169,9 @@ func (c *cloud) list(ctx context.Context, of space, kind, cursor string) ([]*pag
 func (c *cloud) complete(ctx context.Context, kind, key string, rows []pageV2) ([]*page, error) {
 	pages := make([]*page, 0, len(rows))
 	for _, r := range rows {
+		if r.ID == "" || r.Version.Number <= 0 {
+			return nil, improper("a page")
+		}
 		p := &page{
 			id: r.ID, kind: kind, title: r.Title, status: r.Status, space: key, number: r.Version.Number,
 			created: r.CreatedAt.Time, modified: r.Version.CreatedAt.Time,
@@ -260,6 +281,7 @@ func (c *cloud) details(ctx context.Context, pages []*page) error {
 		}
 		for _, p := range part {
 			found, ok := told[p.id]
+			ok = ok && found.Metadata.Labels.Results != nil
 			files, marks, readers := !ok && c.wants.files, !ok && c.wants.comments, false
 			if ok {
 				files, marks, readers = c.wants.detail(c.site.base, p, found)
@@ -306,6 +328,9 @@ func (c *cloud) filesOf(ctx context.Context, p *page) error {
 	}
 	p.files = nil
 	for _, r := range rows {
+		if r.ID == "" || r.Version.Number <= 0 {
+			return improper("a file")
+		}
 		p.files = append(p.files, c.fileOf(r))
 	}
 	return nil
@@ -353,9 +378,12 @@ func (c *cloud) keyOf(ctx context.Context, id string) (string, error) {
 	if key != "" {
 		return key, nil
 	}
-	var row struct{ Key string }
+	var row struct{ ID, Key string }
 	if err := c.get(ctx, "api/v2/spaces/"+url.PathEscape(id), nil, &row); err != nil {
 		return "", err
+	}
+	if row.Key == "" || row.ID != id {
+		return "", improper("a space")
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -416,7 +444,7 @@ func (c *cloud) mails(ctx context.Context, ids []string) (map[string]string, err
 
 func (c *cloud) users(ctx context.Context, ids []string, take func(user)) error {
 	for part := range slices.Chunk(ids, cloudList) {
-		var answer struct{ Results []user }
+		var answer rows[user]
 		body := map[string]any{"accountIds": part}
 		if err := c.ask(ctx, restapi.Request{Method: http.MethodPost, Path: "api/v2/users-bulk", Body: body}, &answer); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 const (
@@ -24,6 +25,7 @@ type directoryCursor struct {
 	Start   int    `json:"n,omitempty"`
 	Derived bool   `json:"d,omitempty"`
 	After   string `json:"a,omitempty"`
+	Trail   string `json:"t,omitempty"` // of the groups that were listed
 }
 
 func (c *cloud) groups(ctx context.Context, start int) ([]group, int, error) {
@@ -35,10 +37,7 @@ func (c *center) groups(ctx context.Context, start int) ([]group, int, error) {
 }
 
 func (a *api) groupList(ctx context.Context, start int) ([]group, int, error) {
-	var answer struct {
-		Results []group
-		paging
-	}
+	var answer rows[group]
 	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(groupStep)}}
 	if err := a.get(ctx, "rest/api/group", query, &answer); err != nil {
 		return nil, 0, err
@@ -58,10 +57,7 @@ func (c *center) members(ctx context.Context, g group, start int) ([]user, int, 
 }
 
 func (a *api) memberList(ctx context.Context, path string, start int) ([]user, int, error) {
-	var answer struct {
-		Results []user
-		paging
-	}
+	var answer rows[user]
 	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(listed)}}
 	if err := a.get(ctx, path, query, &answer); err != nil {
 		return nil, 0, err
@@ -119,7 +115,20 @@ func (s *source) siteGroups(ctx context.Context, at directoryCursor) ([]connecto
 	if err != nil {
 		return nil, at, err
 	}
+	trail, _ := restapi.ParseTrail(at.Trail)
 	made := make([]connectors.Group, 0, len(found))
+	var ids strings.Builder
+	for _, g := range found {
+		if groupID(g) == "" {
+			return nil, at, improper("a group")
+		}
+		ids.WriteString(groupID(g) + " ")
+	}
+	if start >= 0 {
+		if err := trail.Step("Confluence", "the groups", ids.String()); err != nil {
+			return nil, at, err
+		}
+	}
 	for _, g := range found {
 		ids, err := s.inGroup(ctx, g)
 		if err != nil {
@@ -134,7 +143,7 @@ func (s *source) siteGroups(ctx context.Context, at directoryCursor) ([]connecto
 	if start < 0 {
 		return made, directoryCursor{Derived: true}, nil
 	}
-	return made, directoryCursor{Start: start}, nil
+	return made, directoryCursor{Start: start, Trail: trail.String()}, nil
 }
 
 // inGroup are the ids of a group's members.
@@ -147,6 +156,7 @@ func (s *source) inGroup(ctx context.Context, g group) ([]string, error) {
 		return known, nil
 	}
 	ids := []string{}
+	var trail restapi.Trail
 	for start := 0; start >= 0; {
 		users, next, err := s.place.members(ctx, g, start)
 		if errors.Is(err, connectors.ErrNotFound) {
@@ -154,6 +164,15 @@ func (s *source) inGroup(ctx context.Context, g group) ([]string, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the members of a group: %w", err)
+		}
+		var page strings.Builder
+		for _, u := range users {
+			page.WriteString(u.id() + " ")
+		}
+		if next >= 0 {
+			if err := trail.Step("Confluence", "the members of a group", page.String()); err != nil {
+				return nil, err
+			}
 		}
 		s.mutex.Lock()
 		for _, u := range users {

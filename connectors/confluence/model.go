@@ -105,6 +105,23 @@ type contents struct {
 	paging
 }
 
+func (contents) needs() []string { return []string{"results"} }
+
+func (content) needs() []string { return []string{"id", "type", "version.number"} }
+
+// proper says whether an entry of a list is a page, a post or a file.
+func (c content) proper() bool {
+	return c.ID != "" && c.Type != "" && c.Version.Number > 0
+}
+
+// rows is a list of version 1.
+type rows[T any] struct {
+	Results []T
+	paging
+}
+
+func (rows[T]) needs() []string { return []string{"results"} }
+
 // paging is how the lists of version 1 say where they are.
 type paging struct {
 	Start, Limit, Size int
@@ -133,6 +150,8 @@ func (u user) name() string {
 // id is what the site calls a user for good.
 func (u user) id() string { return firstOf(u.AccountID, u.UserKey, u.Username) }
 
+func (user) needs() []string { return []string{"type"} }
+
 type group struct{ ID, Name string }
 
 type restrictionList struct {
@@ -146,6 +165,16 @@ type restrictionList struct {
 			paging
 		}
 	}
+}
+
+func (restrictionList) needs() []string {
+	return []string{"restrictions.user.results", "restrictions.group.results"}
+}
+
+// told says whether both lists came: without one, a page would be open to those
+// whom it is closed to.
+func (l *restrictionList) told() bool {
+	return l.Restrictions.User.Results != nil && l.Restrictions.Group.Results != nil
 }
 
 // stamp is a time as the site writes it; what cannot be read is the zero time.

@@ -117,15 +117,16 @@ func (s *source) openFile(ctx context.Context, item connectors.Item, id string) 
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.Do(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}})
+	want := restapi.Content{Size: f.size, Page: strings.Contains(f.media, "html")}
+	content, response, err := client.Content(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
 	if err != nil {
-		return nil, s.api.refusal(err)
+		return nil, s.api.refusal(atLogin(err))
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if asksLogin(response) && kind == "text/html" {
-		return nil, errors.Join(connectors.NeedsAuth(errLogin), response.Body.Close())
+		return nil, errors.Join(connectors.NeedsAuth(errLogin), content.Close())
 	}
-	return &body{ReadCloser: response.Body, ctx: ctx, left: f.size}, nil
+	return content, nil
 }
 
 func (s *source) keyOf(page string) string {
@@ -141,28 +142,4 @@ func (s *source) holder(ctx context.Context, id string) (*page, error) {
 		return s.lookUp(ctx, kindBlog, id)
 	}
 	return p, err
-}
-
-// body is a content that is to come whole.
-type body struct {
-	io.ReadCloser
-	ctx  context.Context //nolint:containedctx // of the reading, which has no other place for it
-	left int64
-}
-
-func (b *body) Read(buffer []byte) (int, error) {
-	n, err := b.ReadCloser.Read(buffer)
-	b.left -= int64(n)
-	switch {
-	case err == nil:
-	case errors.Is(err, io.EOF):
-		if b.left > 0 {
-			return n, connectors.Retryable(errors.New("the content broke off"), 0)
-		}
-	case b.ctx.Err() != nil:
-		return n, b.ctx.Err()
-	default:
-		return n, connectors.Retryable(errors.New("the content broke off"), 0)
-	}
-	return n, err
 }

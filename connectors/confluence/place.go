@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 // place is one of the two deployments.
@@ -63,22 +64,31 @@ func (w wants) expansions(body bool, more ...string) string {
 func (a *api) all(ctx context.Context, path string, query url.Values, take func(content)) error {
 	query = cloned(query)
 	query.Set("limit", strconv.Itoa(listed))
+	var trail restapi.Trail
 	for start := 0; ; {
 		var answer contents
 		if err := a.get(ctx, path, query, &answer); err != nil {
 			return err
 		}
+		var ids strings.Builder
 		for _, c := range answer.Results {
+			if c.ID == "" {
+				return improper("an entry of a list")
+			}
 			take(c)
+			ids.WriteString(c.ID + " ")
 		}
 		start += len(answer.Results)
 		next, cursor := following(answer.paging)
-		switch {
-		case !next || len(answer.Results) == 0:
+		if !next || len(answer.Results) == 0 {
 			return nil
-		case cursor != "":
+		}
+		if err := trail.Step("Confluence", path, firstOf(cursor, ids.String())); err != nil {
+			return err
+		}
+		if cursor != "" {
 			query.Set("cursor", cursor)
-		default:
+		} else {
 			query.Set("start", strconv.Itoa(start))
 		}
 	}
@@ -152,6 +162,8 @@ func (w wants) detail(base string, p *page, c content) (moreFiles, moreMarks, mo
 			p.files = append(p.files, fileOf(base, p.id, f))
 		}
 		moreFiles, _ = following(c.Children.Attachment.paging)
+	} else {
+		moreFiles = w.files // not told, which is not none
 	}
 	if w.comments && c.Descendants.Comment != nil {
 		p.marks = nil
@@ -160,8 +172,10 @@ func (w wants) detail(base string, p *page, c content) (moreFiles, moreMarks, mo
 		}
 		slices.Sort(p.marks)
 		moreMarks, _ = following(c.Descendants.Comment.paging)
+	} else {
+		moreMarks = w.comments
 	}
-	if w.restrictions && c.Restrictions.Read != nil {
+	if w.restrictions && c.Restrictions.Read != nil && c.Restrictions.Read.told() {
 		made := restrictionOf(c.Restrictions.Read)
 		p.restriction = &made
 		moreReaders = c.Restrictions.Read.full()

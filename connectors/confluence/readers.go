@@ -179,7 +179,7 @@ func (s *source) spaceReaders(ctx context.Context, of space) (spaceReaders, erro
 		if s.api.site.cloud {
 			path = "api/v2/spaces/" + url.PathEscape(of.id)
 		}
-		if found.everyone, err = s.api.visible(ctx, path); err != nil {
+		if found.everyone, err = s.api.visible(ctx, path, of); err != nil {
 			return spaceReaders{}, err
 		}
 	}

@@ -88,6 +88,7 @@ func (l *restrictionList) full() bool {
 func (a *api) restriction(ctx context.Context, id string) (restriction, error) {
 	var found restriction
 	query := url.Values{"expand": {"restrictions.user,restrictions.group"}, "limit": {strconv.Itoa(listed)}}
+	var trail restapi.Trail
 	for start := 0; ; {
 		var answer restrictionList
 		query.Set("start", strconv.Itoa(start))
@@ -95,11 +96,16 @@ func (a *api) restriction(ctx context.Context, id string) (restriction, error) {
 			return restriction{}, err
 		}
 		users, groups := answer.Restrictions.User.Results, answer.Restrictions.Group.Results
+		var page restriction
+		page.add(users, groups)
 		found.add(users, groups)
 		most := max(len(users), len(groups))
 		if start += most; most == 0 || !answer.full() {
 			found.tidy()
 			return found, nil
+		}
+		if err := trail.Step("Confluence", "the readers of a page", strings.Join(append(page.Users, page.Groups...), " ")); err != nil {
+			return restriction{}, err
 		}
 	}
 }
@@ -121,6 +127,9 @@ func (c *cloud) readersOf(ctx context.Context, of space) (restriction, error) {
 	}
 	var found restriction
 	for _, r := range rows {
+		if r.Operation.Key == "" || r.Principal.Type == "" {
+			return restriction{}, improper("rights in a space")
+		}
 		if r.Operation.Key != "read" || r.Operation.TargetType != "space" {
 			continue
 		}
@@ -156,13 +165,16 @@ func (c *center) readersOf(ctx context.Context, of space) (restriction, error) {
 	var rows []permission
 	if json.Unmarshal(raw, &rows) != nil {
 		var list struct{ Results []permission }
-		if json.Unmarshal(raw, &list) != nil {
-			return restriction{}, errSpaceReaders
+		if json.Unmarshal(raw, &list) != nil || list.Results == nil {
+			return restriction{}, improper("rights in a space")
 		}
 		rows = list.Results
 	}
 	var found restriction
 	for _, r := range rows {
+		if r.Operation.OperationKey == "" {
+			return restriction{}, improper("rights in a space")
+		}
 		if r.Operation.OperationKey != "read" || r.Operation.TargetType != "space" {
 			continue
 		}
@@ -195,6 +207,9 @@ func (c *center) remoteReaders(ctx context.Context, of space) (restriction, erro
 	}
 	var found restriction
 	for _, set := range sets {
+		if set.Type == "" {
+			return restriction{}, improper("rights in a space")
+		}
 		if set.Type != "VIEWSPACE" {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 const (
@@ -22,6 +23,7 @@ type cursor struct {
 	List  string `json:"l,omitempty"`
 	Page  string `json:"p,omitempty"`
 	File  string `json:"f,omitempty"`
+	Trail string `json:"t,omitempty"` // of the parts of the list that were read
 }
 
 func (c cursor) String() string {
@@ -97,7 +99,11 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 		}
 		switch {
 		case next != "":
-			at = cursor{Space: at.Space, Kind: at.Kind, List: next}
+			trail, _ := restapi.ParseTrail(at.Trail)
+			if err := trail.Step("Confluence", "the content of "+at.Space, next); err != nil {
+				return connectors.Page{}, err
+			}
+			at = cursor{Space: at.Space, Kind: at.Kind, List: next, Trail: trail.String()}
 		case at.Kind == kindPage && s.s.Boolean(optionBlogs):
 			at = cursor{Space: at.Space, Kind: kindBlog}
 		case in+1 < len(spaces):

@@ -17,6 +17,9 @@ import (
 	"magpie/connectors/restapi"
 )
 
+// advice is what to do about answers that are none of GitHub's.
+const advice = "check config." + optionAPI + ", and whether a proxy or a login stands between"
+
 const (
 	secondaryPause = time.Minute // what GitHub asks for where it names no time
 	maxNote        = 1 << 20
@@ -97,31 +100,17 @@ func ask[T any](ctx context.Context, s *source, note string, r restapi.Request, 
 	} else {
 		old = kept[T]{}
 	}
-	response, err := s.api.Do(ctx, r)
-	if err != nil {
+	header, changed, err := s.api.Conditional(ctx, r, &data)
+	switch {
+	case err != nil:
 		return data, "", false, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode == http.StatusNotModified {
-		if old.ETag == "" {
-			return data, "", false, connectors.Retryable(errors.New("GitHub said that nothing changed though it was not asked"), 0)
-		}
+	case !changed:
 		return old.Data, old.Next, false, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, restapi.MaxAnswer+1))
-	switch {
-	case ctx.Err() != nil:
-		return data, "", false, ctx.Err()
-	case err != nil:
-		return data, "", false, connectors.Retryable(fmt.Errorf("GitHub broke off an answer: %w", err), 0)
-	case len(body) > restapi.MaxAnswer:
-		return data, "", false, connectors.Fatal(fmt.Errorf("an answer of GitHub is larger than %d MiB", restapi.MaxAnswer>>20))
+	if next, err = nextQuery(header); err != nil {
+		return data, "", false, err
 	}
-	if err := json.Unmarshal(body, &data); err != nil {
-		return data, "", false, connectors.Retryable(errors.New("GitHub answered something that is not the JSON it promises; check config.apiUrl"), 0)
-	}
-	next = nextQuery(response.Header)
-	if etag := response.Header.Get("Etag"); etag != "" {
+	if etag := header.Get("Etag"); etag != "" {
 		short := data
 		if shorten != nil {
 			short = shorten(data)
@@ -164,23 +153,27 @@ func (s *source) remember(ctx context.Context, name string, data any) error {
 
 var nextLink = regexp.MustCompile(`<([^<>]*)>\s*;[^,]*rel="?next"?`)
 
-// nextQuery is the query of the page that follows, from the Link header. Its
-// address is not followed otherwise: the path is known.
-func nextQuery(header http.Header) string {
+// nextQuery is the query of the page that follows, from the Link header; "" at the
+// end. Its address is not followed otherwise: the path is known.
+func nextQuery(header http.Header) (string, error) {
 	match := nextLink.FindStringSubmatch(header.Get("Link"))
 	if match == nil {
-		return ""
+		return "", nil
 	}
 	u, err := url.Parse(match[1])
-	if err != nil {
-		return ""
+	if err == nil && u.RawQuery != "" {
+		_, err = url.ParseQuery(u.RawQuery)
 	}
-	return u.RawQuery
+	if err != nil || u.RawQuery == "" {
+		return "", connectors.Retryable(errors.New("GitHub names a next page that cannot be"), 0)
+	}
+	return u.RawQuery, nil
 }
 
-// graphql makes a query. Errors that GraphQL tells inside of a success are told
+// graphql makes a query, whose answer must have some fields, named as in
+// [restapi.Request].Needs. Errors that GraphQL tells inside of a success are told
 // as those of statuses are.
-func (s *source) graphql(ctx context.Context, query string, variables map[string]any, out any) error {
+func (s *source) graphql(ctx context.Context, query string, variables map[string]any, out any, needs ...string) error {
 	var answer struct {
 		Data   json.RawMessage `json:"data"`
 		Errors []struct {
@@ -210,8 +203,13 @@ func (s *source) graphql(ctx context.Context, query string, variables map[string
 			return connectors.Fatal(err)
 		}
 	}
+	for _, path := range needs {
+		if !restapi.Has(answer.Data, path) {
+			return connectors.Retryable(fmt.Errorf("GitHub answered a query without %q; %s", path, advice), 0)
+		}
+	}
 	if err := json.Unmarshal(answer.Data, out); err != nil {
-		return connectors.Retryable(errors.New("GitHub answered something that is not the JSON it promises"), 0)
+		return connectors.Retryable(errors.New("GitHub answered a query with JSON of another shape; "+advice), 0)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 const (
@@ -108,9 +109,10 @@ func (s *source) discussions(ctx context.Context, r repo, after string) (discuss
 	if after != "" {
 		variables["after"] = after
 	}
-	err := s.graphql(ctx, listDiscussions, variables, &answer)
-	if err == nil && answer.Repository == nil {
-		err = connectors.ErrNotFound
+	const list = "repository.discussions."
+	err := s.graphql(ctx, listDiscussions, variables, &answer, list+"nodes", list+"pageInfo.hasNextPage")
+	if err == nil {
+		err = improper(answer.Repository.Discussions.Nodes...)
 	}
 	if err != nil {
 		return discussionList{}, fmt.Errorf("list the discussions of %s (config.%s can leave them out): %w", r.FullName, optionContent, stopped(err, r))
@@ -123,13 +125,20 @@ func discussionVariables(r repo) map[string]any {
 }
 
 func walkDiscussions(ctx context.Context, s *source, r repo, p place, _ int) (step, error) {
-	list, err := s.discussions(ctx, r, p.rest)
+	trail, after := splitTrail(p.rest)
+	list, err := s.discussions(ctx, r, after)
 	if err != nil {
 		return step{}, err
 	}
-	out := step{more: list.PageInfo.HasNextPage, rest: list.PageInfo.EndCursor}
-	if out.more && (out.rest == "" || out.rest == p.rest) {
-		return step{}, connectors.Retryable(errors.New("GitHub's list of discussions goes round in circles"), 0)
+	out := step{more: list.PageInfo.HasNextPage}
+	if out.more {
+		if err := trail.Step("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor); err != nil {
+			return step{}, err
+		}
+		if list.PageInfo.EndCursor == "" || list.PageInfo.EndCursor == after {
+			return step{}, restapi.Circle("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor)
+		}
+		out.rest = joinTrail(trail, list.PageInfo.EndCursor)
 	}
 	for _, d := range list.Nodes {
 		if item, ok := s.discussionItem(r, d); ok {
@@ -152,6 +161,17 @@ func (s *source) discussionItem(r repo, d discussion) (connectors.Item, bool) {
 	}, true
 }
 
+// improper is an error where something among discussions is none: passed over, it
+// would be taken for deleted.
+func improper(all ...discussion) error {
+	for _, d := range all {
+		if d.Number <= 0 || d.UpdatedAt.IsZero() {
+			return connectors.Retryable(errors.New("GitHub lists a discussion that cannot be; "+advice), 0)
+		}
+	}
+	return nil
+}
+
 type discussionAnswer struct {
 	Repository *struct {
 		Discussion *discussion `json:"discussion"`
@@ -165,11 +185,16 @@ func (s *source) askDiscussion(ctx context.Context, r repo, query string, number
 		variables["after"] = after
 	}
 	var answer discussionAnswer
-	if err := s.graphql(ctx, query, variables, &answer); err != nil {
+	const of = "repository.discussion."
+	needs := []string{of + "number", of + "comments.totalCount"}
+	if query == readDiscussion {
+		needs = append(needs, of+"body", of+"comments.nodes", of+"comments.pageInfo.hasNextPage")
+	}
+	if err := s.graphql(ctx, query, variables, &answer, needs...); err != nil {
 		return discussion{}, err
 	}
-	if answer.Repository == nil || answer.Repository.Discussion == nil {
-		return discussion{}, connectors.ErrNotFound
+	if err := improper(*answer.Repository.Discussion); err != nil {
+		return discussion{}, err
 	}
 	return *answer.Repository.Discussion, nil
 }
@@ -180,6 +205,7 @@ func (s *source) readDiscussion(ctx context.Context, r repo, number int) (versio
 	var remarks []remark
 	cut := true
 	after := ""
+	var trail restapi.Trail
 	for page := range maxRemarkPages {
 		d, err := s.askDiscussion(ctx, r, readDiscussion, number, after)
 		if err != nil {
@@ -204,6 +230,9 @@ func (s *source) readDiscussion(ctx context.Context, r repo, number int) (versio
 		if cut = d.Comments.PageInfo.HasNextPage; !cut {
 			break
 		}
+		if err := trail.Step("GitHub", "the comments of a discussion", after); err != nil {
+			return "", nil, err
+		}
 	}
 	facts := []string{"Discussion in " + r.FullName, first.state(), "by @" + first.Author.login(), "opened " + first.CreatedAt.UTC().Format(time.DateOnly)}
 	if first.Category != nil {
@@ -214,6 +243,7 @@ func (s *source) readDiscussion(ctx context.Context, r repo, number int) (versio
 
 // replies are those of a comment, the first of which are at hand.
 func (s *source) replies(ctx context.Context, id string, first replies) (all []remark, err error) {
+	var trail restapi.Trail
 	for range maxRemarkPages {
 		for _, one := range first.Nodes {
 			all = append(all, remark{word: "Reply", author: one.Author.login(), at: one.CreatedAt, text: one.Body, reply: true})
@@ -226,7 +256,11 @@ func (s *source) replies(ctx context.Context, id string, first replies) (all []r
 				Replies replies `json:"replies"`
 			} `json:"node"`
 		}
-		if err := s.graphql(ctx, readReplies, map[string]any{"id": id, "after": first.PageInfo.EndCursor}, &answer); err != nil {
+		if err := trail.Step("GitHub", "the replies to a comment", first.PageInfo.EndCursor); err != nil {
+			return nil, err
+		}
+		variables := map[string]any{"id": id, "after": first.PageInfo.EndCursor}
+		if err := s.graphql(ctx, readReplies, variables, &answer, "node.replies.nodes", "node.replies.pageInfo.hasNextPage"); err != nil {
 			return nil, err
 		}
 		first = answer.Node.Replies

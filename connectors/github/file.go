@@ -84,18 +84,18 @@ func (s *source) openFile(ctx context.Context, r repo, path string, item connect
 	if !properPath(path) || !s.config.wants(path) {
 		return nil, connectors.ErrNotFound
 	}
-	response, err := s.api.Do(ctx, restapi.Request{
+	body, response, err := s.api.Content(ctx, restapi.Request{
 		Path: r.path("/contents/" + escaped(path)), Query: url.Values{"ref": {s.config.branchOf(r)}},
 		Header: http.Header{"Accept": {"application/vnd.github.raw+json"}},
-	})
+	}, restapi.Content{Size: -1}) // whether it has the size, its hash tells
 	if err != nil {
 		return nil, ofItem(err)
 	}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
-		_ = response.Body.Close()
+		_ = body.Close()
 		return nil, connectors.Retryable(errChanged, 0) // a folder now
 	}
-	content := &content{ctx: ctx, body: response.Body, reader: bufio.NewReader(response.Body), changed: func() { s.outdated(r) }}
+	content := &content{ctx: ctx, body: body, reader: bufio.NewReader(body), changed: func() { s.outdated(r) }}
 	if item.Version != "" && item.Size >= 0 && len(item.Version) == 2*sha1.Size {
 		content.size, content.want, content.sum = item.Size, item.Version, sha1.New() //nolint:gosec // as git does
 		_, _ = fmt.Fprintf(content.sum, "blob %d\x00", item.Size)
@@ -140,8 +140,7 @@ func (c *content) Read(p []byte) (int, error) {
 	case err == nil:
 	case c.ctx.Err() != nil:
 		err = c.ctx.Err()
-	case !errors.Is(err, io.EOF):
-		err = connectors.Retryable(fmt.Errorf("GitHub broke off a file: %w", err), 0)
+	case !errors.Is(err, io.EOF): // it says what to do
 	case c.sum != nil && (c.n != c.size || hex.EncodeToString(c.sum.Sum(nil)) != c.want):
 		c.changed()
 		err = connectors.Retryable(errChanged, 0)

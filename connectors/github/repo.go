@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,6 +34,26 @@ type repo struct {
 	HasIssues      bool   `json:"has_issues"`
 	HasWiki        bool   `json:"has_wiki"`
 	HasDiscussions bool   `json:"has_discussions"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. What lacks its number or name, or
+// does not say what it has, is no repository: it would be taken for an empty one.
+func (r *repo) UnmarshalJSON(data []byte) error {
+	type plain repo
+	var read struct {
+		*plain
+		HasIssues *bool `json:"has_issues"`
+		HasWiki   *bool `json:"has_wiki"`
+	}
+	read.plain = (*plain)(r)
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	if r.ID <= 0 || r.FullName == "" || read.HasIssues == nil || read.HasWiki == nil {
+		return errors.New("it is no repository")
+	}
+	r.HasIssues, r.HasWiki = *read.HasIssues, *read.HasWiki
+	return nil
 }
 
 func (r repo) path(rest string) string { return "repos/" + r.FullName + rest }
@@ -115,11 +136,15 @@ func (s *source) listOwner(ctx context.Context, owner string) ([]repo, error) {
 	var repos []repo
 	for _, list := range lists {
 		query := list.Query
+		var trail restapi.Trail
 		for page := 1; ; page++ {
 			list.Query = query
 			some, next, err := s.repoPage(ctx, noteOf("repos", owner, list.Path, strconv.Itoa(page)), list)
 			if err != nil {
 				return nil, fmt.Errorf("list the repositories of %s: %w", owner, err)
+			}
+			if page > 1 && len(some) == 0 {
+				return nil, connectors.Retryable(fmt.Errorf("list the repositories of %s: GitHub names a next page, on which there is nothing", owner), 0)
 			}
 			for _, r := range some {
 				if strings.EqualFold(r.owner(), owner) && s.config.takes(r) {
@@ -132,9 +157,10 @@ func (s *source) listOwner(ctx context.Context, owner string) ([]repo, error) {
 			if next == "" {
 				break
 			}
-			if query, err = url.ParseQuery(next); err != nil {
-				return nil, connectors.Retryable(errors.New("GitHub names a next page that cannot be"), 0)
+			if err := trail.Step("GitHub", "the repositories of "+owner, next); err != nil {
+				return nil, err
 			}
+			query, _ = url.ParseQuery(next) // it was looked at before
 		}
 	}
 	if len(repos) == 0 {
@@ -159,7 +185,7 @@ func (s *source) listsOf(ctx context.Context, owner string) ([]restapi.Request, 
 		Login string `json:"login"`
 		Type  string `json:"type"`
 	}
-	who, _, _, err := ask[account](ctx, s, noteOf("user", owner), restapi.Request{Path: "users/" + owner}, nil)
+	who, _, _, err := ask[account](ctx, s, noteOf("user", owner), restapi.Request{Path: "users/" + owner, Needs: []string{"login", "type"}}, nil)
 	switch {
 	case errors.Is(err, connectors.ErrNotFound):
 		return nil, connectors.Fatal(fmt.Errorf("GitHub has no owner of this name; correct config.%s", optionRepos))
@@ -168,7 +194,7 @@ func (s *source) listsOf(ctx context.Context, owner string) ([]restapi.Request, 
 	case who.Type == "Organization":
 		return []restapi.Request{list("orgs/"+owner+"/repos", "type", "all")}, nil
 	}
-	me, _, _, err := ask[account](ctx, s, "me", restapi.Request{Path: "user"}, nil)
+	me, _, _, err := ask[account](ctx, s, "me", restapi.Request{Path: "user", Needs: []string{"login"}}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +210,7 @@ func (s *source) repoPage(ctx context.Context, note string, r restapi.Request) (
 		type answer struct {
 			Repositories []repo `json:"repositories"`
 		}
+		r.Needs = []string{"repositories"}
 		page, next, _, err := ask[answer](ctx, s, note, r, nil)
 		return page.Repositories, next, err
 	}
@@ -325,9 +352,15 @@ func (s *source) repoOf(ctx context.Context, id int64) (repo, error) {
 
 // isEmpty says whether a repository has no commit yet.
 func (s *source) isEmpty(ctx context.Context, r repo) (bool, error) {
-	_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/commits"), Query: url.Values{"per_page": {"1"}}}, nil)
+	var commits []struct {
+		SHA string `json:"sha"`
+	}
+	_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/commits"), Query: url.Values{"per_page": {"1"}}}, &commits)
 	if restapi.StatusOf(err) == http.StatusConflict {
 		return true, nil
+	}
+	if err == nil && (len(commits) == 0 || !properSHA(commits[0].SHA)) {
+		err = connectors.Retryable(fmt.Errorf("GitHub lists commits of %s that cannot be; %s", r.FullName, advice), 0)
 	}
 	return false, err
 }

@@ -133,7 +133,7 @@ func (s *source) hookPlaces(ctx context.Context) ([]string, error) {
 		var who struct {
 			Type string `json:"type"`
 		}
-		if _, err := s.api.JSON(ctx, restapi.Request{Path: "users/" + p.owner}, &who); err != nil {
+		if _, err := s.api.JSON(ctx, restapi.Request{Path: "users/" + p.owner, Needs: []string{"type"}}, &who); err != nil {
 			return nil, fmt.Errorf("ask for the owner %s: %w", p.owner, err)
 		}
 		if who.Type == "Organization" {
@@ -154,6 +154,7 @@ func (s *source) hookPlaces(ctx context.Context) ([]string, error) {
 func (s *source) hooksTo(ctx context.Context, place, address string) ([]hook, error) {
 	var found []hook
 	query := url.Values{"per_page": {"100"}}
+	var trail restapi.Trail
 	for range maxHookPages {
 		var page []hook
 		header, err := s.api.JSON(ctx, restapi.Request{Path: place, Query: query}, &page)
@@ -161,15 +162,24 @@ func (s *source) hooksTo(ctx context.Context, place, address string) ([]hook, er
 			return nil, err
 		}
 		for _, h := range page {
+			if h.ID <= 0 {
+				return nil, connectors.Retryable(errors.New("GitHub lists a webhook that cannot be; "+advice), 0)
+			}
 			if h.Config.URL == address {
 				found = append(found, h)
 			}
 		}
-		next, err := url.ParseQuery(nextQuery(header))
-		if err != nil || len(next) == 0 {
+		next, err := nextQuery(header)
+		if err == nil && next == "" {
 			break
 		}
-		query = next
+		if err == nil {
+			err = trail.Step("GitHub", "the webhooks", next)
+		}
+		if err != nil {
+			return nil, err
+		}
+		query, _ = url.ParseQuery(next) // it was looked at before
 	}
 	return found, nil
 }
@@ -188,7 +198,7 @@ func (s *source) hookAt(ctx context.Context, place, address, secret string) (pat
 	if len(hooks) == 0 {
 		body["name"] = "web"
 		var made hook
-		if _, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodPost, Path: place, Body: body}, &made); err != nil {
+		if _, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodPost, Path: place, Body: body, Needs: []string{"id"}}, &made); err != nil {
 			return "", err
 		}
 		return place + "/" + strconv.FormatInt(made.ID, 10), nil

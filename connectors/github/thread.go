@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -49,6 +50,19 @@ type thread struct {
 	} `json:"milestone,omitempty"`
 }
 
+// UnmarshalJSON implements [json.Unmarshaler]. What lacks its number, state or
+// time is no issue: passed over, it would be taken for deleted.
+func (t *thread) UnmarshalJSON(data []byte) error {
+	type plain thread
+	if err := json.Unmarshal(data, (*plain)(t)); err != nil {
+		return err
+	}
+	if t.Number <= 0 || t.State == "" || t.UpdatedAt.IsZero() || t.HTMLURL == "" {
+		return errors.New("it is no issue")
+	}
+	return nil
+}
+
 // version changes with every edit and comment; the count tells of comments that
 // were deleted.
 func (t thread) version() string {
@@ -77,7 +91,8 @@ func threadStage() stage {
 			if !s.config.has(contentPulls) && (!s.config.has(contentIssues) || !r.HasIssues) {
 				return nil
 			}
-			_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + s.threadList(r)), Query: url.Values{"per_page": {"1"}}}, nil)
+			var some []thread
+			_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + s.threadList(r)), Query: url.Values{"per_page": {"1"}}}, &some)
 			return threadError(err, r)
 		},
 	}
@@ -108,8 +123,9 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 	if !s.config.since.IsZero() && list == "issues" {
 		query.Set("since", s.config.since.Format(time.RFC3339))
 	}
-	if p.rest != "" {
-		next, err := url.ParseQuery(p.rest)
+	trail, rest := splitTrail(p.rest)
+	if rest != "" {
+		next, err := url.ParseQuery(rest)
 		if err != nil {
 			return step{}, connectors.Fatal(errors.New("this is no cursor of a walk through GitHub"))
 		}
@@ -119,7 +135,13 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 	if err != nil {
 		return step{}, threadError(err, r)
 	}
-	out := step{more: next != "", rest: next}
+	out := step{more: next != ""}
+	if out.more {
+		if err := trail.Step("GitHub", "the issues and pull requests of "+r.FullName, next); err != nil {
+			return step{}, err
+		}
+		out.rest = joinTrail(trail, next)
+	}
 	if p.n > 0 && query.Has("page") {
 		moved, err := s.moved(ctx, r, p.n-1)
 		if err != nil {
@@ -128,8 +150,11 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 		if p.n > maxListPages {
 			return step{}, connectors.Retryable(fmt.Errorf("the issues and pull requests of %s do not hold still", r.FullName), 0)
 		}
-		if moved {
+		switch {
+		case moved:
 			out.more, out.rest = true, "" // from the start
+		case len(page) == 0: // the page before named it
+			return step{}, threadError(connectors.Retryable(errors.New("GitHub names a next page, on which there is nothing"), 0), r)
 		}
 	}
 	for _, t := range page {
@@ -142,6 +167,19 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 	}
 	return out, nil
 }
+
+// splitTrail takes the trail of a list out of its part of a cursor; cursors of
+// earlier versions have none.
+func splitTrail(rest string) (restapi.Trail, string) {
+	if text, after, found := strings.Cut(rest, "|"); found {
+		if trail, ok := restapi.ParseTrail(text); ok {
+			return trail, after
+		}
+	}
+	return restapi.Trail{}, rest
+}
+
+func joinTrail(trail restapi.Trail, rest string) string { return trail.String() + "|" + rest }
 
 func threadNote(r repo, page int) string { return r.note("threads") + strconv.Itoa(page) }
 
@@ -222,14 +260,18 @@ func (s *source) readThread(ctx context.Context, r repo, kind string, number int
 	}
 	var remarks []remark
 	cut := false
+	listed := 0
 	read := func(path, word string) error {
-		more, rest, err := s.remarks(ctx, r.path(path), word)
-		remarks, cut = append(remarks, more...), cut || rest
+		more, count, rest, err := s.remarks(ctx, r.path(path), word)
+		remarks, listed, cut = append(remarks, more...), listed+count, cut || rest
 		return err
 	}
 	if t.Comments == nil || *t.Comments > 0 {
 		if err := read(fmt.Sprintf("/issues/%d/comments", number), "Comment"); err != nil {
 			return "", nil, err
+		}
+		if t.Comments != nil && listed == 0 {
+			return "", nil, connectors.Retryable(fmt.Errorf("GitHub says that there are %d comments, and lists none", *t.Comments), 0)
 		}
 	}
 	if pull {
@@ -244,9 +286,11 @@ func (s *source) readThread(ctx context.Context, r repo, kind string, number int
 	return t.version(), renderThread(r, t, pull, remarks, cut), nil
 }
 
-// remarks reads comments or reviews; cut says that there are more.
-func (s *source) remarks(ctx context.Context, path, word string) (all []remark, cut bool, err error) {
+// remarks reads comments or reviews: those with a text, and how many there are;
+// cut says that there are more.
+func (s *source) remarks(ctx context.Context, path, word string) (all []remark, count int, cut bool, err error) {
 	query := url.Values{"per_page": {"100"}}
+	var trail restapi.Trail
 	for range maxRemarkPages {
 		var page []struct {
 			User        *account  `json:"user"`
@@ -258,9 +302,13 @@ func (s *source) remarks(ctx context.Context, path, word string) (all []remark, 
 		}
 		header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: query}, &page)
 		if err != nil {
-			return nil, false, err
+			return nil, 0, false, err
 		}
+		count += len(page)
 		for _, c := range page {
+			if c.CreatedAt.IsZero() && c.SubmittedAt.IsZero() && c.State == "" {
+				return nil, 0, false, connectors.Retryable(errors.New("GitHub lists a comment that cannot be; "+advice), 0)
+			}
 			one := remark{word: word, author: c.User.login(), at: c.CreatedAt, text: c.Body, about: c.Path}
 			if one.at.IsZero() {
 				one.at = c.SubmittedAt
@@ -272,15 +320,19 @@ func (s *source) remarks(ctx context.Context, path, word string) (all []remark, 
 				all = append(all, one)
 			}
 		}
-		next := nextQuery(header)
-		if next == "" {
-			return all, false, nil
+		next, err := nextQuery(header)
+		if err == nil && next == "" {
+			return all, count, false, nil
 		}
-		if query, err = url.ParseQuery(next); err != nil {
-			return nil, false, connectors.Retryable(errors.New("GitHub names a next page that cannot be"), 0)
+		if err == nil {
+			err = trail.Step("GitHub", path, next)
 		}
+		if err != nil {
+			return nil, 0, false, err
+		}
+		query, _ = url.ParseQuery(next) // it was looked at before
 	}
-	return all, true, nil
+	return all, count, true, nil
 }
 
 func reviewWord(state string) string {

@@ -60,7 +60,9 @@ func (s *source) tip(ctx context.Context, r repo) (string, error) {
 			} `json:"commit"`
 		} `json:"commit"`
 	}
-	found, _, _, err := ask[answer](ctx, s, r.note("branch"), restapi.Request{Path: r.path("/branches/" + escaped(branch))}, nil)
+	found, _, _, err := ask[answer](ctx, s, r.note("branch"), restapi.Request{
+		Path: r.path("/branches/" + escaped(branch)), Needs: []string{"commit.commit.tree.sha"},
+	}, nil)
 	if errors.Is(err, connectors.ErrNotFound) {
 		empty, emptyErr := s.isEmpty(ctx, r)
 		switch {
@@ -171,7 +173,8 @@ func (s *source) folder(ctx context.Context, r repo, t *tree, sha string) (list 
 // askTree asks for a tree; whole is false when GitHub cut it off.
 func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool) (list []entry, whole bool, err error) {
 	var answer struct {
-		Truncated bool `json:"truncated"`
+		SHA       string `json:"sha"`
+		Truncated bool   `json:"truncated"`
 		Tree      []struct {
 			Path string `json:"path"`
 			Mode string `json:"mode"`
@@ -184,7 +187,9 @@ func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool
 	if recursive {
 		query.Set("recursive", "1")
 	}
-	_, err = s.api.JSON(ctx, restapi.Request{Path: r.path("/git/trees/" + sha), Query: query}, &answer)
+	_, err = s.api.JSON(ctx, restapi.Request{
+		Path: r.path("/git/trees/" + sha), Query: query, Needs: []string{"sha", "tree", "truncated"},
+	}, &answer)
 	if errors.Is(err, connectors.ErrNotFound) { // the branch has just named it
 		err = connectors.Retryable(errors.New("GitHub does not have the tree that it names"), 0)
 	}
@@ -194,10 +199,16 @@ func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool
 	if answer.Truncated {
 		return nil, false, nil
 	}
+	if answer.SHA != sha {
+		return nil, false, connectors.Retryable(fmt.Errorf("list the files of %s: GitHub answered with another tree than was asked for; %s", r.FullName, advice), 0)
+	}
 	for _, e := range answer.Tree {
+		if e.Path == "" || e.Mode == "" || e.Type == "" || !properSHA(e.SHA) {
+			return nil, false, connectors.Retryable(fmt.Errorf("list the files of %s: GitHub answered with a tree whose entries cannot be; %s", r.FullName, advice), 0)
+		}
 		file := e.Type == "blob" && e.Mode != "120000" // no symbolic link
 		folder := e.Type == "tree" && !recursive
-		if !properPath(e.Path) || !properSHA(e.SHA) || !file && !folder {
+		if !properPath(e.Path) || !file && !folder {
 			continue
 		}
 		list = append(list, entry{Path: e.Path, SHA: e.SHA, Size: e.Size, Tree: folder})

@@ -104,8 +104,23 @@ func (s *source) wikiTip(ctx context.Context, r repo) (tip gitwire.Tip, there bo
 		return gitwire.Tip{}, false, fmt.Errorf("read the wiki of %s (config.%s can leave it out): %w", r.FullName, optionContent, err)
 	}
 	defer func() { _ = response.Body.Close() }()
+	if err := gitAnswer(response, gitwire.AdvertisementType); err != nil {
+		return gitwire.Tip{}, false, gitError(ctx, r, err)
+	}
 	tip, err = gitwire.ReadTip(response.Body)
 	return tip, err == nil, gitError(ctx, r, err)
+}
+
+// gitAnswer refuses what is no answer of git's protocol; clients have to look at
+// the media type (gitprotocol-http).
+func gitAnswer(response *http.Response, mediaType string) error {
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%w: it has the status %d; %s", gitwire.ErrMalformed, response.StatusCode, advice)
+	}
+	if got := response.Header.Get("Content-Type"); got != mediaType {
+		return fmt.Errorf("%w, but of the type %q; %s", gitwire.ErrMalformed, shortened(got, 100), advice)
+	}
+	return nil
 }
 
 func gitError(ctx context.Context, r repo, err error) error {
@@ -154,6 +169,8 @@ func (s *source) wikiOf(ctx context.Context, r repo, again, content bool) (*wiki
 	case !there && old.Head != "":
 		// A wiki that had pages has a repository for ever.
 		return nil, connectors.NeedsAuth(fmt.Errorf("the credentials do not reach the wiki of %s any more; give them the right to read contents, or leave wikis out of config.%s", r.FullName, optionContent))
+	case tip.Commit == "" && old.Head != "":
+		return nil, connectors.Retryable(fmt.Errorf("the wiki of %s had pages, and git names no state of it; %s", r.FullName, advice), 0)
 	case tip.Commit == "":
 		held = &wiki{}
 	case held.Head == tip.Commit && enough(held):
@@ -185,6 +202,9 @@ func (s *source) fetchWiki(ctx context.Context, r repo, tip gitwire.Tip) (*wiki,
 		return nil, fmt.Errorf("read the wiki of %s: %w", r.FullName, stopped(err, r))
 	}
 	defer func() { _ = response.Body.Close() }()
+	if err := gitAnswer(response, gitwire.AnswerType); err != nil {
+		return nil, gitError(ctx, r, err)
+	}
 	files, err := tip.ReadFiles(response.Body, gitwire.Limits{Pack: wikiPack, Inflated: wikiInflated, Files: wikiFiles})
 	if err != nil {
 		return nil, gitError(ctx, r, err)

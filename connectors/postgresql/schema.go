@@ -2,6 +2,7 @@ package postgresql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -46,6 +47,9 @@ const keysSQL = `select k.conrelid, k.contype = 'p',
 	from pg_catalog.pg_constraint k left join pg_catalog.pg_class c on c.oid = k.confrelid left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 	where k.conrelid = any ($1::oid[]) and k.contype in ('p', 'f')
 	order by k.conrelid, k.conname`
+
+// errForeign is of an answer about a table that was not asked for.
+var errForeign = errors.New("the server told of a table that was not asked for")
 
 // names are the tables that may be seen, at most one more than MaxTables.
 func (d *database) names(ctx context.Context, s *session) ([]relation, error) {
@@ -97,6 +101,9 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 			if err := row.Scan(&oid, &t.View, &t.Comment, &t.Rows); err != nil {
 				return err //nolint:wrapcheck // said below
 			}
+			if at[oid] == nil {
+				return errForeign
+			}
 			at[oid].View, at[oid].Comment, at[oid].Rows = t.View, t.Comment, t.Rows
 			return nil
 		}},
@@ -105,6 +112,9 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 			var c connectors.Column
 			if err := row.Scan(&oid, &c.Name, &c.Type, &c.Nullable, &c.Default, &c.Comment, &c.Values); err != nil {
 				return err //nolint:wrapcheck // said below
+			}
+			if at[oid] == nil {
+				return errForeign
 			}
 			at[oid].Columns = append(at[oid].Columns, c)
 			return nil
@@ -128,6 +138,9 @@ func scanKey(row pgx.CollectableRow, at map[uint32]*connectors.Table) error {
 	var key connectors.ForeignKey
 	if err := row.Scan(&oid, &primary, &key.Columns, &key.Schema, &key.Table, &key.References); err != nil {
 		return err //nolint:wrapcheck // the caller says what for
+	}
+	if at[oid] == nil {
+		return errForeign
 	}
 	if primary {
 		at[oid].PrimaryKey = key.Columns

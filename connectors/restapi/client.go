@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"magpie/connectors"
+	"magpie/internal/httpx"
 )
 
 const (
@@ -26,7 +27,11 @@ const (
 	connections   = 16
 	headerBytes   = 256 << 10
 	maxRedirects  = 5
+	// answerTime bounds the whole of a JSON answer.
+	answerTime = 5 * time.Minute
 )
+
+var errSlow = fmt.Errorf("an answer did not come within %d minutes", int(answerTime.Minutes()))
 
 // Dial makes connections, and refuses addresses that must not be reached.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -58,6 +63,9 @@ type Options struct {
 	// Explain reads what the platform says about a refusal, for people; "" for
 	// nothing. It gets at most 64 KiB of the body. May be nil.
 	Explain func(body []byte) string
+	// Advice is what to check where an answer is not the platform's, such as
+	// "config.apiUrl".
+	Advice string
 }
 
 // New makes a client for the addresses below base, which must be absolute.
@@ -71,7 +79,7 @@ func New(base string, dial Dial, o Options) (*Client, error) {
 		IdleConnTimeout: idleTime, MaxIdleConns: connections, MaxIdleConnsPerHost: connections, MaxResponseHeaderBytes: headerBytes,
 	}
 	c := &Client{base: address, transport: transport, opt: o}
-	c.http = &http.Client{Transport: transport, CheckRedirect: c.redirected}
+	c.http = &http.Client{Transport: httpx.Steady(transport), CheckRedirect: c.redirected}
 	return c, nil
 }
 
@@ -106,30 +114,50 @@ type Request struct {
 	Form   url.Values
 	Raw    []byte
 	Header http.Header
+	// Needs are the fields that the JSON of the answer must have, and not as null:
+	// names, with dots between them for those within others.
+	Needs []string
 }
 
-// JSON makes a request and reads the answer into out; a nil out drops it. It
+// JSON makes a request and reads the answer into out, as [Client.Read] does; a nil
+// out drops it, whatever it is. An answer takes five minutes at most. It
 // returns the answer's header also with an error, when there was one: a *[Error] for a status
-// that is no success, within what connectors' errors say.
+// that is no success, a *[Mismatch] for an answer that is something else, both
+// within what connectors' errors say.
 func (c *Client) JSON(ctx context.Context, r Request, out any) (http.Header, error) {
+	ctx, cancel := WithDeadline(ctx)
+	defer cancel()
 	response, err := c.Do(ctx, r)
 	if err != nil {
 		return headerOf(err), err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
-	switch {
-	case err != nil:
-		return response.Header, c.unreachable(ctx, err)
-	case len(body) > MaxAnswer:
-		return response.Header, connectors.Fatal(fmt.Errorf("an answer of %s is larger than %d MiB", c.opt.Name, MaxAnswer>>20))
-	case out == nil || len(bytes.TrimSpace(body)) == 0:
+	if out == nil {
 		return response.Header, nil
 	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return response.Header, connectors.Retryable(fmt.Errorf("%s answered something that is not the JSON it promises; check the address", c.opt.Name), 0)
+	return response.Header, c.Read(ctx, response, r.Needs, out)
+}
+
+// Conditional is JSON for a request with If-None-Match: changed is false, and out
+// as it was, where the platform says that it is the same still.
+func (c *Client) Conditional(ctx context.Context, r Request, out any) (header http.Header, changed bool, err error) {
+	ctx, cancel := WithDeadline(ctx)
+	defer cancel()
+	response, err := c.Do(ctx, r)
+	if err != nil {
+		return headerOf(err), false, err
 	}
-	return response.Header, nil
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusNotModified && r.Header.Get("If-None-Match") != "" {
+		return response.Header, false, nil
+	}
+	return response.Header, true, c.Read(ctx, response, r.Needs, out)
+}
+
+// WithDeadline bounds a JSON answer as [Client.JSON] does, for callers of
+// [Client.Do] and [Client.Read].
+func WithDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, answerTime, errSlow)
 }
 
 // Do makes a request and returns an answer with a success or 304 Not Modified;

@@ -111,7 +111,7 @@ func (c *Client) failure(response *http.Response) error {
 // unreachable says what to do about an exchange that came to no answer.
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return c.brokenOff(ctx, ctx.Err())
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer text repeats the whole address

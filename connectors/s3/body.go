@@ -9,16 +9,26 @@ import (
 )
 
 // explainedBody gives errors in the middle of a content the same form as those
-// at its beginning.
+// at its beginning, and fails where the content has another length than was
+// listed.
 type explainedBody struct {
 	body    io.ReadCloser
 	explain func(error) error
+	sized   bool
+	left    int64
 }
 
 func (b *explainedBody) Read(buffer []byte) (int, error) {
 	count, err := b.body.Read(buffer)
-	if err != nil && !errors.Is(err, io.EOF) {
+	b.left -= int64(count)
+	switch {
+	case b.sized && b.left < 0:
+		err = b.explain(&mismatchError{"more bytes than the object has"})
+	case err == nil:
+	case !errors.Is(err, io.EOF):
 		err = b.explain(err)
+	case b.sized && b.left > 0:
+		err = b.explain(io.ErrUnexpectedEOF)
 	}
 	return count, err
 }

@@ -42,6 +42,9 @@ func (s *source) explain(ctx context.Context, e *exchange, doing string, err err
 	if reason := tlsReason(err); reason != "" {
 		return connectors.Fatal(fmt.Errorf("%s: %s", doing, reason))
 	}
+	if mismatch, ok := errors.AsType[*mismatchError](err); ok {
+		return connectors.Retryable(fmt.Errorf("%s: %w", doing, mismatch), 0)
+	}
 	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return connectors.Retryable(fmt.Errorf("%s: the answer was cut off or is no S3 answer; is config.endpoint an S3 service?", doing), 0)
 	}
@@ -79,8 +82,9 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return connectors.NeedsAuth(say("%s", s.advice()))
 	case status >= 300 && status < 400:
-		return connectors.Fatal(say("the service sends elsewhere (status %d)%s; correct config.%s or config.%s",
-			status, regionHint(response.Region), optionEndpoint, optionRegion))
+		// The service itself says so with one of the codes above: this may be a login that stands between.
+		return connectors.Retryable(say("the service sends elsewhere (status %d)%s; check config.%s and config.%s, and whether a proxy or a login stands between",
+			status, regionHint(response.Region), optionEndpoint, optionRegion), 0)
 	case throttled(response):
 		return connectors.Retryable(say("the service is busy or broken for now (%s)", codeOf(response)), e.waitFor())
 	default:

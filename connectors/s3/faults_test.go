@@ -403,3 +403,37 @@ func TestAddressesOfObjectsAreWebAddresses(t *testing.T) {
 		}
 	}
 }
+
+// The library follows a listing that leads back to itself without end.
+func TestAListingThatLeadsToItselfEnds(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	source := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		respond(w, true, fmt.Sprintf("%04d.md", asked))
+	}))
+	_, err := source.Walk(t.Context(), "")
+	if _, again := connectors.RetryAfterOf(err); !again || asked > 3 || !strings.Contains(err.Error(), `round in circles: it is followed by "more"`) {
+		t.Errorf("after %d requests: %v", asked, err)
+	}
+}
+
+// A listing that says how many keys it has has them.
+func TestAListingWithoutItsKeysIsNone(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"fewer keys than it says": "<ListBucketResult><IsTruncated>false</IsTruncated><KeyCount>3</KeyCount><Contents><Key>a</Key></Contents></ListBucketResult>",
+		"no word of its end":      "<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>",
+		"another root":            "<ListAllMyBucketsResult><IsTruncated>false</IsTruncated></ListAllMyBucketsResult>",
+		"a page":                  "<html><body>Please wait</body></html>",
+	} {
+		source := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			_, _ = io.WriteString(w, answer)
+		}))
+		page, err := source.Walk(t.Context(), "")
+		if _, again := connectors.RetryAfterOf(err); !again || !strings.Contains(err.Error(), "check config.endpoint") {
+			t.Errorf("%s: %d items, done %v, %v", name, len(page.Items), page.Done, err)
+		}
+	}
+}

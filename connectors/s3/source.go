@@ -22,6 +22,7 @@ const (
 	amazonHost = "s3.amazonaws.com"
 
 	checkedObjects = 3
+	checkedBytes   = 64 << 10
 )
 
 var (
@@ -195,7 +196,16 @@ func (s *source) read(ctx context.Context, item connectors.Item) (io.ReadCloser,
 		changed := connectors.Retryable(fmt.Errorf("%s: %w", doing, errChanged), 0)
 		return nil, errors.Join(changed, body.Close())
 	}
-	explained := &explainedBody{body: body, explain: func(err error) error { return s.explain(ctx, e, doing, err) }}
+	// Without a version, whoever asks names no listed object.
+	sized := item.Version != "" && item.Size > 0
+	if sized && object.Size >= 0 && object.Size != item.Size {
+		lie := s.explain(ctx, e, doing, &mismatchError{fmt.Sprintf("%d bytes in place of the object's %d", object.Size, item.Size)})
+		return nil, errors.Join(lie, body.Close())
+	}
+	explained := &explainedBody{
+		body: body, explain: func(err error) error { return s.explain(ctx, e, doing, err) },
+		sized: sized, left: item.Size,
+	}
 	return unpacked(explained, header.Get("Content-Encoding"))
 }
 
@@ -211,13 +221,18 @@ func (s *source) Check(ctx context.Context) error {
 		var content io.ReadCloser
 		content, err = s.read(ctx, item)
 		if err == nil {
-			return content.Close()
+			_, err = io.Copy(io.Discard, io.LimitReader(content, checkedBytes))
+			err = errors.Join(err, content.Close())
+		}
+		if err == nil {
+			return nil
 		}
 		if !connectors.IsNeedsAuth(err) {
 			break
 		}
 	}
-	if connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || ctx.Err() != nil {
+	_, again := connectors.RetryAfterOf(err)
+	if connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || ctx.Err() != nil || again && !errors.Is(err, errChanged) {
 		return err
 	}
 	return nil // an object that is gone, new or archived says nothing of the connection

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"magpie/connectors/restapi"
+	"magpie/internal/httpx"
 )
 
 const (
@@ -43,13 +44,15 @@ func withExchange(ctx context.Context, e *exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, e)
 }
 
-// transport applies the exchange of the context to each request.
+// transport applies the exchange of the context to each request, and lets no
+// answer through that is not the service's.
 type transport struct {
-	base *http.Transport
+	base   *http.Transport
+	steady http.RoundTripper // base, whose bodies have to come on
 }
 
 func newTransport(dial Dial) *transport {
-	return &transport{base: &http.Transport{
+	base := &http.Transport{
 		DialContext:            dial,
 		DisableCompression:     true, // the library has to see the stored bytes and their length
 		TLSHandshakeTimeout:    handshakeTimeout,
@@ -58,24 +61,29 @@ func newTransport(dial Dial) *transport {
 		MaxIdleConns:           connections,
 		MaxIdleConnsPerHost:    connections,
 		MaxResponseHeaderBytes: headerBytes,
-	}}
+	}
+	return &transport{base: base, steady: httpx.Steady(base)}
 }
 
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	e, ok := request.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
-		return t.base.RoundTrip(request)
+		return t.steady.RoundTrip(request)
 	}
 	if made := e.made.Add(1); e.requests > 0 && made > e.requests {
 		return nil, errEndlessListing
 	}
-	response, err := t.base.RoundTrip(request)
+	response, err := t.steady.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
 	e.retryAfter.Store(int64(restapi.RetryAfter(response.Header)))
 	if e.bodyBytes > 0 {
 		response.Body = &limitedBody{body: response.Body, left: e.bodyBytes}
+	}
+	if err := checked(response); err != nil {
+		_ = response.Body.Close()
+		return nil, err
 	}
 	return response, nil
 }

@@ -105,7 +105,7 @@ type api struct {
 }
 
 func newAPI(dial restapi.Dial, s connectors.Settings, base string) (*api, error) {
-	client, err := restapi.New(base, dial, restapi.Options{Name: "Slack", Wait: s.Wait, Explain: explain})
+	client, err := restapi.New(base, dial, restapi.Options{Name: "Slack", Wait: s.Wait, Explain: explain, Advice: "config." + optionAddress})
 	if err != nil {
 		return nil, err
 	}
@@ -161,24 +161,60 @@ func (a *api) once(ctx context.Context, method string, arguments url.Values, tok
 	}
 	var body json.RawMessage
 	header, err = a.rest.JSON(ctx, restapi.Request{
-		Method: http.MethodPost, Path: method, Form: arguments, Header: http.Header{"Authorization": {"Bearer " + token}},
+		Method: http.MethodPost, Path: method, Form: arguments, Header: http.Header{"Authorization": {"Bearer " + token}}, Needs: []string{"ok"},
 	}, &body)
 	if err != nil {
 		return "", header, err
 	}
 	var answer envelope
 	if json.Unmarshal(body, &answer) != nil || (!answer.OK && answer.Error == "") {
-		return "", header, connectors.Retryable(errors.New("Slack answered something that is not the JSON it promises; check config.apiUrl"), 0) //nolint:staticcheck // a name
+		return "", header, otherShape(method)
 	}
 	if !answer.OK {
 		return "", header, classify(&Error{Method: method, Code: answer.Error, Needed: answer.Needed, Provided: answer.Provided}, header)
 	}
+	for _, path := range needs(method) {
+		if !restapi.Has(body, path) {
+			return "", header, connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises: it lacks %q; %s", method, path, advice), 0)
+		}
+	}
 	if out != nil {
 		if err := json.Unmarshal(body, out); err != nil {
-			return "", header, connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises", method), 0)
+			return "", header, otherShape(method)
 		}
 	}
 	return answer.Metadata.Cursor, header, nil
+}
+
+// advice is what to do about answers that are none of Slack's.
+const advice = "check config." + optionAddress + ", and whether a proxy or a login stands between"
+
+func otherShape(method string) error {
+	return connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises; %s", method, advice), 0)
+}
+
+// needs are the fields that a method's answer must have: without them, what it
+// lists would be taken for nothing.
+func needs(method string) []string {
+	switch method {
+	case "auth.test":
+		return []string{"team_id", "user_id"}
+	case "conversations.list":
+		return []string{"channels"}
+	case "conversations.history", "conversations.replies":
+		return []string{"messages", "has_more"}
+	case "conversations.members", "users.list":
+		return []string{"members"}
+	case "conversations.join":
+		return []string{"channel"}
+	case "users.info":
+		return []string{"user.id"}
+	case "files.list":
+		return []string{"files", "paging.pages", "paging.page"}
+	case "files.info":
+		return []string{"file.id"}
+	}
+	return nil
 }
 
 // maxListPages ends lists that would never end.
@@ -187,6 +223,7 @@ const maxListPages = 2000
 // each calls a method page after page until done returns true or there are no
 // more; page gets a fresh value to decode into for every page.
 func (a *api) each(ctx context.Context, method string, arguments url.Values, page func() any, take func() (done bool)) error {
+	var trail restapi.Trail
 	for range maxListPages {
 		out := page()
 		cursor, _, err := a.call(ctx, method, arguments, out)
@@ -196,8 +233,8 @@ func (a *api) each(ctx context.Context, method string, arguments url.Values, pag
 		if take() || cursor == "" {
 			return nil
 		}
-		if cursor == arguments.Get("cursor") {
-			return connectors.Retryable(fmt.Errorf("the pages of Slack's %s go round in circles", method), 0)
+		if err := trail.Step("Slack", method, cursor); err != nil {
+			return err
 		}
 		arguments.Set("cursor", cursor)
 	}

@@ -43,11 +43,15 @@ func (a *api) files(ctx context.Context, number int, from, until time.Time) (lis
 	var answer struct {
 		Files  []file `json:"files"`
 		Paging struct {
+			Page  int `json:"page"`
 			Pages int `json:"pages"`
 		} `json:"paging"`
 	}
 	if _, _, err := a.call(ctx, "files.list", arguments, &answer); err != nil {
 		return nil, false, err
+	}
+	if answer.Paging.Page != number && len(answer.Files) > 0 {
+		return nil, false, restapi.Circle("Slack", "files.list", strconv.Itoa(answer.Paging.Page))
 	}
 	return answer.Files, number < answer.Paging.Pages && len(answer.Files) > 0, nil
 }
@@ -59,7 +63,7 @@ func (a *api) fileInfo(ctx context.Context, id string) (file, error) {
 	}
 	_, _, err := a.call(ctx, "files.info", url.Values{"file": {id}}, &answer)
 	if err == nil && answer.File.ID != id {
-		err = fmt.Errorf("read the file %s: %w", id, connectors.ErrNotFound)
+		err = otherShape("files.info")
 	}
 	return answer.File, err
 }
@@ -130,7 +134,7 @@ func (s *source) openFile(ctx context.Context, item connectors.Item) (io.ReadClo
 	case item.Version != "" && item.Version != now.Version:
 		return nil, connectors.Retryable(errors.New("the file was changed since it was listed"), 0)
 	}
-	return s.download(ctx, or(f.Download, f.URL), now.MediaType)
+	return s.download(ctx, or(f.Download, f.URL), now)
 }
 
 // own says whether a host is the platform's: that of the API or one below it. The
@@ -146,7 +150,7 @@ func (s *source) clientOf(u *url.URL) (*restapi.Client, error) {
 	if c := s.clients[u.Host]; c != nil {
 		return c, nil
 	}
-	c, err := restapi.New(u.Scheme+"://"+u.Host, s.dial, restapi.Options{Name: "Slack", Wait: s.settings.Wait})
+	c, err := restapi.New(u.Scheme+"://"+u.Host, s.dial, restapi.Options{Name: "Slack", Wait: s.settings.Wait, Advice: "config." + optionAddress})
 	if err == nil {
 		s.clients[u.Host] = c
 	}
@@ -156,7 +160,8 @@ func (s *source) clientOf(u *url.URL) (*restapi.Client, error) {
 // errSignIn is what there is of a file that the token does not open.
 var errSignIn = errors.New("Slack gives its sign-in page in place of the file; give the app the scope files:read and invite the bot where the file was shared") //nolint:staticcheck // a name
 
-func (s *source) download(ctx context.Context, address, mediaType string) (io.ReadCloser, error) {
+// download gets a file, whose item tells its type and size.
+func (s *source) download(ctx context.Context, address string, item connectors.Item) (io.ReadCloser, error) {
 	u, err := url.Parse(address)
 	if err != nil || address == "" || !s.own(u) {
 		return nil, errors.New("the file is kept outside of Slack")
@@ -169,7 +174,12 @@ func (s *source) download(ctx context.Context, address, mediaType string) (io.Re
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.Do(ctx, restapi.Request{Path: address, Header: http.Header{"Authorization": {"Bearer " + token}, "Accept": {"*/*"}}})
+	body, response, err := client.Content(ctx, restapi.Request{
+		Path: address, Header: http.Header{"Authorization": {"Bearer " + token}, "Accept": {"*/*"}},
+	}, restapi.Content{Size: item.Size, Page: strings.Contains(item.MediaType, "html"), Filled: item.Size < 0})
+	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
+		return nil, errSignIn
+	}
 	if err != nil {
 		if connectors.IsNeedsAuth(err) { // the token does for the rest of the workspace
 			return nil, errors.New(err.Error())
@@ -177,32 +187,9 @@ func (s *source) download(ctx context.Context, address, mediaType string) (io.Re
 		return nil, err
 	}
 	sentAway := response.Request != nil && response.Request.URL.Path != u.Path
-	page := strings.HasPrefix(strings.ToLower(response.Header.Get("Content-Type")), "text/html")
-	if page && (sentAway || !strings.Contains(mediaType, "html")) {
-		_ = response.Body.Close()
+	if strings.HasPrefix(strings.ToLower(response.Header.Get("Content-Type")), "text/html") && sentAway {
+		_ = body.Close()
 		return nil, errSignIn
 	}
-	return &content{ctx: ctx, body: response.Body}, nil
+	return body, nil
 }
-
-// content is a file that is being read.
-type content struct {
-	ctx  context.Context // of the request that the body belongs to
-	body io.ReadCloser
-}
-
-// Read implements io.Reader.
-func (c *content) Read(p []byte) (int, error) {
-	n, err := c.body.Read(p)
-	switch {
-	case err == nil || errors.Is(err, io.EOF):
-		return n, err
-	case c.ctx.Err() != nil:
-		return n, c.ctx.Err()
-	default:
-		return n, connectors.Retryable(errors.New("the file broke off"), 0)
-	}
-}
-
-// Close implements io.Closer.
-func (c *content) Close() error { return c.body.Close() }

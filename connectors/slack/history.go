@@ -46,6 +46,7 @@ func (a *api) history(ctx context.Context, c channel, until, from time.Time) (st
 		arguments.Set("oldest", stamp(from))
 	}
 	var s stretch
+	var trail restapi.Trail
 	for {
 		var page historyPage
 		cursor, _, err := a.call(ctx, "conversations.history", arguments, &page)
@@ -54,12 +55,17 @@ func (a *api) history(ctx context.Context, c channel, until, from time.Time) (st
 			continue
 		}
 		if err == nil {
-			err = goesOn(page, cursor, arguments)
+			err = goesOn(page, cursor, arguments, &trail)
 		}
 		if err != nil {
 			return stretch{}, err
 		}
-		s.messages = append(s.messages, readMessages(page.Messages)...)
+		read := readMessages(page.Messages)
+		if slices.ContainsFunc(read, func(m *message) bool { return m.at.After(until) || m.at.Before(from) }) {
+			// The walk would go on from there, which may be where it was.
+			return stretch{}, connectors.Retryable(fmt.Errorf("Slack answered with messages of #%s from another time than was asked for; %s", c.Name, advice), 0) //nolint:staticcheck // a name
+		}
+		s.messages = append(s.messages, read...)
 		s.messages = ordered(s.messages)
 		if !page.More {
 			return s, nil
@@ -90,6 +96,7 @@ func (a *api) day(ctx context.Context, c channel, day time.Time) ([]*message, er
 // replies reads a thread, its root first; found is false when there is none.
 func (a *api) replies(ctx context.Context, c channel, root string) (messages []*message, found bool, err error) {
 	arguments := url.Values{"channel": {c.ID}, "ts": {root}, "limit": {historyLimit}}
+	var trail restapi.Trail
 	for {
 		var page historyPage
 		cursor, _, err := a.call(ctx, "conversations.replies", arguments, &page)
@@ -97,7 +104,7 @@ func (a *api) replies(ctx context.Context, c channel, root string) (messages []*
 			continue
 		}
 		if err == nil {
-			err = goesOn(page, cursor, arguments)
+			err = goesOn(page, cursor, arguments, &trail)
 		}
 		switch {
 		case codeOf(err) == "thread_not_found" || codeOf(err) == "message_not_found":
@@ -130,11 +137,16 @@ func fewer(err error, arguments url.Values) bool {
 
 // goesOn refuses a page that has another one after it and does not lead there:
 // what follows would be taken for missing.
-func goesOn(page historyPage, cursor string, arguments url.Values) error {
-	if page.More && (cursor == "" || cursor == arguments.Get("cursor")) {
+func goesOn(page historyPage, cursor string, arguments url.Values, trail *restapi.Trail) error {
+	switch {
+	case !page.More:
+		return nil
+	case cursor == "":
 		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:staticcheck // a name
+	case cursor == arguments.Get("cursor"):
+		return restapi.Circle("Slack", "a conversation", cursor)
 	}
-	return nil
+	return trail.Step("Slack", "a conversation", cursor)
 }
 
 // ordered are messages in the order they were sent, each once: pages may shift

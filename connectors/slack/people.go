@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"magpie/connectors"
+	"magpie/connectors/restapi"
 )
 
 const (
@@ -189,6 +190,7 @@ func (p *people) label(id string) string {
 // members goes through all people of the workspace.
 func (a *api) members(ctx context.Context, take func(person)) (header http.Header, err error) {
 	arguments := url.Values{"limit": {listLimit}}
+	var trail restapi.Trail
 	for range maxListPages {
 		var page struct {
 			Members []json.RawMessage `json:"members"`
@@ -206,8 +208,8 @@ func (a *api) members(ctx context.Context, take func(person)) (header http.Heade
 		if cursor == "" {
 			return header, nil
 		}
-		if cursor == arguments.Get("cursor") {
-			break
+		if err := trail.Step("Slack", "users.list", cursor); err != nil {
+			return nil, err
 		}
 		arguments.Set("cursor", cursor)
 	}

@@ -53,15 +53,20 @@ func (s *source) look(ctx context.Context) (*places, error) {
 	var page struct {
 		Channels []json.RawMessage `json:"channels"`
 	}
+	improper := false
 	err = s.api.each(ctx, "conversations.list", arguments, func() any { page.Channels = nil; return &page }, func() bool {
 		for _, data := range page.Channels {
 			var c channel
+			improper = improper || json.Unmarshal(data, &c) != nil || c.ID == ""
 			if json.Unmarshal(data, &c) == nil && channelShape.MatchString(c.ID) && c.Name != "" && !c.Direct && !c.DirectMany {
 				p.all[c.ID] = c
 			}
 		}
 		return false
 	})
+	if err == nil && improper {
+		err = otherShape("conversations.list") // a channel that is passed over is not walked
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ type entry struct {
 	Address string `json:"a"`
 	Depth   int    `json:"d,omitempty"` // links from a start address
 	Sitemap bool   `json:"s,omitempty"`
+	Named   bool   `json:"n,omitempty"` // a sitemap that robots.txt or an index names
 	Start   bool   `json:"b,omitempty"` // a start address
 	Try     int    `json:"t,omitempty"` // how often it failed
 }

@@ -1,6 +1,7 @@
 package webcrawler
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -95,6 +96,25 @@ const (
 	pages             // HTML, with links
 	files             // documents
 )
+
+// isPage says whether an answer calls itself a web page.
+func isPage(header http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	return kind == "text/html" || kind == "application/xhtml+xml"
+}
+
+// beginsAsPage says whether a content is a web page, whatever it calls itself.
+func beginsAsPage(body []byte) bool {
+	const looked = 512
+	start := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(body[:min(looked, len(body))], []byte("\xef\xbb\xbf"))))
+	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
+}
+
+// inPlace says whether a web page calls itself a document of another sort.
+func inPlace(header http.Header, body []byte) bool {
+	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	return beginsAsPage(body) && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "xml")
+}
 
 // sortOf tells by the type that a site gives, and by the ending of the address
 // where the type says nothing.

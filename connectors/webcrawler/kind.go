@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"magpie/connectors"
+	"magpie/internal/httpx"
 )
 
 // The options and credentials.
@@ -137,7 +138,7 @@ func open(dial Dial, s connectors.Settings) (*source, error) {
 		settings:  s, notes: notes, agent: agent, own: hosts,
 		scope:   scope{width: s.String(optionScope), starts: starts},
 		exclude: connectors.Filters{Exclude: filters.Exclude},
-		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		client: &http.Client{Transport: httpx.Steady(transport), CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // each address is looked at before it is asked
 		}},
 		robots: make(map[string]*rules), now: time.Now,

@@ -21,6 +21,8 @@ type record struct {
 	Page      bool     `json:"p,omitempty"` // HTML
 	Size      int64    `json:"s,omitempty"`
 	Links     []string `json:"l,omitempty"`
+	// Doubt says that the last crawl got something of another sort, which was not believed.
+	Doubt bool `json:"d,omitempty"`
 }
 
 // conditional says whether the page can be asked for on condition.

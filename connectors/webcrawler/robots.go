@@ -1,7 +1,9 @@
 package webcrawler
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,21 +90,87 @@ func (s *source) readRobots(ctx context.Context, site string) (*rules, error) {
 				return &rules{}, nil
 			}
 			address = next.String()
-		case status == http.StatusTooManyRequests || status >= 500:
+		case status == http.StatusTooManyRequests || status >= 500 || status == http.StatusAccepted || status == http.StatusPartialContent:
 			return nil, connectors.Retryable(fmt.Errorf("robots.txt cannot be had for now (status %d)", status), restapi.RetryAfter(response.Header))
 		case status >= 400:
 			return &rules{}, nil // there are no rules
+		case status == http.StatusOK && (isPage(response.Header) || beginsAsPage(body)):
+			return s.keptRobots(ctx, site)
 		case status == http.StatusOK:
-			data, err := robotstxt.FromBytes(body)
-			if err != nil {
-				return &rules{}, nil //nolint:nilerr // what cannot be read forbids nothing (RFC 9309, section 2.2)
+			if err := s.keepRobots(ctx, site, body); err != nil {
+				return nil, err
 			}
-			return &rules{group: data.FindGroup(agentName), sitemaps: data.Sitemaps}, nil
+			return rulesIn(body), nil
 		default:
 			return &rules{}, nil
 		}
 	}
 	return &rules{}, nil
+}
+
+// rulesIn are those of a robots.txt. What cannot be read forbids nothing (RFC
+// 9309, section 2.2).
+func rulesIn(body []byte) *rules {
+	data, err := robotstxt.FromBytes(body)
+	if err != nil {
+		return &rules{}
+	}
+	return &rules{group: data.FindGroup(agentName), sitemaps: data.Sitemaps}
+}
+
+// keptFor is how long a robots.txt is gone by that cannot be had any more, and
+// keptAgain how old it gets before it is written down again.
+const (
+	keptFor     = 30 * 24 * time.Hour
+	keptAgain   = 24 * time.Hour
+	robotsNotes = "robots/"
+)
+
+// keptRules is the last robots.txt of a site.
+type keptRules struct {
+	At   int64  `json:"at"`
+	Body []byte `json:"b"`
+}
+
+func (s *source) keepRobots(ctx context.Context, site string, body []byte) error {
+	old, err := s.loadRobots(ctx, site)
+	if err != nil || old != nil && bytes.Equal(old.Body, body) && s.now().Sub(time.Unix(old.At, 0)) < keptAgain {
+		return err
+	}
+	data, err := json.Marshal(keptRules{At: s.now().Unix(), Body: body})
+	if err != nil {
+		return fmt.Errorf("encode a robots.txt: %w", err)
+	}
+	if err := s.notes.Save(ctx, robotsNotes+recordName(site), data); err != nil {
+		return fmt.Errorf("keep a robots.txt: %w", err)
+	}
+	return nil
+}
+
+func (s *source) loadRobots(ctx context.Context, site string) (*keptRules, error) {
+	data, err := s.notes.Load(ctx, robotsNotes+recordName(site))
+	if err != nil {
+		return nil, fmt.Errorf("read a robots.txt: %w", err)
+	}
+	var kept keptRules
+	if len(data) == 0 || json.Unmarshal(data, &kept) != nil {
+		return nil, nil //nolint:nilnil // nil: none is kept
+	}
+	return &kept, nil
+}
+
+// keptRobots are the rules of a site that has a web page in place of its
+// robots.txt: the last ones for a while, since it may be a proxy's page. Sites
+// that never had any answer so, too.
+func (s *source) keptRobots(ctx context.Context, site string) (*rules, error) {
+	kept, err := s.loadRobots(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	if kept == nil || s.now().Sub(time.Unix(kept.At, 0)) > keptFor {
+		return &rules{}, nil
+	}
+	return rulesIn(kept.Body), nil
 }
 
 // errForbidden is of an address that robots.txt keeps crawlers from.

@@ -4,14 +4,21 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/xml"
+	"fmt"
 	"io"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // The bounds of the sitemaps protocol (sitemaps.org, version 0.9).
 const (
+	// sitemapNotes are of addresses at which there was a sitemap.
+	sitemapNotes = "sitemap/"
+
 	maxSitemap        = 50 << 20 // bytes, unpacked
 	maxSitemapEntries = 50_000
 )
@@ -21,29 +28,30 @@ type sitemap struct{ pages, sitemaps []*url.URL }
 
 // readSitemap reads a sitemap in any of the protocol's forms: XML, text with an
 // address a line, RSS and Atom feeds, all of them packed or not. What comes
-// after something that cannot be read is left out.
-func readSitemap(at *url.URL, body io.Reader) (found sitemap) {
+// after something that cannot be read is left out; whole is false then, and for
+// what is no sitemap.
+func readSitemap(at *url.URL, body io.Reader) (found sitemap, whole bool) {
 	buffered := bufio.NewReader(io.LimitReader(body, maxSitemap))
 	if head, _ := buffered.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(buffered)
 		if err != nil {
-			return found
+			return found, false
 		}
 		buffered = bufio.NewReader(io.LimitReader(unpacked, maxSitemap))
 	}
 	head, _ := buffered.Peek(512)
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if bytes.HasPrefix(head, []byte("<")) {
-		found.readXML(at, buffered)
+		whole = found.readXML(at, buffered)
 	} else {
-		found.readLines(at, buffered)
+		whole = found.readLines(at, buffered)
 	}
-	return found
+	return found, whole
 }
 
 func (s *sitemap) full() bool { return len(s.pages)+len(s.sitemaps) >= maxSitemapEntries }
 
-func (s *sitemap) readLines(at *url.URL, body io.Reader) {
+func (s *sitemap) readLines(at *url.URL, body io.Reader) (whole bool) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4096), 64<<10)
 	for lines.Scan() && !s.full() {
@@ -53,9 +61,10 @@ func (s *sitemap) readLines(at *url.URL, body io.Reader) {
 			}
 		}
 	}
+	return lines.Err() == nil && len(s.pages) > 0
 }
 
-func (s *sitemap) readXML(at *url.URL, body io.Reader) {
+func (s *sitemap) readXML(at *url.URL, body io.Reader) (whole bool) {
 	decoder := xml.NewDecoder(body)
 	decoder.Strict = false
 	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
@@ -64,12 +73,12 @@ func (s *sitemap) readXML(at *url.URL, body io.Reader) {
 	for !s.full() {
 		token, err := decoder.Token()
 		if err != nil {
-			return
+			return false
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			if len(open) > 32 {
-				return
+			if len(open) > 32 || len(open) == 0 && !slices.Contains([]string{"urlset", "sitemapindex", "rss", "feed", "RDF"}, t.Name.Local) {
+				return false
 			}
 			open = append(open, t.Name.Local)
 			text.Reset()
@@ -86,7 +95,7 @@ func (s *sitemap) readXML(at *url.URL, body io.Reader) {
 			}
 		case xml.EndElement:
 			if len(open) == 0 {
-				return
+				return false
 			}
 			within := ""
 			if len(open) > 1 {
@@ -98,10 +107,13 @@ func (s *sitemap) readXML(at *url.URL, body io.Reader) {
 			case name == "link" && within == "item": // of RSS
 				s.add(at, "url", text.String())
 			}
-			open = open[:len(open)-1]
+			if open = open[:len(open)-1]; len(open) == 0 {
+				return true
+			}
 			text.Reset()
 		}
 	}
+	return true // as much as the protocol allows
 }
 
 func (s *sitemap) add(at *url.URL, kind, text string) {
@@ -113,4 +125,71 @@ func (s *sitemap) add(at *url.URL, kind, text string) {
 	default:
 		s.pages = append(s.pages, u)
 	}
+}
+
+// sitemap reads a sitemap and queues what it names.
+func (v *visit) sitemap(ctx context.Context, e entry, u *url.URL) error {
+	v.asked++
+	outer := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
+	defer cancel()
+	response, err := v.source.request(ctx, e.Address, nil)
+	if err != nil {
+		return v.unreachable(ctx, e, u, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	switch {
+	case redirects(response.StatusCode):
+		if to, err := canonical(u, response.Header.Get("Location")); err == nil {
+			v.add(to, entry{Sitemap: true, Named: e.Named})
+		}
+		return nil
+	case response.StatusCode >= 400 && response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests:
+		return nil // there is none
+	}
+	var named sitemap
+	whole, page := false, isPage(response.Header)
+	if response.StatusCode == http.StatusOK {
+		named, whole = readSitemap(u, response.Body)
+	}
+	if outer.Err() != nil {
+		return outer.Err()
+	}
+	if again, err := v.judge(outer, e, u, whole && !page); err != nil || again {
+		return err
+	}
+	for _, to := range named.sitemaps {
+		v.add(to, entry{Sitemap: true, Named: true})
+	}
+	for _, to := range named.pages {
+		v.follow(to, 0)
+	}
+	return nil
+}
+
+// judge looks after a sitemap that was read, or after what came in its place: where
+// there ought to be a sitemap, it is asked for again, and at last told of. Many
+// sites have a page at any address that they do not know.
+func (v *visit) judge(ctx context.Context, e entry, u *url.URL, whole bool) (again bool, err error) {
+	s := v.source
+	name := sitemapNotes + recordName(e.Address)
+	if whole {
+		if err := s.notes.Save(ctx, name, []byte("1")); err != nil {
+			return false, fmt.Errorf("keep what is known of a sitemap: %w", err)
+		}
+		return false, nil
+	}
+	known, err := s.notes.Load(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("read what is known of a sitemap: %w", err)
+	}
+	expected := e.Named || len(known) > 0
+	switch {
+	case expected && e.Try+1 < tries:
+		v.again(e, u)
+		return true, nil
+	case expected:
+		v.warn(fmt.Sprintf("%s answers with something that is no sitemap, or not a whole one: pages that it alone names were not looked for. Check the address, and whether a proxy or a login stands between.", u))
+	}
+	return false, nil
 }

@@ -114,12 +114,12 @@ func (s *source) begin(ctx context.Context) (*crawl, error) {
 			if err != nil {
 				return nil, err
 			}
-			named := found.sitemaps
+			named, sure := found.sitemaps, true
 			if len(named) == 0 {
-				named = []string{"/sitemap.xml"}
+				named, sure = []string{"/sitemap.xml"}, false
 			}
 			for _, text := range named {
-				if at, err := canonical(u, text); err == nil && c.add(at, entry{Sitemap: true}) {
+				if at, err := canonical(u, text); err == nil && c.add(at, entry{Sitemap: true, Named: sure}) {
 					first.Entries = append(first.Entries, c.queue[len(c.queue)-1])
 				}
 			}
@@ -207,34 +207,6 @@ func (v *visit) temporary(err error) bool {
 	return ok && after > 0
 }
 
-func (v *visit) sitemap(ctx context.Context, e entry, u *url.URL) error {
-	v.asked++
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
-	defer cancel()
-	response, err := v.source.request(ctx, e.Address, nil)
-	if err != nil {
-		return v.unreachable(ctx, e, u, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	switch {
-	case redirects(response.StatusCode):
-		if to, err := canonical(u, response.Header.Get("Location")); err == nil {
-			v.add(to, entry{Sitemap: true})
-		}
-		return nil
-	case response.StatusCode != http.StatusOK:
-		return nil
-	}
-	named := readSitemap(u, response.Body)
-	for _, to := range named.sitemaps {
-		v.add(to, entry{Sitemap: true})
-	}
-	for _, to := range named.pages {
-		v.follow(to, 0)
-	}
-	return nil
-}
-
 // follow queues a link that belongs to the crawl.
 func (v *visit) follow(to *url.URL, depth int) {
 	s := v.source
@@ -294,6 +266,12 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 	switch {
 	case status == http.StatusNotModified && known != nil:
 		v.crawl.fetched++
+		if known.Doubt {
+			known.Doubt = false
+			if err := s.keep(outer, e.Address, known); err != nil {
+				return err
+			}
+		}
 		v.take(e, u, known, nil, response.Header)
 		return nil
 	case redirects(status):
@@ -317,7 +295,7 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		}
 		v.again(e, u)
 		return nil
-	case status >= 500:
+	case status >= 500, status/100 == 2 && status != http.StatusOK: // a part, or nothing
 		v.again(e, u)
 		return nil
 	case status != http.StatusOK:
@@ -343,6 +321,20 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		return nil
 	case len(body) > maxBody:
 		v.tooLarge(u, int64(len(body)))
+		return nil
+	case len(body) == 0 || sort == files && inPlace(response.Header, body):
+		v.crawl.fetched--
+		v.again(e, u)
+		return nil
+	case known != nil && known.Page != (sort == pages) && !known.Doubt:
+		// A page in place of a file, or the other way round, may be a proxy's: it is
+		// believed when the next crawl meets it still.
+		v.crawl.fetched--
+		known.Doubt = true
+		if err := s.keep(outer, e.Address, known); err != nil {
+			return err
+		}
+		v.broken(u)
 		return nil
 	}
 	r := &record{
@@ -477,6 +469,15 @@ func (s *source) fetch(ctx context.Context, u *url.URL) (at *url.URL, body []byt
 				return nil, nil, nil, connectors.Retryable(errors.New("the answer broke off"), 0)
 			case len(body) > maxBody:
 				return nil, nil, nil, fmt.Errorf("the page is larger than %d MiB", maxBody>>20)
+			case len(body) == 0:
+				return nil, nil, nil, connectors.Retryable(errors.New("the site answers with nothing"), 0)
+			case sortOf(response.Header, u) == files && inPlace(response.Header, body):
+				return nil, nil, nil, connectors.Retryable(errors.New("the site answers with a web page in place of a file; check whether a proxy or a login stands between"), 0)
+			}
+			if known, err := s.recordOf(ctx, u.String()); err != nil {
+				return nil, nil, nil, err
+			} else if known != nil && known.Page != (sortOf(response.Header, u) == pages) {
+				return nil, nil, nil, errors.New("the site answers with something of another sort than before; it is taken when the next crawl meets it still")
 			}
 			return u, body, response.Header, nil
 		}

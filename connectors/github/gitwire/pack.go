@@ -75,7 +75,16 @@ func (t Tip) ReadFiles(body io.Reader, limits Limits) ([]File, error) {
 	if !ok {
 		return nil, ErrMalformed
 	}
-	return p.files(nil, root, "", limits.Files, 0)
+	files, err := p.files(nil, root, "", limits.Files, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.Content == nil && !t.capabilities["filter"] {
+			return nil, fmt.Errorf("%w: a file is not in it", ErrMalformed)
+		}
+	}
+	return files, nil
 }
 
 // parse reads a pack of version 2.

@@ -3,6 +3,7 @@ package githubserver
 import (
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,7 +142,7 @@ func (c *call) graphql() {
 	}
 	word := func(name string) string { value, _ := variables[name].(string); return value }
 	if strings.Contains(text, "node(id:$id)") {
-		c.replyPage(word("id"), word("after"))
+		c.replyPage(word("id"), word("after"), first(text, "replies"))
 		return
 	}
 	name := word("owner") + "/" + word("name")
@@ -166,7 +167,7 @@ func (c *call) graphql() {
 			return
 		}
 		_ = c.answer(http.StatusOK, map[string]any{"data": map[string]any{"repository": map[string]any{
-			"discussion": c.discussionJSON(r, int(number), d, word("after")),
+			"discussion": c.discussionJSON(r, int(number), d, word("after"), text),
 		}}})
 		return
 	}
@@ -177,11 +178,11 @@ func (c *call) graphql() {
 		if number <= after {
 			continue
 		}
-		if len(nodes) == 100 {
+		if len(nodes) == first(text, "discussions") {
 			more = true
 			break
 		}
-		nodes, end = append(nodes, c.discussionJSON(r, number, r.talks[number], "")), strconv.Itoa(number)
+		nodes, end = append(nodes, c.discussionJSON(r, number, r.talks[number], "", text)), strconv.Itoa(number)
 	}
 	_ = c.answer(http.StatusOK, map[string]any{"data": map[string]any{"repository": map[string]any{
 		"discussions": map[string]any{"pageInfo": map[string]any{"hasNextPage": more, "endCursor": end}, "nodes": nodes},
@@ -195,15 +196,25 @@ func (c *call) login(login string) any {
 	return map[string]any{"login": login}
 }
 
-func (c *call) discussionJSON(r *repo, number int, d *Discussion, after string) any {
+// first is how many entries of a list a query asks for; 50 where it does not say.
+func first(query, list string) int {
+	match := regexp.MustCompile(list + `\(first:(\d+)`).FindStringSubmatch(query)
+	if match == nil {
+		return 50
+	}
+	n, _ := strconv.Atoi(match[1])
+	return n
+}
+
+func (c *call) discussionJSON(r *repo, number int, d *Discussion, after, query string) any {
 	start, _ := strconv.Atoi(after)
-	end := min(start+50, len(d.Comments))
+	end := min(start+first(query, "comments"), len(d.Comments))
 	nodes := []any{}
 	for i := start; i < end; i++ {
 		one := d.Comments[i]
 		nodes = append(nodes, map[string]any{
 			"id":   strconv.FormatInt(r.id, 10) + "-" + strconv.Itoa(number) + "-" + strconv.Itoa(i),
-			"body": one.Body, "createdAt": stamp(one.At), "isAnswer": one.Answer, "author": c.login(one.Author), "replies": c.replies(one.Replies, 0, 50),
+			"body": one.Body, "createdAt": stamp(one.At), "isAnswer": one.Answer, "author": c.login(one.Author), "replies": c.replies(one.Replies, 0, first(query, "replies")),
 		})
 	}
 	return map[string]any{
@@ -224,7 +235,7 @@ func (c *call) replies(all []Comment, start, size int) any {
 	return map[string]any{"nodes": nodes, "pageInfo": map[string]any{"hasNextPage": end < len(all), "endCursor": strconv.Itoa(end)}}
 }
 
-func (c *call) replyPage(id, after string) {
+func (c *call) replyPage(id, after string, size int) {
 	parts := strings.Split(id, "-")
 	start, _ := strconv.Atoi(after)
 	if len(parts) == 3 {
@@ -232,7 +243,7 @@ func (c *call) replyPage(id, after string) {
 			number, _ := strconv.Atoi(parts[1])
 			at, _ := strconv.Atoi(parts[2])
 			if d := r.talks[number]; strconv.FormatInt(r.id, 10) == parts[0] && d != nil && at < len(d.Comments) && c.token.reaches(r) {
-				_ = c.answer(http.StatusOK, map[string]any{"data": map[string]any{"node": map[string]any{"replies": c.replies(d.Comments[at].Replies, start, 100)}}})
+				_ = c.answer(http.StatusOK, map[string]any{"data": map[string]any{"node": map[string]any{"replies": c.replies(d.Comments[at].Replies, start, size)}}})
 				return
 			}
 		}

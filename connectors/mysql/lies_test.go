@@ -1,0 +1,27 @@
+package mysql_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"magpie/connectors"
+	"magpie/connectors/connectortest"
+	"magpie/connectors/mysql"
+	"magpie/internal/testkit"
+)
+
+func TestNoLieIsBelieved(t *testing.T) {
+	t.Parallel()
+	server := testkit.MariaDB(t)
+	connectortest.RunWireLies(t, func(t *testing.T) connectortest.WireLies {
+		s := newShop(t, server, "lies", filepath.Join("testdata", "shop.sql"))
+		return connectortest.WireLies{
+			Kind: func(dial connectortest.Dial) connectors.Kind { return mysql.Kind(dial) },
+			Settings: connectors.Settings{
+				Config:      map[string]any{"host": server.Host, "port": float64(server.Port), "database": s.name, "tls": "disable"},
+				Credentials: s.reader(),
+			},
+			Query: "select 1 as one, 'two' as two",
+		}
+	})
+}

@@ -1,0 +1,21 @@
+package postgresql_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"magpie/connectors"
+	"magpie/connectors/connectortest"
+	"magpie/connectors/postgresql"
+)
+
+func TestNoLieIsBelieved(t *testing.T) {
+	t.Parallel()
+	connectortest.RunWireLies(t, func(t *testing.T) connectortest.WireLies {
+		s := newShop(t, filepath.Join("testdata", "shop.sql"))
+		return connectortest.WireLies{
+			Kind: func(dial connectortest.Dial) connectors.Kind { return postgresql.Kind(dial) }, Dial: s.dial,
+			Settings: connectors.Settings{Config: s.config, Credentials: s.reader}, Query: "select 1 as one, 'two' as two",
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package webcrawler_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"magpie/connectors"
+	"magpie/connectors/connectortest"
+	"magpie/connectors/webcrawler"
+)
+
+// library is a site with rules, sitemaps, pages and files.
+func library(t *testing.T) (*site, connectors.Settings) {
+	t.Helper()
+	s := newSite(t)
+	s.serve("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\nSitemap: "+s.URL+"/sitemaps.xml\n")
+	s.serve("/sitemaps.xml", "application/xml", "<?xml version=\"1.0\"?>\n<sitemapindex><sitemap><loc>"+s.URL+"/docs.xml</loc></sitemap></sitemapindex>")
+	s.serve("/docs.xml", "application/xml", "<?xml version=\"1.0\"?>\n<urlset><url><loc>"+s.URL+"/named</loc></url></urlset>")
+	s.page("/", `<html><body><p>Start</p><a href="/a">A</a> <a href="/report.pdf">R</a> <a href="/private">P</a></body></html>`)
+	s.page("/a", "<html><body><p>What is on A, and some more of it</p></body></html>")
+	s.page("/named", "<html><body><p>Named by the sitemap alone</p></body></html>")
+	s.serve("/report.pdf", "application/pdf", "%PDF-1.4 and what a report says")
+	s.page("/private", "<html><body><p>Not for crawlers</p></body></html>")
+	return s, connectors.Settings{Config: map[string]any{"startUrls": []any{s.URL + "/"}, "scope": "host", "delayMs": 0.0}}
+}
+
+func TestNoLieIsBelieved(t *testing.T) {
+	t.Parallel()
+	connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
+		_, settings := library(t)
+		return connectortest.Lies{
+			Kind: func(dial connectortest.Dial) connectors.Kind { return webcrawler.Kind(webcrawler.Dial(dial)) }, Settings: settings, Warns: true,
+			Believes: func(e connectortest.Exchange, lie string) string {
+				content := strings.Contains(lie, "page") || strings.HasPrefix(lie, "a half as if") || strings.ContainsAny(lie[:1], `{["`) ||
+					lie == "null" || lie == "true" || strings.HasPrefix(lie, "an error")
+				switch {
+				case strings.HasSuffix(e.URI, ".xml") && lie == "the root of the answer alone":
+					return "a sitemap may be empty"
+				case e.URI == "/robots.txt" && (content || lie == "nothing" || lie == "nothing, with the header of the answer" || lie == "no content"):
+					return "any text is a robots.txt, and a site without one may have a page in its place"
+				case !strings.HasSuffix(e.URI, ".xml") && content && e.Status == http.StatusOK:
+					return "whatever a site has at an address is its content"
+				}
+				return ""
+			},
+		}
+	})
+}
+
+// crawlOf makes a whole crawl.
+func crawlOf(t *testing.T, settings connectors.Settings) (items map[string]connectors.Item, warnings []string) {
+	t.Helper()
+	registry, err := connectors.NewRegistry(webcrawler.Kind(webcrawler.Dial(http.DefaultTransport.(*http.Transport).DialContext)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := registry.Lookup("web")
+	source, err := kind.New(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = source.Close() }()
+	items = map[string]connectors.Item{}
+	for cursor := ""; ; {
+		page, err := source.Walk(t.Context(), cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			items[item.ID] = item
+		}
+		warnings = append(warnings, page.Warnings...)
+		if page.Done {
+			return items, warnings
+		}
+		cursor = page.Next
+	}
+}
+
+const aProxys = "<!DOCTYPE html><html><body>Please wait</body></html>"
+
+func TestAPageInPlaceOfARobotsFileKeepsTheRules(t *testing.T) {
+	t.Parallel()
+	s, settings := library(t)
+	settings.Notes = &connectortest.Notes{}
+	before, _ := crawlOf(t, settings)
+	s.page("/robots.txt", aProxys)
+	after, _ := crawlOf(t, settings)
+	if len(before) != 4 || len(after) != len(before) || after[s.URL+"/private"].ID != "" || after[s.URL+"/named"].ID == "" {
+		t.Errorf("first %d items, then %d: %v", len(before), len(after), after)
+	}
+}
+
+func TestASitemapThatIsNoneIsToldOf(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"a page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, aProxys) },
+		"nothing": func(http.ResponseWriter, *http.Request) {},
+		"cut off": func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<urlset><url><loc>http://x/") },
+	} {
+		s, settings := library(t)
+		s.on("/docs.xml", answer)
+		items, warnings := crawlOf(t, settings)
+		if len(items) != 3 || len(warnings) != 1 || !strings.Contains(warnings[0], "/docs.xml answers with something that is no sitemap") {
+			t.Errorf("%s: %d items, warnings %q", name, len(items), warnings)
+		}
+	}
+	// Where nobody said that there is one, a page is what sites have at any address.
+	s, settings := library(t)
+	s.serve("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\n")
+	s.page("/sitemap.xml", aProxys)
+	if items, warnings := crawlOf(t, settings); len(items) != 3 || len(warnings) != 0 {
+		t.Errorf("%d items, warnings %q", len(items), warnings)
+	}
+}
+
+func TestAPageInPlaceOfAFileIsBelievedTheSecondTime(t *testing.T) {
+	t.Parallel()
+	s, settings := library(t)
+	settings.Notes = &connectortest.Notes{}
+	crawlOf(t, settings)
+	s.page("/report.pdf", aProxys)
+	at := s.URL + "/report.pdf"
+	if items, _ := crawlOf(t, settings); items[at].Version != "" || items[at].Content != nil || items[at].ID == "" {
+		t.Errorf("the first time: %+v", items[at])
+	}
+	if items, _ := crawlOf(t, settings); items[at].Version == "" {
+		t.Errorf("the second time: %+v", items[at])
+	}
+}
+
+func TestNothingIsNoPage(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"nothing": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
+		"a page that calls itself PDF": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/pdf")
+			_, _ = fmt.Fprint(w, aProxys)
+		},
+	} {
+		s, settings := library(t)
+		s.on("/a", answer)
+		items, _ := crawlOf(t, settings)
+		if a := items[s.URL+"/a"]; a.ID == "" || a.Version != "" || a.Content != nil {
+			t.Errorf("%s: the item is %+v, want one that cannot be opened", name, a)
+		}
+	}
+}
