@@ -39,11 +39,19 @@ func notBecome(login string, err error) error {
 	return fmt.Errorf("%s%w", become, err)
 }
 
-// noVector turns the failure to find the types into a Mismatch, unless the
-// connection was lost over it.
-func noVector(c *pgx.Conn, err error) error {
-	if c.IsClosed() {
-		return err
+// noVector says why the types were not found, unless the connection was lost over it.
+func noVector(ctx context.Context, c *pgx.Conn, cause error) error {
+	var namespace string
+	err := c.QueryRow(ctx, "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'").Scan(&namespace)
+	switch {
+	case err == nil:
+		return &Mismatch{
+			Problem: AppRole + " may not use the schema of pgvector",
+			Remedy:  "as a superuser run: grant usage on schema " + pgx.Identifier{namespace}.Sanitize() + " to " + AppRole + "; then run magpie migrate up",
+		}
+	case errors.Is(err, pgx.ErrNoRows):
+		return &Mismatch{Problem: "the database has no pgvector", Remedy: "as a superuser run: create extension vector; then run magpie migrate up"}
+	default:
+		return cause
 	}
-	return &Mismatch{Problem: "the database has no pgvector", Remedy: "as a superuser run: create extension vector; then run magpie migrate up"}
 }

@@ -57,7 +57,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 			return notBecome(c.Config().User, err)
 		}
 		if err := pgxvec.RegisterTypes(ctx, c); err != nil {
-			return fmt.Errorf("look the vector types up: %w", noVector(c, err))
+			return fmt.Errorf("look the vector types up: %w", noVector(ctx, c, err))
 		}
 		return nil
 	}

@@ -168,8 +168,8 @@ func breaking(step string) string {
 		code = append(code, strings.TrimSpace(line))
 	}
 	text := strings.ToLower(strings.Join(code, " "))
-	for _, dropped := range regexp.MustCompile(`\bdrop\s+"?(\w+)[^;]*`).FindAllStringSubmatch(text, -1) {
-		if !slices.Contains([]string{"index", "constraint", "trigger", "policy", "expression"}, dropped[1]) && dropped[0] != "drop not null" {
+	for _, dropped := range regexp.MustCompile(`\bdrop\s+"?(\w+)( null)?`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains([]string{"index", "constraint", "trigger", "policy", "expression"}, dropped[1]) && dropped[1]+dropped[2] != "not null" {
 			return dropped[0] // also a column, without the word
 		}
 	}
@@ -258,6 +258,7 @@ func TestAStepThatTakesSomethingAwayRaisesTheFloor(t *testing.T) {
 		"alter table users drop column name, drop column x;":                                                 true,
 		"ALTER TABLE \"users\" DROP COLUMN \"name\";":                                                        true,
 		"ALTER TABLE users DROP name;":                                                                       true,
+		"alter table users alter name drop not null, drop mail;":                                             true,
 		"alter table users alter name drop not null;":                                                        false,
 		"alter table users alter name drop default;":                                                         true,
 		"alter table users rename name to title;":                                                            true,
