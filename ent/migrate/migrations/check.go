@@ -57,8 +57,8 @@ func check(ctx context.Context, q Querier, files fs.FS) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.vectorProblem(), s.fits(known)); err != nil {
-		return firstOf(err)
+	if err := firstOf(errors.Join(s.vectorProblem(), s.fits(known))); err != nil {
+		return err
 	}
 	if s.newest() > known[len(known)-1] {
 		return nil // what it has beyond this program's steps, and no longer has, only newer programs know

@@ -79,6 +79,10 @@ func TestUpMakesTheRoleAndPrivilegesThatAreMissing(t *testing.T) {
 	}
 	complete(t, owner)
 
+	execute(t, admin, "update pg_extension set extversion = '0.7.4' where extname = 'vector'")
+	mismatch(t, migrations.Up(t.Context(), owner), "has pgvector 0.7.4", "alter extension vector update")
+	execute(t, admin, "update pg_extension set extversion = '0.8.0' where extname = 'vector'")
+
 	// Too much is mended as well: this would show texts and vectors to whoever gets at the application's login.
 	execute(t, owner, "grant select on passage_index to magpie_app", "grant update, delete on audit_entries to magpie_app")
 	if err := migrations.Up(t.Context(), owner); err != nil {

@@ -35,8 +35,8 @@ type Step struct {
 // Up brings db, opened with the owner's login, to the newest step, and makes the
 // roles and privileges that are missing, whether steps were missing or not.
 // Several processes may call it at once: one works, the others wait. A database
-// that is current already costs a few queries. A *Mismatch says what an
-// administrator has to do first.
+// that is current already costs a few queries. A *Mismatch says what somebody
+// has to do first, such as a superuser, or that a newer program is needed.
 func Up(ctx context.Context, db *sql.DB) error {
 	return up(ctx, db, Files)
 }
@@ -74,7 +74,14 @@ func upLocked(ctx context.Context, db *sql.DB, conn *sql.Conn, files fs.FS) erro
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	return mend(ctx, conn, files)
+	if err := mend(ctx, conn, files); err != nil {
+		return err
+	}
+	s, err := look(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return s.vectorProblem()
 }
 
 // current reports whether nothing is left to do. A schema that a newer program
@@ -95,7 +102,7 @@ func current(ctx context.Context, db *sql.DB, files fs.FS) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := s.tooNew(known); err != nil {
+	if err := firstOf(errors.Join(s.vectorProblem(), s.tooNew(known))); err != nil {
 		return false, err
 	}
 	needed, err := needed(ctx, db, files)
