@@ -72,9 +72,10 @@ select n.kind, n.name, r.rolname::text, r.rolsuper, pg_has_role(n.owner, 'usage'
        coalesce((select string_agg(distinct a.privilege_type, ' ' order by a.privilege_type) from aclexplode(n.acl) a, app where a.grantee = app.role), ''),
        coalesce((select string_agg(distinct a.privilege_type, ' ' order by a.privilege_type) from aclexplode(n.acl) a where a.grantee = 0), '')
 from named n join pg_roles r on r.oid = n.owner
-where not exists (select from pg_depend d where d.classid = n.class and d.objid = n.oid and d.deptype = 'e')`
+where not exists (select from pg_depend d where d.classid = n.class and d.objid = n.oid and d.deptype in ('e', 'i'))`
 
-// objects are the tables, sequences and functions of the schema public, but for those of extensions.
+// objects are the tables, sequences and functions of the schema public, but for those of extensions and for the sequences of
+// identity columns, which need no privilege and have names that depend on what was there before.
 func objects(ctx context.Context, q Querier) (map[string]object, error) {
 	rows, err := q.QueryContext(ctx, objectsQuery)
 	if err != nil {
@@ -99,7 +100,7 @@ func objects(ctx context.Context, q Querier) (map[string]object, error) {
 
 // mend makes what is missing, in one transaction.
 func mend(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
-	statements, err := needed(ctx, conn, files)
+	statements, err := needed(ctx, conn, files, true)
 	if err != nil || len(statements) == 0 {
 		return err
 	}
@@ -167,7 +168,9 @@ func (w who) takesOver() bool { return w.superuser && !w.ownerSuperuser }
 
 // needed lists the statements that mend what is missing: the application's role,
 // its membership, owners, and privileges on what is there as the list has them.
-func needed(ctx context.Context, q Querier, files fs.FS) ([]string, error) {
+// A caller who owns none of it may find that nothing is missing, unless working
+// says that they are about to change the schema.
+func needed(ctx context.Context, q Querier, files fs.FS, working bool) ([]string, error) {
 	w, err := ask(ctx, q)
 	if err != nil {
 		return nil, err
@@ -183,18 +186,29 @@ func needed(ctx context.Context, q Querier, files fs.FS) ([]string, error) {
 	if !s.steps {
 		return statements, nil // the first step grants the rest
 	}
+	there, err := objects(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	if !w.schemaUsage {
 		statements = append(statements, "grant usage on schema public to "+appRole)
 	}
-	if !w.defaults {
+	if !w.defaults && there[stepsTable].owned {
 		statements = append(statements, defaultsOf(w.user)...)
 	}
 	if w.takesOver() && !w.ownerDefaults {
 		statements = append(statements, defaultsOf(w.databaseOwner)...)
 	}
-	more, err := w.onObjects(ctx, q, s, files)
+	known, err := versions(files)
+	if err != nil || s.newest() > known[len(known)-1] {
+		return statements, err // the list knows nothing of a newer schema's privileges
+	}
+	more, err := w.onObjects(there, working)
 	return append(statements, more...), err
 }
+
+// stepsTable is the table of the steps that were applied.
+const stepsTable = "table goose_db_version"
 
 func defaultsOf(role string) []string {
 	alter := "alter default privileges for role " + quote(role) + " in schema public grant "
@@ -230,17 +244,8 @@ func (w who) role() (statements []string, err error) {
 	return nil, nil
 }
 
-// onObjects mends owners and privileges. Those of a schema that is newer than
-// the list are left alone.
-func (w who) onObjects(ctx context.Context, q Querier, s state, files fs.FS) (statements []string, err error) {
-	known, err := versions(files)
-	if err != nil || s.newest() > known[len(known)-1] {
-		return nil, err
-	}
-	there, err := objects(ctx, q)
-	if err != nil {
-		return nil, err
-	}
+// onObjects mends owners and privileges.
+func (w who) onObjects(there map[string]object, working bool) (statements []string, err error) {
 	wanted, err := wantedAccess()
 	if err != nil {
 		return nil, err
@@ -250,16 +255,19 @@ func (w who) onObjects(ctx context.Context, q Querier, s state, files fs.FS) (st
 		if !found {
 			continue // a step to come makes it
 		}
-		if !o.owned {
+		var mending []string
+		if w.takesOver() && o.superuser && o.kind != "sequence" { // sequences follow their tables
+			mending = append(mending, "alter "+o.quoted()+" owner to "+quote(w.databaseOwner))
+		}
+		mending = append(mending, change(o, appRole, want.app, o.app)...)
+		if o.kind == "function" { // which everybody may call unless that is taken from them
+			mending = append(mending, change(o, "public", want.public, o.public)...)
+		}
+		restored := o.superuser && w.user == w.databaseOwner // whose next step would fail
+		if !o.owned && (working || restored || len(mending) > 0) {
 			return nil, w.foreign(o)
 		}
-		if w.takesOver() && o.superuser && o.kind != "sequence" { // sequences follow their tables
-			statements = append(statements, "alter "+o.quoted()+" owner to "+quote(w.databaseOwner))
-		}
-		statements = append(statements, change(o, appRole, want.app, o.app)...)
-		if o.kind == "function" { // which everybody may call unless that is taken from them
-			statements = append(statements, change(o, "public", want.public, o.public)...)
-		}
+		statements = append(statements, mending...)
 	}
 	return statements, nil
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"magpie/ent/migrate/migrations"
 	"magpie/internal/devstack"
 	"magpie/internal/testkit"
@@ -26,8 +28,8 @@ func listed(t *testing.T) string {
 // complete checks the privileges of a database, and that the next table and sequence will have theirs.
 func complete(t *testing.T, owner *sql.DB) {
 	t.Helper()
-	if got := access(t.Context(), t, owner); got != listed(t) {
-		t.Errorf("the privileges are\n%s", got)
+	if diff := cmp.Diff(listed(t), access(t.Context(), t, owner)); diff != "" {
+		t.Errorf("the privileges differ:\n%s", diff)
 	}
 	execute(t, owner, "create table later (id bigint generated always as identity)")
 	var table, sequence, becomes bool
@@ -136,4 +138,21 @@ func TestUpByASuperuserGivesTheOwnerWhatARestoreTook(t *testing.T) {
 		t.Fatal(err)
 	}
 	complete(t, owner)
+}
+
+func TestUpByALoginThatOwnsNothing(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.Cluster(t)
+	owner, login := open(t, cluster.OwnerURL), open(t, cluster.DatabaseURL)
+	admin := open(t, at(t, cluster.AdminURL, "postgres", devstack.DefaultDatabase))
+	if err := migrations.Up(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, admin, "grant magpie_app to magpie_login")
+	if err := migrations.Up(t.Context(), login); err != nil {
+		t.Errorf("of a current database: %v", err)
+	}
+	execute(t, owner, "revoke insert on passages from magpie_app")
+	mismatch(t, migrations.Up(t.Context(), login), "passages belongs to magpie_owner, and magpie_login may not change it", "with the login of magpie_owner")
+	mismatch(t, migrations.UpWith(t.Context(), login, with(t, map[int64]string{laterStep: "create table later (id bigint);"})), "belongs to magpie_owner")
 }

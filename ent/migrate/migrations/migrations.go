@@ -105,8 +105,8 @@ func current(ctx context.Context, db *sql.DB, files fs.FS) (bool, error) {
 	if err := firstOf(errors.Join(s.vectorProblem(), s.tooNew(known))); err != nil {
 		return false, err
 	}
-	needed, err := needed(ctx, db, files)
-	return len(needed) == 0, err
+	statements, err := needed(ctx, db, files, false)
+	return len(statements) == 0, err
 }
 
 // Status lists every step in order.
