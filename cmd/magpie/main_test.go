@@ -56,26 +56,34 @@ type installation struct {
 	t     *testing.T
 	flags []string
 	admin string // the database, as superuser
+
+	running []*process
 }
 
+// install makes an installation with one workspace over a migrated database.
 func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string) *installation {
 	t.Helper()
-	data := t.TempDir()
+	i := configure(t, adminURL, ownerURL, appURL, redisURL, filepath.Join(t.TempDir(), "blobs"))
+	i.ok("users", "create", "owner@example.com", "--new-workspace", "Test")
+	return i
+}
+
+// configure writes the settings of an installation and asks nothing of its servers.
+func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string) *installation {
+	t.Helper()
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))
-	settings := filepath.Join(data, "settings")
+	settings := filepath.Join(t.TempDir(), "settings")
 	content := strings.Join([]string{
 		"DATABASE_URL=" + appURL, "MIGRATE_DATABASE_URL=" + ownerURL, "REDIS_URL=" + redisURL,
-		"SESSION_KEY=" + key, "SECRET_KEYS=test:" + key, "BLOB_URL=file://" + filepath.Join(data, "blobs"),
+		"SESSION_KEY=" + key, "SECRET_KEYS=test:" + key, "BLOB_URL=file://" + blobs,
 		"WORKER_LOST_AFTER=10s", "SHUTDOWN_TIMEOUT=5s", "",
 	}, "\n")
 	if err := os.WriteFile(settings, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := &installation{t: t, admin: adminURL, flags: []string{
+	return &installation{t: t, admin: adminURL, flags: []string{
 		"--config", settings, "--database-url", appURL, "--redis-url", redisURL,
 	}}
-	i.ok("users", "create", "owner@example.com", "--new-workspace", "Test")
-	return i
 }
 
 // run runs a command in this process.
@@ -131,14 +139,9 @@ func (i *installation) start(arguments ...string) *process {
 		defer close(p.ended)
 		_ = p.command.Wait()
 	}()
+	i.running = append(i.running, p)
 	i.t.Cleanup(func() {
-		p.signal(syscall.SIGTERM)
-		select {
-		case <-p.ended:
-		case <-time.After(20 * time.Second):
-			p.signal(syscall.SIGKILL)
-			<-p.ended
-		}
+		p.stop()
 		if i.t.Failed() {
 			content, _ := os.ReadFile(p.log)
 			i.t.Logf("%s wrote:\n%s", strings.Join(arguments, " "), content)
@@ -148,6 +151,23 @@ func (i *installation) start(arguments ...string) *process {
 }
 
 func (p *process) signal(s syscall.Signal) { _ = p.command.Process.Signal(s) } // an ended one is as good
+
+// stop asks the process to end, and kills it when it does not.
+func (p *process) stop() {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		p.kill()
+	}
+}
+
+// stopAll ends what was started, so that nothing changes the database any more.
+func (i *installation) stopAll() {
+	for _, p := range i.running {
+		p.stop()
+	}
+}
 
 // kill ends the process the hard way and waits until it is gone.
 func (p *process) kill() {

@@ -240,6 +240,20 @@ func (s *Stack) Release() error {
 	return err
 }
 
+// Program is the path of a program of the PostgreSQL installation that the stack
+// runs, such as pg_dump.
+func (s *Stack) Program(ctx context.Context, name string) (string, error) {
+	programs, err := findPostgres(ctx, s.postgres.majorOnDisk())
+	if err != nil {
+		return "", err
+	}
+	path := programs.path(name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%w: %s", ErrProgramMissing, path)
+	}
+	return path, nil
+}
+
 // RestartPostgres ends PostgreSQL the way an operator does (open transactions are rolled back, clients lose their
 // connections) and starts it again.
 func (s *Stack) RestartPostgres(ctx context.Context) error {

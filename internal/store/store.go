@@ -38,7 +38,8 @@ type DB struct {
 
 // Open connects to url, whose schema must be current (Migrate). Every
 // connection works as AppRole, whatever the login is; a login that is no
-// member of it is refused. maxConns bounds each of the two pools; 0 keeps the
+// member of it is refused with a *Mismatch, and so is a database without pgvector.
+// maxConns bounds each of the two pools; 0 keeps the
 // driver's default.
 func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(url)
@@ -53,10 +54,10 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		ctx = uncounted(ctx)
 		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
-			return fmt.Errorf("become %s (has the schema been migrated, and is the login its member?): %w", AppRole, err)
+			return notBecome(c.Config().User, err)
 		}
 		if err := pgxvec.RegisterTypes(ctx, c); err != nil {
-			return fmt.Errorf("look the vector types up (has the schema been migrated?): %w", err)
+			return fmt.Errorf("look the vector types up: %w", noVector(ctx, c, err))
 		}
 		return nil
 	}

@@ -48,6 +48,22 @@ func MariaDB(t testing.TB) *devstack.MariaDB {
 // Redis, which are much cheaper. The database is not migrated. Servers and data are gone at the end of the test.
 func Stack(t testing.TB) *devstack.Stack {
 	t.Helper()
+	return stack(t, devstack.Options{})
+}
+
+// ClusterLogin is the application's login in a Cluster.
+const ClusterLogin = "magpie_login"
+
+// Cluster starts a PostgreSQL of the test's own as an administrator leaves it before Magpie is installed: an owner, who may
+// make roles, an empty database of theirs with pgvector, and ClusterLogin, which is a member of nothing. The role that the
+// application works as is not there.
+func Cluster(t testing.TB) *devstack.Stack {
+	t.Helper()
+	return stack(t, devstack.Options{AppRole: ClusterLogin, WithoutRedis: true})
+}
+
+func stack(t testing.TB, o devstack.Options) *devstack.Stack {
+	t.Helper()
 	// The servers' unprivileged user cannot pass the folders of t.TempDir when root runs the tests.
 	dir, err := os.MkdirTemp("", "magpie-stack-")
 	if err != nil {
@@ -61,7 +77,7 @@ func Stack(t testing.TB) *devstack.Stack {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
 		t.Fatalf("folder for servers of the test: %v", err)
 	}
-	o := devstack.Options{Dir: dir, Fast: true, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	o.Dir, o.Fast, o.Log = dir, true, slog.New(slog.NewTextHandler(t.Output(), nil))
 	stack, err := devstack.Start(t.Context(), o)
 	t.Cleanup(func() {
 		atEnd(t, "servers", func(ctx context.Context) error { return devstack.Remove(ctx, o) })

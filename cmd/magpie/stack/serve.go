@@ -113,6 +113,7 @@ func handler(app *wire.App, streams *live.Server, version string, page bool) (ht
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
 		Ready: map[string]func(context.Context) error{
 			"database": app.DB.Pool.Ping,
+			"schema":   app.DB.CheckSchema,
 			"redis":    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
 		},
 		Metrics: metrics, MetricsNetworks: c.MetricsNetworks,

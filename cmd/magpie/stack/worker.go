@@ -34,10 +34,10 @@ func (w *Worker) Stop() {
 	<-w.ended
 }
 
-// RunWorker works until ctx ends.
+// RunWorker works until ctx ends, or until the schema no longer fits.
 func RunWorker(ctx context.Context, app *wire.App) error {
 	app.Log.InfoContext(ctx, "working", slog.Int("concurrency", app.Concurrency()))
-	err := app.Worker().Run(ctx)
+	err := whileSchemaFits(ctx, app, app.Worker().Run)
 	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -216,6 +217,26 @@ func TestReadinessNamesWhatIsMissing(t *testing.T) {
 	got := ask(t, web.New(o), http.MethodGet, "/readyz", "")
 	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"redis":"unavailable"`) ||
 		!strings.Contains(got.body, `"database":"ok"`) || strings.Contains(got.body, "10.1.2.3") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// told is an error with a reason that everybody may read.
+type told struct{ error }
+
+func (told) Reason() string { return "the schema is older than this program" }
+
+func TestReadinessTellsReasonsThatEverybodyMayRead(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Ready["schema"] = func(context.Context) error { return fmt.Errorf("at 10.1.2.3: %w", told{errors.New("hidden")}) }
+	got := ask(t, web.New(o), http.MethodGet, "/readyz", "")
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"reasons":{"schema":"the schema is older than this program"}`) ||
+		strings.Contains(got.body, "10.1.2.3") || strings.Contains(got.body, "hidden") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	delete(o.Ready, "schema")
+	if got := ask(t, web.New(o), http.MethodGet, "/readyz", ""); got.status != http.StatusOK || strings.Contains(got.body, "reasons") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,10 +21,11 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readiness asks everything that requests need: 503 names what does not answer.
+// readiness asks everything that requests need: 503 names what does not answer,
+// and why where that may be told.
 func readiness(checks map[string]func(context.Context) error, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, parts := http.StatusOK, map[string]string{}
+		status, parts, reasons := http.StatusOK, map[string]string{}, map[string]string{}
 		for name, check := range checks {
 			ctx, cancel := context.WithTimeout(r.Context(), checkTime)
 			err := check(ctx)
@@ -32,14 +34,28 @@ func readiness(checks map[string]func(context.Context) error, log *slog.Logger) 
 			if err != nil {
 				log.WarnContext(r.Context(), "not ready", slog.String("part", name), slog.Any("error", err))
 				status, parts[name] = http.StatusServiceUnavailable, "unavailable"
+				addReason(reasons, name, err)
 			}
 		}
 		overall := "ok"
 		if status != http.StatusOK {
 			overall = "unavailable"
 		}
-		writeJSON(w, status, map[string]any{"status": overall, "parts": parts})
+		answer := map[string]any{"status": overall, "parts": parts}
+		if len(reasons) > 0 {
+			answer["reasons"] = reasons
+		}
+		writeJSON(w, status, answer)
 	})
+}
+
+// addReason notes why a part is not ready, if its error has a reason that
+// everybody may read. Others may name addresses, and only the log has them.
+func addReason(reasons map[string]string, part string, err error) {
+	var open interface{ Reason() string }
+	if errors.As(err, &open) {
+		reasons[part] = open.Reason()
+	}
 }
 
 // onlyFrom answers callers of the given networks. The address is that of the

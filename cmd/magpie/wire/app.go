@@ -95,7 +95,8 @@ type App struct {
 }
 
 // Open connects to the stores that the settings name and builds everything
-// over them. The schema of the database must be current. Close it once.
+// over them. A schema that does not fit this program is a *store.Mismatch.
+// Close it once.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
 	a := &App{Config: c, Log: log}
 	if err := a.open(ctx); err != nil {
@@ -236,6 +237,9 @@ func (a *App) stores(ctx context.Context) (err error) {
 		return err
 	}
 	a.closers = append(a.closers, func() error { a.DB.Close(); return nil })
+	if err := a.DB.CheckSchema(ctx); err != nil {
+		return fmt.Errorf("check the schema: %w", err)
+	}
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
 		return err
 	}
