@@ -58,16 +58,17 @@ type installation struct {
 	admin string // the database, as superuser
 }
 
-func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string) *installation {
+// install makes an installation and its first person. Further settings win.
+func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string, further ...string) *installation {
 	t.Helper()
 	data := t.TempDir()
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))
 	settings := filepath.Join(data, "settings")
-	content := strings.Join([]string{
+	content := strings.Join(append([]string{
 		"DATABASE_URL=" + appURL, "MIGRATE_DATABASE_URL=" + ownerURL, "REDIS_URL=" + redisURL,
 		"SESSION_KEY=" + key, "SECRET_KEYS=test:" + key, "BLOB_URL=file://" + filepath.Join(data, "blobs"),
-		"WORKER_LOST_AFTER=10s", "SHUTDOWN_TIMEOUT=5s", "",
-	}, "\n")
+		"WORKER_LOST_AFTER=10s", "DRAIN_TIME=0s", "SHUTDOWN_TIMEOUT=5s",
+	}, further...), "\n") + "\n"
 	if err := os.WriteFile(settings, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

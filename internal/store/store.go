@@ -49,7 +49,8 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		cfg.MaxConns = maxConns
 	}
 	statements := new(atomic.Int64)
-	cfg.ConnConfig.Tracer = counter{statements}
+	renew := &renewal{}
+	cfg.ConnConfig.Tracer = counter{statements, renew}
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		ctx = uncounted(ctx)
 		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
@@ -73,6 +74,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
+	renew.of(pool, entities)
 	db := stdlib.OpenDBFromPool(entities)
 	under := driver{entsql.OpenDB(dialect.Postgres, db)}
 	client := ent.NewClient(ent.Driver(under))

@@ -22,6 +22,9 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Drivers is given the log of the process, for libraries that have one of
+	// their own; nil leaves theirs alone.
+	Drivers func(*slog.Logger)
 }
 
 // grammar is the whole command line.
@@ -135,6 +138,9 @@ func (r *runtime) prepare() error {
 	c, err := r.settings(nil)
 	if err != nil {
 		return err
+	}
+	if r.streams.Drivers != nil {
+		r.streams.Drivers(r.logger(c))
 	}
 	r.console = console.New(console.Options{
 		Out: r.streams.Out, Err: r.streams.Err, JSON: r.JSON, Plain: c.NoColor != "" || c.Terminal == "dumb",

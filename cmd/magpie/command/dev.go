@@ -84,7 +84,7 @@ func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*sta
 		Settings: func(further map[string]string) (*config.Config, error) {
 			source := r.source(further)
 			source.Defaults = map[string]string{
-				"ALLOWED_PRIVATE_NETWORKS": devNetworks, "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn",
+				"ALLOWED_PRIVATE_NETWORKS": devNetworks, "DRAIN_TIME": "0s", "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn",
 			}
 			return config.Load(source)
 		},

@@ -95,7 +95,8 @@ type App struct {
 }
 
 // Open connects to the stores that the settings name and builds everything
-// over them. The schema of the database must be current. Close it once.
+// over them. The schema of the database must be current. Redis may be away: what
+// needs it is made up for or fails until it is back. Close it once.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
 	a := &App{Config: c, Log: log}
 	if err := a.open(ctx); err != nil {
@@ -240,10 +241,7 @@ func (a *App) stores(ctx context.Context) (err error) {
 		return err
 	}
 	a.closers = append(a.closers, a.Redis.Close)
-	if err := a.Redis.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("reach Redis: %w", err)
-	}
-	return nil
+	return a.reachRedis(ctx)
 }
 
 // now is the clock, as exact as the database keeps times.
