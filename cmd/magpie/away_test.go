@@ -201,7 +201,9 @@ func TestMagpieDoesWithoutRedis(t *testing.T) {
 	token, _ := data["signIn"].(map[string]any)["accessToken"].(string)
 	_, took = operate(t, address, token, `{ collections(first: 5) { totalCount } }`, nil)
 	soon(t, "a list", took)
+	began := time.Now()
 	j := i.startSync(connector)
+	soon(t, "the start of a sync", time.Since(began))
 	if j.Status != "QUEUED" {
 		t.Errorf("a sync that nobody can be told of: %+v", j)
 	}

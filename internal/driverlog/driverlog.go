@@ -46,42 +46,47 @@ func New(o Options) *Log {
 	return &Log{opt: o, kinds: map[string]*kind{}}
 }
 
+// event is the message of all events; their attributes say the rest.
+const event = "driver reports"
+
 // Printf tells a line of a driver that has no levels: a warning.
 func (l *Log) Printf(ctx context.Context, format string, args ...any) {
-	l.tell(ctx, slog.LevelWarn, format, fmt.Sprintf(format, args...), args)
+	if attributes, due := l.attributes(format, fmt.Sprintf(format, args...), args); due {
+		l.opt.Log.WarnContext(ctx, event, attributes...)
+	}
 }
 
 // Debug drops a line: they tell of every look at an empty queue.
 func (l *Log) Debug(...any) {}
 
 // Info tells a line that is of interest to people who look into the driver.
-func (l *Log) Info(args ...any) { l.line(slog.LevelDebug, args) }
+func (l *Log) Info(args ...any) { l.line(l.opt.Log.Debug, args) }
 
 // Warn tells a warning.
-func (l *Log) Warn(args ...any) { l.line(slog.LevelWarn, args) }
+func (l *Log) Warn(args ...any) { l.line(l.opt.Log.Warn, args) }
 
 // Error tells an error.
-func (l *Log) Error(args ...any) { l.line(slog.LevelError, args) }
+func (l *Log) Error(args ...any) { l.line(l.opt.Log.Error, args) }
 
 // Fatal tells an error and does not end the process: that is for cmd to decide.
-func (l *Log) Fatal(args ...any) { l.line(slog.LevelError, args) }
+func (l *Log) Fatal(args ...any) { l.Error(args...) }
 
-func (l *Log) line(level slog.Level, args []any) {
+// line tells a line whose kind is what comes before its first colon.
+func (l *Log) line(write func(string, ...any), args []any) {
 	text := fmt.Sprint(args...)
 	about, _, _ := strings.Cut(text, ":")
-	l.tell(context.Background(), level, about, text, args) //nolint:forbidigo // these forms have no context
+	if attributes, due := l.attributes(about, text, args); due {
+		write(event, attributes...)
+	}
 }
 
-// tell writes a line unless one of its kind was written a moment ago.
-func (l *Log) tell(ctx context.Context, level slog.Level, about, text string, args []any) {
-	if !l.opt.Log.Enabled(ctx, level) {
-		return
-	}
+// attributes are what is told of a line, unless one of its kind was told a moment ago.
+func (l *Log) attributes(about, text string, args []any) (attributes []any, due bool) {
 	omitted, due := l.due(about)
 	if !due {
-		return
+		return nil, false
 	}
-	attributes := []slog.Attr{slog.String("driver", l.opt.Driver), slog.String("line", strings.TrimSpace(text))}
+	attributes = []any{slog.String("driver", l.opt.Driver), slog.String("line", strings.TrimSpace(text))}
 	for _, arg := range args {
 		if err, ok := arg.(error); ok {
 			attributes = append(attributes, slog.Any("error", err))
@@ -91,7 +96,7 @@ func (l *Log) tell(ctx context.Context, level slog.Level, about, text string, ar
 	if omitted > 0 {
 		attributes = append(attributes, slog.Int("omitted", omitted))
 	}
-	l.opt.Log.LogAttrs(ctx, level, "driver reports", attributes...)
+	return attributes, true
 }
 
 // due says whether a line of this kind is told now, and how many were not since
