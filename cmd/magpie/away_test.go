@@ -39,7 +39,7 @@ func (i *installation) listens(arguments ...string) (server *process, address st
 		if err != nil {
 			i.t.Fatal(err)
 		}
-		response, err := http.DefaultClient.Do(r)
+		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
 		if err != nil {
 			return false, err.Error()
 		}

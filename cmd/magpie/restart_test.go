@@ -3,7 +3,7 @@ package main_test
 import (
 	"context"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -168,7 +168,7 @@ func balance(t *testing.T, addresses []string) *balancer {
 	}
 	connections := &http.Transport{MaxIdleConnsPerHost: 32}
 	proxy := &httputil.ReverseProxy{
-		Transport: connections, ErrorLog: log.New(io.Discard, "", 0),
+		Transport: connections, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: b.choose()}) },
 	}
 	front := httptest.NewServer(proxy)

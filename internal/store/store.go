@@ -24,6 +24,9 @@ import (
 // AppRole is the database role that the application works as. The migrations make it.
 const AppRole = "magpie_app"
 
+// reachTime bounds the making of the first connection.
+const reachTime = 10 * time.Second
+
 // DB is an open database: a pool for plain SQL, and the ent client over a pool
 // of its own. With one pool for both, mutations that hold a connection while
 // they ask for another could wait for each other for ever. Close it once.
@@ -87,7 +90,9 @@ func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	reaching, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	if err := pool.Ping(reaching); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}

@@ -88,7 +88,11 @@ func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*sta
 			}
 			return config.Load(source)
 		},
-		Log: func(c *config.Config) *slog.Logger { return r.logger(c) },
+		Log: func(c *config.Config) *slog.Logger {
+			log := r.logger(c)
+			r.drivers(log)
+			return log
+		},
 	})
 }
 

@@ -26,7 +26,9 @@ func (s serveCommand) Run(r *runtime) error {
 	}
 	skip, stop := secondSignal(r)
 	defer stop()
-	return stack.RunHTTP(r, c, r.logger(c), Version(), skip)
+	log := r.logger(c)
+	r.drivers(log)
+	return stack.RunHTTP(r, c, log, Version(), skip)
 }
 
 type workerCommand struct{}
@@ -37,7 +39,9 @@ func (workerCommand) Run(r *runtime) error {
 	if err != nil {
 		return err
 	}
-	return stack.RunWorker(r, c, r.logger(c))
+	log := r.logger(c)
+	r.drivers(log)
+	return stack.RunWorker(r, c, log)
 }
 
 // needing reads the settings of a long-lived part of Magpie, which cannot do

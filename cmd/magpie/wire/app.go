@@ -234,7 +234,7 @@ func (a *App) queryLog(ctx context.Context) {
 
 func (a *App) stores(ctx context.Context) (err error) {
 	if a.DB, err = store.Open(ctx, a.Config.DatabaseURL.Reveal(), int32(a.Config.DatabaseMaxConnections)); err != nil { //nolint:gosec // bounded by the settings
-		return err
+		return unopened{err}
 	}
 	a.closers = append(a.closers, func() error { a.DB.Close(); return nil })
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {

@@ -25,8 +25,6 @@ const (
 	waitEvery = 500 * time.Millisecond
 	// waitSay is how often the log says that it still is.
 	waitSay = 10 * time.Second
-	// tryTime bounds one attempt to connect.
-	tryTime = 10 * time.Second
 	// redisTime bounds what Redis gets to answer in at the start.
 	redisTime = 2 * time.Second
 )
@@ -59,9 +57,18 @@ func Await(ctx context.Context, c *config.Config, log *slog.Logger, missed func(
 	}
 }
 
+// unopened is the error of a database that could not be opened.
+type unopened struct{ error }
+
+// Unwrap gives the error itself.
+func (u unopened) Unwrap() error { return u.error }
+
 // comesBack reports whether an error of Open is of a database that is away, and
 // not of a wrong setting.
 func comesBack(err error) bool {
+	if !errors.As(err, new(unopened)) {
+		return false
+	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return apierr.From(refused).Code == apierr.Unavailable
 	}
