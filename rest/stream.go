@@ -39,6 +39,9 @@ func (x *exchange) stream(values variables) error {
 		<-stopped
 	}()
 	first, ok := <-events
+	if why := x.interrupted(); !ok && why != nil {
+		return why
+	}
 	if !ok {
 		return apierr.From(errors.Join(ctx.Err(), errors.New("the stream ended before it began")))
 	}
@@ -58,8 +61,12 @@ func (x *exchange) stream(values variables) error {
 		select {
 		case e, ok := <-events:
 			if !ok {
-				if ctx.Err() == nil {
-					x.writeError(apierr.New(apierr.Unavailable, "The answer ended early; try again."))
+				why := x.interrupted()
+				if why == nil && ctx.Err() == nil {
+					why = apierr.New(apierr.Unavailable, "The answer ended early; try again.")
+				}
+				if why != nil {
+					x.writeError(why)
 				}
 				return nil
 			}
@@ -72,9 +79,21 @@ func (x *exchange) stream(values variables) error {
 				return nil
 			}
 		case <-ctx.Done():
+			if why := x.interrupted(); why != nil {
+				x.writeError(why)
+			}
 			return nil
 		}
 	}
+}
+
+// interrupted is why the server ended the request, in words for the client; nil
+// where it did not: a client that left is told nothing.
+func (x *exchange) interrupted() error {
+	if why, ok := errors.AsType[*apierr.Error](context.Cause(x.r.Context())); ok {
+		return why
+	}
+	return nil
 }
 
 // streamed is one event of a subscription, or the error it ended with.

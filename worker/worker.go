@@ -12,6 +12,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
+	"magpie/internal/driverlog"
 	"magpie/internal/syncjob"
 	"magpie/worker/tasks"
 )
@@ -175,7 +176,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		DelayedTaskCheckInterval: w.opt.PollEvery * 2,
 		ShutdownTimeout:          w.opt.Shutdown,
 		RetryDelayFunc:           retryDelay,
-		Logger:                   bridge{log: w.opt.Log},
+		Logger:                   driverlog.New(driverlog.Options{Driver: "asynq", Log: w.opt.Log}),
 		LogLevel:                 asynq.InfoLevel,
 		ErrorHandler: asynq.ErrorHandlerFunc(func(ctx context.Context, t *asynq.Task, err error) {
 			id, _ := asynq.GetTaskID(ctx)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"magpie/cmd/magpie/command"
+	"magpie/cmd/magpie/wire"
 )
 
 func main() {
@@ -17,5 +18,5 @@ func main() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
 	}()
-	os.Exit(command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Drivers: wire.LogRedis}))
 }

@@ -60,24 +60,26 @@ type installation struct {
 	running []*process
 }
 
-// install makes an installation with one workspace over a migrated database.
-func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string) *installation {
+// install makes an installation and its first person over a migrated database.
+// Further settings win.
+func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string, further ...string) *installation {
 	t.Helper()
-	i := configure(t, adminURL, ownerURL, appURL, redisURL, filepath.Join(t.TempDir(), "blobs"))
+	i := configure(t, adminURL, ownerURL, appURL, redisURL, filepath.Join(t.TempDir(), "blobs"), further...)
 	i.ok("users", "create", "owner@example.com", "--new-workspace", "Test")
 	return i
 }
 
 // configure writes the settings of an installation and asks nothing of its servers.
-func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string) *installation {
+// Further settings win.
+func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string, further ...string) *installation {
 	t.Helper()
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))
 	settings := filepath.Join(t.TempDir(), "settings")
-	content := strings.Join([]string{
+	content := strings.Join(append([]string{
 		"DATABASE_URL=" + appURL, "MIGRATE_DATABASE_URL=" + ownerURL, "REDIS_URL=" + redisURL,
 		"SESSION_KEY=" + key, "SECRET_KEYS=test:" + key, "BLOB_URL=file://" + blobs,
-		"WORKER_LOST_AFTER=10s", "SHUTDOWN_TIMEOUT=5s", "",
-	}, "\n")
+		"WORKER_LOST_AFTER=10s", "DRAIN_TIME=0s", "SHUTDOWN_TIMEOUT=5s",
+	}, further...), "\n") + "\n"
 	if err := os.WriteFile(settings, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

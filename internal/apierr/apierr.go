@@ -128,10 +128,23 @@ func From(err error) *Error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: Unavailable, Message: "The request was not finished in time; try again.", Cause: err}
 	case away(err):
-		return &Error{Code: Unavailable, Message: "A part of the service cannot be reached just now; try again.", Cause: err}
+		return &Error{Code: Unavailable, Message: "A part of the service cannot be reached just now; try again.", RetryAfter: awayRetry, Cause: err}
+	case readOnly(err):
+		return &Error{Code: Unavailable, Message: "Nothing can be changed just now; try again.", RetryAfter: awayRetry, Cause: err}
 	default:
 		return &Error{Code: Internal, Message: "Something went wrong on our side; the log has the details under this request's id.", Cause: err}
 	}
+}
+
+// awayRetry is when a client may come back whose request failed because a part
+// of the service was away.
+const awayRetry = 5 * time.Second
+
+// readOnly reports errors of a database that only reads at the moment, as a
+// standby does while another server takes over.
+func readOnly(err error) bool {
+	var state interface{ SQLState() string }
+	return errors.As(err, &state) && state.SQLState() == "25006"
 }
 
 // away reports errors of a database or queue that cannot be reached or is just starting or stopping, by how their drivers

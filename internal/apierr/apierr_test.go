@@ -60,12 +60,16 @@ func TestAServerThatIsAwayIsUnavailable(t *testing.T) {
 		&net.OpError{Op: "dial", Err: errors.New("connection refused")}: apierr.Unavailable,
 		stateError("57P01"): apierr.Unavailable,
 		stateError("57P03"): apierr.Unavailable,
+		stateError("53300"): apierr.Unavailable,
+		stateError("25006"): apierr.Unavailable,
 		stateError("08006"): apierr.Unavailable,
 		stateError("23505"): apierr.Internal,
 		stateError("57014"): apierr.Internal,
 	} {
 		if got := apierr.From(fmt.Errorf("read: %w", err)); got.Code != want || strings.Contains(got.Message, "refused") {
 			t.Errorf("%v: %q %q", err, got.Code, got.Message)
+		} else if (got.RetryAfter > 0) != (want == apierr.Unavailable) {
+			t.Errorf("%v: come back after %s", err, got.RetryAfter)
 		}
 	}
 }

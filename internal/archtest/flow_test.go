@@ -38,6 +38,7 @@ func flow() map[string][]string {
 		"internal/chat":               with("ent", "internal/search", "internal/llm"),
 		"internal/config":             {"internal/apierr"},
 		"internal/devstack":           {"internal/devstack"},
+		"internal/driverlog":          {},
 		"internal/docwatch":           with("internal/index"),
 		"internal/embed":              {"internal/embed", "internal/llm/provider", "internal/search/analysis"},
 		"internal/eval":               with("internal/embed", "internal/index", "internal/ingest", "internal/search"),
@@ -81,7 +82,7 @@ func flow() map[string][]string {
 		"rest":                        with("rest/openapi", "internal/authn", "internal/ratelimit"),
 		"rest/openapi":                {},
 		"internal/widget":             {},
-		"worker":                      with("worker", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed", "internal/attached", "internal/pace", "internal/principal"),
+		"worker":                      with("worker", "internal/driverlog", "internal/note", "ent", "connectors", "internal/ingest", "internal/inbound", "internal/index", "internal/member", "internal/secret", "internal/syncjob", "internal/embed", "internal/attached", "internal/pace", "internal/principal"),
 		"worker/tasks":                {},
 	}
 }

@@ -29,6 +29,8 @@ type Config struct {
 	TrustedProxies Networks `env:"TRUSTED_PROXIES"`
 	// MetricsNetworks may read /metrics.
 	MetricsNetworks Networks `env:"METRICS_NETWORKS" envDefault:"127.0.0.0/8,::1"`
+	// DrainTime is how long a server that is told to stop goes on to serve, as not ready, so that balancers send nobody any more.
+	DrainTime time.Duration `env:"DRAIN_TIME" envDefault:"10s"`
 	// ShutdownTimeout is how long running requests and jobs get to end.
 	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s"`
 

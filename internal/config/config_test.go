@@ -102,7 +102,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"LISTEN_ADDR=8080", "LISTEN_ADDR=localhost:http", "LISTEN_ADDR=:70000",
 		"BASE_URL=magpie.example.com", "BASE_URL=https://user:hunter2@x", "BASE_URL=https://x/?a=b",
 		"DASHBOARD_ORIGINS=app.example.com", "DASHBOARD_ORIGINS=https://a.example.com/,*", "TRUSTED_PROXIES=10.0.0.0/33",
-		"METRICS_NETWORKS=everyone", "ALLOWED_PRIVATE_NETWORKS=10.0.0", "SHUTDOWN_TIMEOUT=soon", "SHUTDOWN_TIMEOUT=-1s",
+		"METRICS_NETWORKS=everyone", "ALLOWED_PRIVATE_NETWORKS=10.0.0", "SHUTDOWN_TIMEOUT=soon", "SHUTDOWN_TIMEOUT=-1s", "DRAIN_TIME=-1s", "DRAIN_TIME=61m", "DRAIN_TIME=10",
 		"BLOB_URL=/var/lib", "BLOB_URL=ftp://x", "UPLOAD_LIMIT=0", "UPLOAD_LIMIT=-1", "UPLOAD_LIMIT=64 potatoes", "UPLOAD_LIMIT=99999999999GiB",
 		"SESSION_KEY=hunter2", "SESSION_KEY=aHVudGVyMg==",
 		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),

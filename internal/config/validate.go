@@ -47,6 +47,7 @@ func (c *Config) Validate() error {
 		{"BASE_URL", func() error { return web(c.BaseURL) }},
 		{"DASHBOARD_URL", func() error { return web(c.DashboardURL) }},
 		{"DASHBOARD_ORIGINS", func() error { return origins(c.DashboardOrigins) }},
+		{"DRAIN_TIME", func() error { return between(c.DrainTime, 0, time.Hour) }},
 		{"SHUTDOWN_TIMEOUT", func() error { return positive(c.ShutdownTimeout >= 0) }},
 		{"BLOB_URL", func() error { return blobURL(c.BlobURL) }},
 		{"UPLOAD_LIMIT", func() error { return positive(c.UploadLimit > 0) }},

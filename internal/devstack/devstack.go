@@ -274,6 +274,11 @@ func (s *Stack) StopPostgres(ctx context.Context) error {
 	return s.exclusively(ctx, func() error { return s.postgres.stop(ctx) })
 }
 
+// StopRedis ends Redis alone, so that a caller can see how it does without; RestartRedis brings it back.
+func (s *Stack) StopRedis(ctx context.Context) error {
+	return s.exclusively(ctx, func() error { return s.redis.stop(ctx) })
+}
+
 // RestartRedis ends Redis cleanly and starts it again with what its append-only file kept.
 func (s *Stack) RestartRedis(ctx context.Context) error {
 	return s.exclusively(ctx, func() error {

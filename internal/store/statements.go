@@ -27,8 +27,11 @@ func uncounted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, counterKey{}, nil)
 }
 
-// counter counts the statements of a pool.
-type counter struct{ all *atomic.Int64 }
+// counter counts the statements of a pool, and tells a renewal how they end.
+type counter struct {
+	all   *atomic.Int64
+	renew *renewal
+}
 
 var (
 	_ pgx.QueryTracer = counter{}
@@ -48,17 +51,20 @@ func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQu
 	return ctx
 }
 
-// TraceQueryEnd does nothing.
-func (counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+// TraceQueryEnd looks for a server that has become read-only.
+func (c counter) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
+	c.renew.after(end.Err)
+}
 
 // TraceBatchStart does nothing.
 func (counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return ctx
 }
 
-// TraceBatchQuery counts a statement of a batch.
-func (c counter) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchQueryData) {
+// TraceBatchQuery counts a statement of a batch, and looks as TraceQueryEnd does.
+func (c counter) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, end pgx.TraceBatchQueryData) {
 	c.one(ctx)
+	c.renew.after(end.Err)
 }
 
 // TraceBatchEnd does nothing.

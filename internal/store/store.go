@@ -24,6 +24,9 @@ import (
 // AppRole is the database role that the application works as. The migrations make it.
 const AppRole = "magpie_app"
 
+// reachTime bounds the making of the first connection.
+const reachTime = 10 * time.Second
+
 // DB is an open database: a pool for plain SQL, and the ent client over a pool
 // of its own. With one pool for both, mutations that hold a connection while
 // they ask for another could wait for each other for ever. Close it once.
@@ -50,7 +53,8 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		cfg.MaxConns = maxConns
 	}
 	statements := new(atomic.Int64)
-	cfg.ConnConfig.Tracer = counter{statements}
+	renew := &renewal{}
+	cfg.ConnConfig.Tracer = counter{statements, renew}
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		ctx = uncounted(ctx)
 		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
@@ -74,6 +78,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
+	renew.of(pool, entities)
 	db := stdlib.OpenDBFromPool(entities)
 	under := driver{entsql.OpenDB(dialect.Postgres, db)}
 	client := ent.NewClient(ent.Driver(under))
@@ -86,7 +91,9 @@ func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	reaching, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	if err := pool.Ping(reaching); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}

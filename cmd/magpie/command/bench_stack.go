@@ -75,7 +75,7 @@ func openBenchStack(r *runtime, name string) (*benchStack, error) {
 
 func (r *runtime) benchSettings(further map[string]string) (*config.Config, error) {
 	source := r.source(further)
-	source.Defaults = map[string]string{"SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn"}
+	source.Defaults = map[string]string{"DRAIN_TIME": "0s", "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn"}
 	return config.Load(source)
 }
 
@@ -95,7 +95,7 @@ func (b *benchStack) connect(r *runtime) error {
 	for name, value := range settings {
 		b.settings = append(b.settings, name+"="+value)
 	}
-	b.settings = append(b.settings, "SHUTDOWN_TIMEOUT="+c.ShutdownTimeout.String(), "LOG_LEVEL="+c.LogLevel.String())
+	b.settings = append(b.settings, "DRAIN_TIME="+c.DrainTime.String(), "SHUTDOWN_TIMEOUT="+c.ShutdownTimeout.String(), "LOG_LEVEL="+c.LogLevel.String())
 	if r.Config != "" {
 		b.arguments = append(b.arguments, "--config", r.Config)
 	}

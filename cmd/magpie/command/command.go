@@ -22,6 +22,9 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Drivers is given the log of the command, for libraries that have one of
+	// their own; nil leaves theirs alone.
+	Drivers func(*slog.Logger)
 }
 
 // grammar is the whole command line.
@@ -136,6 +139,7 @@ func (r *runtime) prepare() error {
 	if err != nil {
 		return err
 	}
+	r.drivers(slog.New(slog.DiscardHandler)) // what they say is of use to long-lived parts, which say so
 	r.console = console.New(console.Options{
 		Out: r.streams.Out, Err: r.streams.Err, JSON: r.JSON, Plain: c.NoColor != "" || c.Terminal == "dumb",
 	})
@@ -169,6 +173,13 @@ func (r *runtime) logger(c *config.Config) *slog.Logger {
 		handler = slog.NewJSONHandler(r.streams.Err, options)
 	}
 	return slog.New(requestid.LogHandler(handler))
+}
+
+// drivers sends what libraries say to a log.
+func (r *runtime) drivers(log *slog.Logger) {
+	if r.streams.Drivers != nil {
+		r.streams.Drivers(log)
+	}
 }
 
 // describe makes one line of an error. What callers from outside are not told

@@ -84,11 +84,15 @@ func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*sta
 		Settings: func(further map[string]string) (*config.Config, error) {
 			source := r.source(further)
 			source.Defaults = map[string]string{
-				"ALLOWED_PRIVATE_NETWORKS": devNetworks, "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn",
+				"ALLOWED_PRIVATE_NETWORKS": devNetworks, "DRAIN_TIME": "0s", "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn",
 			}
 			return config.Load(source)
 		},
-		Log: func(c *config.Config) *slog.Logger { return r.logger(c) },
+		Log: func(c *config.Config) *slog.Logger {
+			log := r.logger(c)
+			r.drivers(log)
+			return log
+		},
 	})
 }
 

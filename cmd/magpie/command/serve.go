@@ -1,10 +1,13 @@
 package command
 
 import (
-	"errors"
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"magpie/cmd/magpie/stack"
-	"magpie/cmd/magpie/wire"
+	"magpie/internal/config"
 )
 
 type serveCommand struct {
@@ -12,37 +15,66 @@ type serveCommand struct {
 }
 
 // Run serves HTTP until it is told to stop.
-func (c serveCommand) Run(r *runtime) error {
+func (s serveCommand) Run(r *runtime) error {
 	further := map[string]string{}
-	if c.Listen != "" {
-		further["LISTEN_ADDR"] = c.Listen
+	if s.Listen != "" {
+		further["LISTEN_ADDR"] = s.Listen
 	}
-	return r.process(further, []string{"DATABASE_URL", "REDIS_URL", "BLOB_URL", "SESSION_KEY", "SECRET_KEYS"}, func(app *wire.App) error {
-		return stack.RunHTTP(r, app, Version())
-	})
+	c, err := r.needing(further, "DATABASE_URL", "REDIS_URL", "BLOB_URL", "SESSION_KEY", "SECRET_KEYS")
+	if err != nil {
+		return err
+	}
+	skip, stop := secondSignal(r)
+	defer stop()
+	log := r.logger(c)
+	r.drivers(log)
+	return stack.RunHTTP(r, c, log, Version(), skip)
 }
 
 type workerCommand struct{}
 
 // Run works until it is told to stop.
 func (workerCommand) Run(r *runtime) error {
-	return r.process(nil, []string{"DATABASE_URL", "REDIS_URL", "BLOB_URL", "SECRET_KEYS"}, func(app *wire.App) error {
-		return stack.RunWorker(r, app)
-	})
+	c, err := r.needing(nil, "DATABASE_URL", "REDIS_URL", "BLOB_URL", "SECRET_KEYS")
+	if err != nil {
+		return err
+	}
+	log := r.logger(c)
+	r.drivers(log)
+	return stack.RunWorker(r, c, log)
 }
 
-// process runs a long-lived part of Magpie on the given settings.
-func (r *runtime) process(further map[string]string, needed []string, run func(*wire.App) error) error {
+// needing reads the settings of a long-lived part of Magpie, which cannot do
+// without some of them.
+func (r *runtime) needing(further map[string]string, needed ...string) (*config.Config, error) {
 	c, err := r.settings(further)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := c.Require(needed...); err != nil {
-		return err
+	return c, c.Require(needed...)
+}
+
+// secondSignal gives a channel that is closed with the second signal to stop.
+// The third ends the process at once. stop ends the listening and is called once.
+func secondSignal(ctx context.Context) (second <-chan struct{}, stop func()) {
+	signals, closed := make(chan os.Signal, 2), make(chan struct{})
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(ended)
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-life.Done():
+				return
+			}
+		}
+		close(closed)
+	}()
+	return closed, func() {
+		cancel()
+		<-ended
 	}
-	app, err := wire.Open(r, c, r.logger(c))
-	if err != nil {
-		return err
-	}
-	return errors.Join(run(app), app.Close())
 }

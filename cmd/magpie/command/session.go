@@ -48,6 +48,7 @@ func (r *runtime) open(do func(*wire.App) error) error {
 	log := slog.New(slog.DiscardHandler) // errors are printed; the rest is of no use here
 	if r.LogLevel != "" {
 		log = r.logger(c)
+		r.drivers(log)
 	}
 	r.Context = viewer.ByCommand(r.Context, login())
 	app, err := wire.Open(r, c, log)

@@ -233,6 +233,7 @@ func (d *Dev) Wait(ctx context.Context) error {
 func (d *Dev) Stop(ctx context.Context) error {
 	var failures []error
 	if d.http != nil {
+		d.http.Drain(nil)
 		failures = append(failures, d.http.Stop(ctx))
 	}
 	if d.worker != nil {

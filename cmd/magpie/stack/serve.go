@@ -2,13 +2,10 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	"magpie/cmd/magpie/web"
 	"magpie/cmd/magpie/web/live"
@@ -23,6 +20,7 @@ type HTTP struct {
 	app     *wire.App
 	server  *web.Server
 	streams *live.Server
+	drain   *web.Drain
 	cool    context.CancelFunc // ends warming
 	warming sync.WaitGroup     // the reading of collections into memory
 }
@@ -30,23 +28,38 @@ type HTTP struct {
 // Serve serves the application at the listener. page adds the page to try
 // GraphQL on.
 func Serve(ctx context.Context, app *wire.App, listener net.Listener, version string, page bool) (*HTTP, error) {
-	c := app.Config
-	streams := web.NewLive(ctx, app.Accounts, c.DashboardOrigins, live.Limits{
-		PerConnection: c.SubscriptionsPerConnection, PerPerson: c.SubscriptionsPerPerson, PerProcess: c.SubscriptionsPerProcess,
-	}, app.Log)
-	handler, err := handler(app, streams, version, page)
+	h, handler, err := prepare(ctx, app, version, page)
 	if err != nil {
-		streams.Close(ctx)
 		return nil, err
 	}
-	h := &HTTP{app: app, server: web.Serve(ctx, listener, handler, app.Log), streams: streams}
-	warming, cool := context.WithCancel(ctx)
-	h.cool = cool
-	h.warming.Go(func() { app.Warm(warming) })
+	h.begin(ctx, web.Serve(ctx, listener, handler, app.Log))
 	return h, nil
 }
 
-func handler(app *wire.App, streams *live.Server, version string, page bool) (http.Handler, error) {
+// prepare makes what serves the application, before there is a server.
+func prepare(ctx context.Context, app *wire.App, version string, page bool) (*HTTP, http.Handler, error) {
+	c := app.Config
+	h := &HTTP{app: app, drain: &web.Drain{}}
+	h.streams = web.NewLive(ctx, app.Accounts, c.DashboardOrigins, live.Limits{
+		PerConnection: c.SubscriptionsPerConnection, PerPerson: c.SubscriptionsPerPerson, PerProcess: c.SubscriptionsPerProcess,
+	}, app.Log)
+	handler, err := handler(app, h.streams, h.drain, version, page)
+	if err != nil {
+		h.streams.Close(ctx)
+		return nil, nil, err
+	}
+	return h, handler, nil
+}
+
+// begin says which server it is and starts to read collections into memory.
+func (h *HTTP) begin(ctx context.Context, server *web.Server) {
+	h.server = server
+	warming, cool := context.WithCancel(ctx)
+	h.cool = cool
+	h.warming.Go(func() { h.app.Warm(warming) })
+}
+
+func handler(app *wire.App, streams *live.Server, drain *web.Drain, version string, page bool) (http.Handler, error) {
 	c := app.Config
 	server := app.GraphQL()
 	transport, err := rest.New(app.REST())
@@ -112,48 +125,12 @@ func handler(app *wire.App, streams *live.Server, version string, page bool) (ht
 		Accounts:    app.Accounts,
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
 		Ready: map[string]func(context.Context) error{
-			"database": app.DB.Pool.Ping,
-			"schema":   app.DB.CheckSchema,
-			"redis":    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
+			wire.Database: app.DB.Pool.Ping,
+			"schema":      app.DB.CheckSchema,
+			wire.Queue:    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
 		},
+		Drain:   drain,
 		Metrics: metrics, MetricsNetworks: c.MetricsNetworks,
 		TrustedProxies: c.TrustedProxies, Page: page, Version: version, Log: app.Log,
 	}), nil
-}
-
-// Failed gives the error of a server that stopped by itself.
-func (h *HTTP) Failed() <-chan error { return h.server.Failed() }
-
-// streamsPatience is what clients get to leave when the process stops.
-const streamsPatience = 5 * time.Second
-
-// Stop sends the clients of streams elsewhere, lets running requests end and stops.
-func (h *HTTP) Stop(ctx context.Context) error {
-	leaving, cancel := context.WithTimeout(ctx, streamsPatience)
-	defer cancel()
-	h.cool()
-	h.streams.Close(leaving)
-	err := h.server.Shutdown(ctx, h.app.Config.ShutdownTimeout)
-	h.warming.Wait()
-	return err //nolint:wrapcheck // says what it was doing
-}
-
-// RunHTTP serves an application at its address until ctx ends.
-func RunHTTP(ctx context.Context, app *wire.App, version string) error {
-	listener, err := web.Listen(ctx, app.Config.ListenAddr)
-	if err != nil {
-		return err
-	}
-	h, err := Serve(ctx, app, listener, version, false)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	app.Log.InfoContext(ctx, "serving", slog.String("address", listener.Addr().String()), slog.String("url", app.Config.PublicURL()))
-	select {
-	case <-ctx.Done():
-		app.Log.InfoContext(ctx, "stopping")
-		return h.Stop(context.WithoutCancel(ctx))
-	case err := <-h.Failed():
-		return errors.Join(err, h.Stop(context.WithoutCancel(ctx)))
-	}
 }

@@ -2,9 +2,11 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"magpie/cmd/magpie/wire"
+	"magpie/internal/config"
 )
 
 // Worker is the worker side of an application at work.
@@ -34,10 +36,15 @@ func (w *Worker) Stop() {
 	<-w.ended
 }
 
-// RunWorker works until ctx ends, or until the schema no longer fits.
-func RunWorker(ctx context.Context, app *wire.App) error {
+// RunWorker works until ctx ends, or until the schema no longer fits. While
+// PostgreSQL is away at the start it waits.
+func RunWorker(ctx context.Context, c *config.Config, log *slog.Logger) error {
+	app, err := wire.Await(ctx, c, log, func(string) {})
+	if err != nil {
+		return unlessStopped(ctx, err)
+	}
 	app.Log.InfoContext(ctx, "working", slog.Int("concurrency", app.Concurrency()))
-	err := whileSchemaFits(ctx, app, app.Worker().Run)
+	err = whileSchemaFits(ctx, app, app.Worker().Run)
 	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")
-	return err
+	return errors.Join(err, app.Close())
 }

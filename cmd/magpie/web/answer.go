@@ -2,7 +2,9 @@ package web
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
+	"strconv"
 
 	"magpie/internal/apierr"
 )
@@ -22,6 +24,7 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 // writeError answers with the interface's error.
 func writeError(w http.ResponseWriter, err error) {
 	e := apierr.From(err)
+	retryLater(w, e)
 	writeJSON(w, e.Code.Status(), map[string]any{"error": errorBody{e.Code, e.Message}})
 }
 
@@ -29,8 +32,16 @@ func writeError(w http.ResponseWriter, err error) {
 // form in which GraphQL clients look for one.
 func writeGraphQLError(w http.ResponseWriter, err error) {
 	e := apierr.From(err)
+	retryLater(w, e)
 	writeJSON(w, e.Code.Status(), map[string]any{
 		"error":  errorBody{e.Code, e.Message},
 		"errors": []any{map[string]any{"message": e.Message, "extensions": map[string]any{"code": e.Code}}},
 	})
+}
+
+// retryLater says when to come back, where the error does.
+func retryLater(w http.ResponseWriter, e *apierr.Error) {
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
 }

@@ -16,6 +16,15 @@ import (
 	"magpie/internal/widget"
 )
 
+// Paths that are answered, partly, before all the others can be. alivePath and
+// livePath are the same.
+const (
+	graphqlPath = "/graphql"
+	alivePath   = "/healthz"
+	livePath    = "/livez"
+	readyPath   = "/readyz"
+)
+
 // Accounts recognises session tokens, and knows which sessions go on.
 type Accounts interface {
 	Authenticate(ctx context.Context, token string) (viewer.Viewer, error)
@@ -42,6 +51,8 @@ type Options struct {
 	CrossOrigin func(http.Handler) http.Handler
 	// Ready checks what a request needs; the names say what is missing.
 	Ready map[string]func(context.Context) error
+	// Drain says whether the process is about to stop; nil: it never is.
+	Drain *Drain
 	// Metrics are shown to callers from MetricsNetworks.
 	Metrics         *Metrics
 	MetricsNetworks config.Networks
@@ -58,11 +69,11 @@ type Options struct {
 func New(o Options) http.Handler {
 	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
 	metrics := onlyFrom(o.MetricsNetworks, promhttp.HandlerFor(o.Metrics.registry, promhttp.HandlerOpts{}))
-	ready := readiness(o.Ready, o.Log)
+	ready := readiness(o.Ready, o.Drain, o.Log)
 	root := entrance(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
-		case path == "/graphql":
+		case path == graphqlPath:
 			graphql.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
@@ -72,9 +83,9 @@ func New(o Options) http.Handler {
 			describe(w, r, o.OpenAPI)
 		case o.Widget.Serves(path):
 			read(w, r, o.Widget)
-		case path == "/healthz":
+		case path == alivePath, path == livePath:
 			read(w, r, http.HandlerFunc(alive))
-		case path == "/readyz":
+		case path == readyPath:
 			read(w, r, ready)
 		case path == "/metrics":
 			read(w, r, metrics)
@@ -86,7 +97,7 @@ func New(o Options) http.Handler {
 			writeError(w, apierr.NotFound("Page"))
 		}
 	})
-	return identified(o.Log, o.Metrics.measured(recovered(o.Log, routes)))
+	return identified(o.Log, o.Drain, o.Metrics.measured(recovered(o.Log, routes)))
 }
 
 // below reports whether path is prefix or lies under it.
@@ -116,8 +127,8 @@ func describe(w http.ResponseWriter, r *http.Request, next http.Handler) {
 
 func entrance(o Options) http.Handler {
 	places := map[string]string{
-		"service": "magpie", "version": o.Version, "graphql": "/graphql", "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "openapi": "/openapi.json",
-		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": "/healthz", "ready": "/readyz", "metrics": "/metrics",
+		"service": "magpie", "version": o.Version, "graphql": graphqlPath, "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "openapi": "/openapi.json",
+		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": alivePath, "ready": readyPath, "metrics": "/metrics",
 	}
 	if o.Page {
 		places["playground"] = "/playground"

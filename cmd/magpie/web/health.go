@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
+	"sync"
 	"time"
 
 	"magpie/internal/apierr"
@@ -18,34 +20,48 @@ const checkTime = 2 * time.Second
 
 // alive says that the process answers; what it depends on is not asked.
 func alive(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	writeJSON(w, http.StatusOK, map[string]string{"status": wellSaid})
 }
 
-// readiness asks everything that requests need: 503 names what does not answer,
-// and why where that may be told.
-func readiness(checks map[string]func(context.Context) error, log *slog.Logger) http.Handler {
+// What a part that is asked is, and all of them together.
+const (
+	wellSaid    = "ok"
+	unavailable = "unavailable"
+)
+
+// readiness asks everything that requests need, all at once: 503 names what does
+// not answer, and why where that may be told. A part that ?exclude= names is not asked. While the process drains
+// nothing is asked: it is not ready.
+func readiness(checks map[string]func(context.Context) error, drain *Drain, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, parts, reasons := http.StatusOK, map[string]string{}, map[string]string{}
+		if drain.Begun() {
+			writeReadiness(w, "draining", map[string]string{}, nil)
+			return
+		}
+		var mu sync.Mutex
+		var asked sync.WaitGroup
+		overall, parts, reasons := wellSaid, map[string]string{}, map[string]string{}
+		excluded := r.URL.Query()["exclude"]
 		for name, check := range checks {
-			ctx, cancel := context.WithTimeout(r.Context(), checkTime)
-			err := check(ctx)
-			cancel()
-			parts[name] = "ok"
-			if err != nil {
-				log.WarnContext(r.Context(), "not ready", slog.String("part", name), slog.Any("error", err))
-				status, parts[name] = http.StatusServiceUnavailable, "unavailable"
-				addReason(reasons, name, err)
+			if slices.Contains(excluded, name) {
+				continue
 			}
+			asked.Go(func() {
+				ctx, cancel := context.WithTimeout(r.Context(), checkTime)
+				defer cancel()
+				err := check(ctx)
+				mu.Lock()
+				defer mu.Unlock()
+				parts[name] = wellSaid
+				if err != nil {
+					log.WarnContext(r.Context(), "not ready", slog.String("part", name), slog.Any("error", err))
+					overall, parts[name] = unavailable, unavailable
+					addReason(reasons, name, err)
+				}
+			})
 		}
-		overall := "ok"
-		if status != http.StatusOK {
-			overall = "unavailable"
-		}
-		answer := map[string]any{"status": overall, "parts": parts}
-		if len(reasons) > 0 {
-			answer["reasons"] = reasons
-		}
-		writeJSON(w, status, answer)
+		asked.Wait()
+		writeReadiness(w, overall, parts, reasons)
 	})
 }
 
@@ -56,6 +72,20 @@ func addReason(reasons map[string]string, part string, err error) {
 	if errors.As(err, &open) {
 		reasons[part] = open.Reason()
 	}
+}
+
+// writeReadiness answers 200 where all is well, else 503.
+func writeReadiness(w http.ResponseWriter, overall string, parts, reasons map[string]string) {
+	status := http.StatusOK
+	if overall != wellSaid {
+		status = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	answer := map[string]any{"status": overall, "parts": parts}
+	if len(reasons) > 0 {
+		answer["reasons"] = reasons
+	}
+	writeJSON(w, status, answer)
 }
 
 // onlyFrom answers callers of the given networks. The address is that of the

@@ -14,7 +14,7 @@ import (
 
 // identified gives every request an id, its own where that is harmless, and
 // logs how it ended.
-func identified(log *slog.Logger, next http.Handler) http.Handler {
+func identified(log *slog.Logger, drain *Drain, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestid.Header)
 		if !requestid.Acceptable(id) {
@@ -24,7 +24,8 @@ func identified(log *slog.Logger, next http.Handler) http.Handler {
 		}
 		w.Header().Set(requestid.Header, id)
 		began := time.Now()
-		seen := &recorder{ResponseWriter: w, connection: connectionOf(r)}
+		seen := &recorder{ResponseWriter: w, connection: connectionOf(r), drain: drain}
+		drain.dismiss(w.Header())
 		next.ServeHTTP(seen, r.WithContext(requestid.With(r.Context(), id)))
 		log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String(requestid.LogKey, id), slog.String("method", r.Method),
 			slog.String("path", r.URL.Path), slog.Int("status", seen.status()), slog.Duration("took", time.Since(began)))
@@ -57,6 +58,7 @@ func recovered(log *slog.Logger, next http.Handler) http.Handler {
 type recorder struct {
 	http.ResponseWriter
 	connection *refusing // nil where it is not known
+	drain      *Drain
 	code       int
 	wrote      bool
 }
@@ -64,14 +66,15 @@ type recorder struct {
 func (r *recorder) WriteHeader(code int) {
 	if r.code == 0 || r.code < 200 {
 		r.code = code
+		if code >= 200 {
+			r.drain.dismiss(r.Header())
+		}
 	}
 	r.ResponseWriter.WriteHeader(code)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	if r.code == 0 {
-		r.code = http.StatusOK
-	}
+	r.begin()
 	if r.whole(b) {
 		r.wrote = true
 		return r.writeWhole(b)
@@ -80,11 +83,17 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Flush is asked for by type where streams are written.
-func (r *recorder) Flush() {
+// begin is an answer's beginning without a status.
+func (r *recorder) begin() {
 	if r.code == 0 {
 		r.code = http.StatusOK
+		r.drain.dismiss(r.Header())
 	}
+}
+
+// Flush is asked for by type where streams are written.
+func (r *recorder) Flush() {
+	r.begin()
 	_ = http.NewResponseController(r.ResponseWriter).Flush() // a server's writer can
 }
 

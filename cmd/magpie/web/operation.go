@@ -55,10 +55,6 @@ func (t operations) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	goesOn := len(wrong) == 0 && rc.Operation.Operation == ast.Subscription
 	if events && (goesOn || answer == "") {
 		if err := t.live.Events(ctx, w, exec, rc, wrong, ratelimit.ClientOf(ctx)); err != nil {
-			e := apierr.From(err)
-			if e.RetryAfter > 0 {
-				w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
-			}
 			writeGraphQLError(w, err)
 		}
 		return

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"magpie/internal/apierr"
 )
 
 const (
@@ -43,14 +45,14 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 // Server serves a handler until it is shut down.
 type Server struct {
 	http    http.Server
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // requests, those that left net/http among them
 	served  chan error
 }
 
 // Serve starts to serve. The listener belongs to the server then.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) *Server {
-	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &Server{cancel: cancel, served: make(chan error, 1)}
 	s.http = http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,6 +82,21 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 // Failed gives the error of a server that stopped by itself.
 func (s *Server) Failed() <-chan error { return s.served }
 
+// Settle takes no new connections and reports whether all requests ended within
+// the patience. Connections that are quiet are closed. It may be called before
+// Shutdown, which ends what is left.
+func (s *Server) Settle(ctx context.Context, patience time.Duration) bool {
+	grace, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.http.Shutdown(grace) == nil
+}
+
+// stopping is the cause with which the contexts of requests end that are not
+// waited for: streams tell it to their clients.
+func stopping() error {
+	return &apierr.Error{Code: apierr.Unavailable, Message: "The server is stopping; try again.", RetryAfter: time.Second}
+}
+
 // Shutdown takes no new requests, lets those that run end for as long as
 // patience, and ends the rest. WebSockets, which never end by themselves, are
 // closed once the requests are done.
@@ -87,7 +104,7 @@ func (s *Server) Shutdown(ctx context.Context, patience time.Duration) error {
 	grace, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := s.http.Shutdown(grace)
-	s.cancel()
+	s.cancel(stopping())
 	if !s.wait(closing) || err != nil {
 		err = s.http.Close()
 	}

@@ -95,8 +95,8 @@ type App struct {
 }
 
 // Open connects to the stores that the settings name and builds everything
-// over them. A schema that does not fit this program is a *store.Mismatch.
-// Close it once.
+// over them. A schema that does not fit this program is a *store.Mismatch. Redis
+// may be away: what needs it is made up for or fails until it is back. Close it once.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
 	a := &App{Config: c, Log: log}
 	if err := a.open(ctx); err != nil {
@@ -234,20 +234,17 @@ func (a *App) queryLog(ctx context.Context) {
 
 func (a *App) stores(ctx context.Context) (err error) {
 	if a.DB, err = store.Open(ctx, a.Config.DatabaseURL.Reveal(), int32(a.Config.DatabaseMaxConnections)); err != nil { //nolint:gosec // bounded by the settings
-		return err
+		return unopened{err}
 	}
 	a.closers = append(a.closers, func() error { a.DB.Close(); return nil })
 	if err := a.DB.CheckSchema(ctx); err != nil {
-		return fmt.Errorf("check the schema: %w", err)
+		return unopened{fmt.Errorf("check the schema: %w", err)}
 	}
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
 		return err
 	}
 	a.closers = append(a.closers, a.Redis.Close)
-	if err := a.Redis.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("reach Redis: %w", err)
-	}
-	return nil
+	return a.reachRedis(ctx)
 }
 
 // now is the clock, as exact as the database keeps times.

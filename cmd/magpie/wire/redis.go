@@ -4,12 +4,21 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"magpie/internal/driverlog"
 )
+
+// LogRedis sends what the Redis clients of this process say to a log. The library
+// has one logger for all of them: only a program's main calls it, once.
+func LogRedis(log *slog.Logger) {
+	redis.SetLogger(driverlog.New(driverlog.Options{Driver: "redis", Log: log}))
+}
 
 // Redis makes a client of an address in one of the forms of REDIS_URL: redis://,
 // rediss://, unix://, redis+sentinel://…?master=name, redis+cluster://, and the
@@ -25,12 +34,14 @@ func Redis(address string) (redis.UniversalClient, error) {
 			return nil, fmt.Errorf("REDIS_URL: cannot be read as the address of one server (%s)", scheme)
 		}
 		options.ContextTimeoutEnabled = true // a Redis that has stopped answering must not outlast a request's patience
+		options.Dialer, options.DialerRetries = newDialer(options.TLSConfig, options.DialTimeout).Dial, max(options.DialerRetries, 1)
 		return redis.NewClient(options), nil
 	case found && known && (form == "sentinel" || form == "cluster"):
 		options, err := many(rest, scheme == "rediss", form == "sentinel")
 		if err != nil {
 			return nil, fmt.Errorf("REDIS_URL: %w", err)
 		}
+		options.Dialer, options.DialerRetries = newDialer(options.TLSConfig, 0).Dial, 1
 		return redis.NewUniversalClient(options), nil
 	default:
 		return nil, errors.New("REDIS_URL: must be redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")

@@ -1,8 +1,10 @@
 package wire_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -71,5 +73,25 @@ func TestTheClientOfAUnixSocketTalks(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A client tries again several times by itself; of a server that is not there
+// each command would make its request wait for seconds.
+func TestAMissingRedisIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	client, err := wire.Redis("unix://" + filepath.Join(t.TempDir(), "redis.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	began := time.Now()
+	for range 10 {
+		if err := client.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "redis.sock") {
+			t.Errorf("a missing Redis answered: %v", err)
+		}
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("10 commands took %v", took)
 	}
 }
