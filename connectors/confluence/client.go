@@ -192,7 +192,7 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 		return a.refusal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if asksLogin(response) {
+	if asksLogin(response.Request) {
 		return connectors.NeedsAuth(errLogin)
 	}
 	if response.Header.Get("X-RateLimit-NearLimit") == "true" || response.Header.Get("X-RateLimit-Remaining") == "0" {
@@ -237,16 +237,16 @@ func (a *api) refusal(err error) error {
 	return err
 }
 
-// asksLogin reports an answer that was reached by a redirect to a login.
-func asksLogin(response *http.Response) bool {
-	first := response.Request
+// asksLogin reports a request that was made for a redirect to a login.
+func asksLogin(request *http.Request) bool {
+	first := request
 	for first.Response != nil {
 		first = first.Response.Request
 	}
-	if first == response.Request {
+	if first == request {
 		return false
 	}
-	last := response.Request.URL
+	last := request.URL
 	path := strings.ToLower(last.Path)
 	return last.Host != first.URL.Host && !strings.Contains(first.URL.Path, "/download") ||
 		strings.Contains(path, "login") || strings.Contains(path, "/sso") || strings.Contains(path, "/saml") || strings.Contains(path, "/oauth") || strings.Contains(path, "/authenticate")
@@ -270,7 +270,7 @@ func (a *api) visible(ctx context.Context, path string, of space) (bool, error) 
 		return false, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if asksLogin(response) {
+	if asksLogin(response.Request) {
 		return false, nil
 	}
 	var shown struct{ Key string }

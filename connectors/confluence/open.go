@@ -118,12 +118,12 @@ func (s *source) openFile(ctx context.Context, item connectors.Item, id string) 
 		return nil, err
 	}
 	want := restapi.Content{Size: f.size, Page: strings.Contains(f.media, "html")}
-	content, response, err := client.Content(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
+	content, err := client.Content(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
 	if err != nil {
 		return nil, s.api.refusal(atLogin(err))
 	}
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if asksLogin(response) && kind == "text/html" {
+	kind, _, _ := mime.ParseMediaType(content.Header.Get("Content-Type"))
+	if asksLogin(content.Request) && kind == "text/html" {
 		return nil, errors.Join(connectors.NeedsAuth(errLogin), content.Close())
 	}
 	return content, nil

@@ -79,7 +79,7 @@ func newLiar(t testing.TB, lies Lies) *liar {
 		forward: &http.Transport{DialContext: real, DisableCompression: true},
 	}
 	l.server = &http.Server{
-		Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: headerTime, //nolint:gosec // of the suite's own clients
+		Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: headerTime,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if p, ok := c.(*pipe); ok {
 				return context.WithValue(ctx, addressKey{}, p.address)

@@ -345,8 +345,8 @@ func (s *synced) difference(truth *synced) error {
 // wrong is the first thing that a sync got which is not so.
 func (s *synced) wrong(truth *synced) error {
 	for id, item := range s.items {
-		if true_, known := truth.items[id]; !known || !same(item, true_) {
-			return fmt.Errorf("the item %s is %+v, truly %+v", id, bare(item), bare(true_))
+		if real, known := truth.items[id]; !known || !same(item, real) {
+			return fmt.Errorf("the item %s is %+v, truly %+v", id, bare(item), bare(real))
 		}
 	}
 	for id, content := range s.contents {
@@ -365,8 +365,8 @@ func (s *synced) wrong(truth *synced) error {
 		}
 	}
 	for id, item := range s.found {
-		if true_, known := truth.found[id]; !known || !same(item, true_) {
-			return fmt.Errorf("looking up %s gives %+v, truly %+v", id, bare(item), bare(true_))
+		if real, known := truth.found[id]; !known || !same(item, real) {
+			return fmt.Errorf("looking up %s gives %+v, truly %+v", id, bare(item), bare(real))
 		}
 	}
 	for _, name := range s.missing {

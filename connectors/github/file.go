@@ -84,14 +84,14 @@ func (s *source) openFile(ctx context.Context, r repo, path string, item connect
 	if !properPath(path) || !s.config.wants(path) {
 		return nil, connectors.ErrNotFound
 	}
-	body, response, err := s.api.Content(ctx, restapi.Request{
+	body, err := s.api.Content(ctx, restapi.Request{
 		Path: r.path("/contents/" + escaped(path)), Query: url.Values{"ref": {s.config.branchOf(r)}},
 		Header: http.Header{"Accept": {"application/vnd.github.raw+json"}},
 	}, restapi.Content{Size: -1}) // whether it has the size, its hash tells
 	if err != nil {
 		return nil, ofItem(err)
 	}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+	if strings.HasPrefix(body.Header.Get("Content-Type"), "application/json") {
 		_ = body.Close()
 		return nil, connectors.Retryable(errChanged, 0) // a folder now
 	}

@@ -201,14 +201,22 @@ type Content struct {
 	Page, Filled bool
 }
 
-// Content makes a request for the content of a file. The reader fails, as
+// Download is the content of a file that comes.
+type Download struct {
+	io.ReadCloser
+	// Header is the answer's. Request is the one that it answers, after redirects.
+	Header  http.Header
+	Request *http.Request
+}
+
+// Content makes a request for the content of a file. Reading fails, as
 // retryable, where the content does not have the size that it should; a web page
 // that takes the place of something else, and another status than 200, are a
-// [Mismatch]. The caller closes the reader.
-func (c *Client) Content(ctx context.Context, r Request, want Content) (body io.ReadCloser, response *http.Response, err error) {
-	response, err = c.Do(ctx, r)
+// [Mismatch]. The caller closes the download.
+func (c *Client) Content(ctx context.Context, r Request, want Content) (*Download, error) {
+	response, err := c.Do(ctx, r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	got := ""
 	switch {
@@ -227,9 +235,10 @@ func (c *Client) Content(ctx context.Context, r Request, want Content) (body io.
 			start, _ := io.ReadAll(io.LimitReader(response.Body, maxExplained))
 			err = c.page(response, start, "file")
 		}
-		return nil, nil, errors.Join(err, response.Body.Close())
+		return nil, errors.Join(err, response.Body.Close())
 	}
-	return &content{client: c, ctx: ctx, response: response, left: want.Size, sized: want.Size >= 0, filled: want.Filled}, response, nil
+	body := &content{client: c, ctx: ctx, response: response, left: want.Size, sized: want.Size >= 0, filled: want.Filled}
+	return &Download{ReadCloser: body, Header: response.Header, Request: response.Request}, nil
 }
 
 // content is a file that is being read.

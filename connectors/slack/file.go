@@ -174,7 +174,7 @@ func (s *source) download(ctx context.Context, address string, item connectors.I
 	if err != nil {
 		return nil, err
 	}
-	body, response, err := client.Content(ctx, restapi.Request{
+	content, err := client.Content(ctx, restapi.Request{
 		Path: address, Header: http.Header{"Authorization": {"Bearer " + token}, "Accept": {"*/*"}},
 	}, restapi.Content{Size: item.Size, Page: strings.Contains(item.MediaType, "html"), Filled: item.Size < 0})
 	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
@@ -186,10 +186,10 @@ func (s *source) download(ctx context.Context, address string, item connectors.I
 		}
 		return nil, err
 	}
-	sentAway := response.Request != nil && response.Request.URL.Path != u.Path
-	if strings.HasPrefix(strings.ToLower(response.Header.Get("Content-Type")), "text/html") && sentAway {
-		_ = body.Close()
+	sentAway := content.Request.URL.Path != u.Path
+	if strings.HasPrefix(strings.ToLower(content.Header.Get("Content-Type")), "text/html") && sentAway {
+		_ = content.Close()
 		return nil, errSignIn
 	}
-	return body, nil
+	return content, nil
 }
