@@ -147,7 +147,10 @@ func TestRememberedQuestionsAreBoundedInBytes(t *testing.T) {
 	if remembered == 0 || remembered > 100 {
 		t.Errorf("%d questions are remembered", remembered)
 	}
-	if long := fmt.Sprintf("%020000d", 1); !ask(long) || !ask(long) {
-		t.Error("a question beyond the bound is remembered")
+	long := fmt.Sprintf("%020000d", 1)
+	for range 2 {
+		if !ask(long) {
+			t.Error("a question beyond the bound is remembered")
+		}
 	}
 }

@@ -19,8 +19,8 @@ const sameDocument = `select
 		case when $12::text[] is null then false when d.readers is null then true else not d.readers <@ $12::text[] end
 	from documents d where d.id = $1`
 
-// samePassages are those of a document that are the same as before, by ordinal.
-const samePassages = `select p.ordinal, p.id
+// sameTexts are those of a document that are the same as before, by ordinal.
+const sameTexts = `select p.ordinal, p.id
 	from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::int[]) as t(ordinal, headings, body, anchor, page)
 	join passages p on p.document_id = $1 and p.ordinal = t.ordinal and p.headings = string_to_array(t.headings, e'\x1f')
 		and p.body = t.body and p.anchor = t.anchor and p.page = t.page`
@@ -50,7 +50,7 @@ func (p *prepared) before(ctx context.Context, conn *pgx.Conn, old *stored, r *R
 		for i := range ids {
 			ordinals[i], pages[i] = int32(i), int32(r.Passages[i].Page) //nolint:gosec // few passages, and texts are far below 2 GB
 		}
-		b.Queue(samePassages, old.id, ordinals, p.headings, p.bodies, p.anchors, pages).Query(func(rows pgx.Rows) error {
+		b.Queue(sameTexts, old.id, ordinals, p.headings, p.bodies, p.anchors, pages).Query(func(rows pgx.Rows) error {
 			var ordinal int
 			var id uuid.UUID
 			_, err := pgx.ForEachRow(rows, []any{&ordinal, &id}, func() error {
