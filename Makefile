@@ -71,6 +71,7 @@ bench: setup build ## measure what has a budget; BENCH chooses the sizes of the 
 	@status=0; go test -run '^$$' -bench . $(call packages,Benchmark) || status=$$?; $(finish)
 	@bin/magpie bench service
 	@bin/magpie bench search $(BENCH)
+	@bin/magpie bench search --under-sync --passages 10000 --clients 16
 
 soak: setup build ## ten minutes of writes and searches: answers right, memory flat
 	@bin/magpie bench soak $(SOAK)

@@ -59,6 +59,7 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	out := &model.SearchResults{
 		Results: make([]*model.SearchResult, len(found.Hits)), Total: found.Total,
 		Limit: query.Limit, Offset: query.Offset, TookMs: float64(found.Took.Microseconds()) / 1000,
+		Warnings: append([]string{}, found.Warnings()...),
 	}
 	for i, h := range found.Hits {
 		out.Results[i] = searchResult(h)

@@ -30,6 +30,38 @@ func small(t *testing.T, arguments ...string) (out, problem string) {
 	return stdout.String(), stderr.String()
 }
 
+func TestBenchSearchMeasuresUnderASync(t *testing.T) {
+	t.Parallel()
+	out, _ := small(t, "--json", "bench", "search", "--under-sync", "--passages", "200", "--seconds", "0.3", "--clients", "2", "--rounds", "2")
+	var result struct {
+		Passages, Files int
+		Rounds          []struct {
+			Quiet, UnderSync struct{ Calls, Errors int }
+			Written          float64 `json:"documentsWrittenPerSecond"`
+		}
+		Clients []struct {
+			Clients  int
+			P50Ratio float64 `json:"p50Ratio"`
+			P95Ratio float64 `json:"p95Ratio"`
+		}
+		Budgets []struct{ What string }
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if result.Passages < 100 || result.Files < 5 || len(result.Rounds) != 2 || len(result.Clients) != 1 || len(result.Budgets) != 2 {
+		t.Fatalf("measured %+v", result)
+	}
+	for _, r := range result.Rounds {
+		if r.Quiet.Calls == 0 || r.UnderSync.Calls == 0 || r.Quiet.Errors+r.UnderSync.Errors > 0 || r.Written <= 0 {
+			t.Errorf("a pair: %+v", r)
+		}
+	}
+	if c := result.Clients[0]; c.P50Ratio <= 0 || c.P95Ratio <= 0 {
+		t.Errorf("ratios: %+v", c)
+	}
+}
+
 func TestBenchSearchMeasuresEverythingItSays(t *testing.T) {
 	t.Parallel()
 	out, _ := small(t, "--json", "bench", "search", "--passages", "300", "--seconds", "0.1", "--clients", "1,2")

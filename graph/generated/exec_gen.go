@@ -1095,12 +1095,13 @@ type ComplexityRoot struct {
 	}
 
 	SearchResults struct {
-		Facets  func(childComplexity int) int
-		Limit   func(childComplexity int) int
-		Offset  func(childComplexity int) int
-		Results func(childComplexity int) int
-		TookMs  func(childComplexity int) int
-		Total   func(childComplexity int) int
+		Facets   func(childComplexity int) int
+		Limit    func(childComplexity int) int
+		Offset   func(childComplexity int) int
+		Results  func(childComplexity int) int
+		TookMs   func(childComplexity int) int
+		Total    func(childComplexity int) int
+		Warnings func(childComplexity int) int
 	}
 
 	SearchSuggestion struct {
@@ -6468,6 +6469,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchResults.Total(childComplexity), true
+	case "SearchResults.warnings":
+		if e.ComplexityRoot.SearchResults.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResults.Warnings(childComplexity), true
 
 	case "SearchSuggestion.collectionId":
 		if e.ComplexityRoot.SearchSuggestion.CollectionID == nil {
@@ -9425,6 +9432,8 @@ type SearchResults {
   tookMs: Float!
   "In the order asked for; null where none were."
   facets: [SearchFacet!]
+  "What the search had to do without, in words for people; empty where nothing. Clients may go on."
+  warnings: [String!]!
 }
 
 type SearchResult {
@@ -13022,6 +13031,8 @@ func (ec *executionContext) childFields_SearchResults(ctx context.Context, field
 		return ec.fieldContext_SearchResults_tookMs(ctx, field)
 	case "facets":
 		return ec.fieldContext_SearchResults_facets(ctx, field)
+	case "warnings":
+		return ec.fieldContext_SearchResults_warnings(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SearchResults", field.Name)
 }
@@ -40270,6 +40281,29 @@ func (ec *executionContext) fieldContext_SearchResults_facets(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _SearchResults_warnings(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResults_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResults_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchResults", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _SearchSuggestion_text(ctx context.Context, field graphql.CollectedField, obj *model.SearchSuggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -58186,6 +58220,11 @@ func (ec *executionContext) _SearchResults(ctx context.Context, sel ast.Selectio
 		case "facets":
 			out.Values[i] = ec._SearchResults_facets(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._SearchResults_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:

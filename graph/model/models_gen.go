@@ -878,6 +878,8 @@ type SearchResults struct {
 	TookMs float64 `json:"tookMs"`
 	// In the order asked for; null where none were.
 	Facets []*SearchFacet `json:"facets,omitempty"`
+	// What the search had to do without, in words for people; empty where nothing. Clients may go on.
+	Warnings []string `json:"warnings"`
 }
 
 type SearchSuggestion struct {

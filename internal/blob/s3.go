@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -18,6 +19,8 @@ const (
 	// partBytes bounds the memory of an upload of unknown length.
 	partBytes = 16 << 20
 	attempts  = 3
+	// headerTime is how long the store may take to begin its answer, once it has the request.
+	headerTime = 15 * time.Second
 )
 
 // S3Config says which bucket keeps the blobs.
@@ -62,6 +65,7 @@ func NewS3(cfg S3Config) (*S3, error) {
 	transport = transport.Clone()
 	// What was stored compressed is given back as it was stored.
 	transport.DisableCompression = true
+	transport.ResponseHeaderTimeout = headerTime
 	options := &minio.Options{
 		Creds:      credentials.NewStaticV4(cfg.AccessKeyID, cfg.SecretAccessKey, ""),
 		Secure:     endpoint.Scheme == "https",

@@ -78,6 +78,8 @@ type Config struct {
 	// The prefixes stand before every question and passage, for models trained so.
 	EmbeddingQueryPrefix   string `env:"EMBEDDING_QUERY_PREFIX"`
 	EmbeddingPassagePrefix string `env:"EMBEDDING_PASSAGE_PREFIX"`
+	// EmbeddingQueryTimeout is how long a search waits for its question's vector.
+	EmbeddingQueryTimeout time.Duration `env:"EMBEDDING_QUERY_TIMEOUT" envDefault:"1s"`
 
 	// RerankBaseURL is a reranking service, /rerank is added; empty reranks nothing.
 	RerankBaseURL string `env:"RERANK_BASE_URL"`

@@ -70,6 +70,7 @@ func (c *Config) Validate() error {
 			return within(c.EmbeddingDimensions, 1, maxDimensions)
 		}},
 		{"RERANK_BASE_URL", func() error { return web(c.RerankBaseURL) }},
+		{"EMBEDDING_QUERY_TIMEOUT", func() error { return positive(c.EmbeddingQueryTimeout > 0) }},
 		{"RERANK_TIMEOUT", func() error { return positive(c.RerankTimeout > 0) }},
 		{"LLM_BASE_URL", func() error { return web(c.LLMBaseURL) }},
 		{"LLM_MODEL", func() error { return together(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},

@@ -157,6 +157,9 @@ func (m *OpenAI) batch(ctx context.Context, texts []string) ([][]float32, error)
 			}
 			pause = m.cfg.MaxRetryWait
 		}
+		if deadline, ok := ctx.Deadline(); ok && pause >= time.Until(deadline) {
+			return nil, err // another try would come too late
+		}
 		if err := m.cfg.Sleep(ctx, pause); err != nil {
 			return nil, fmt.Errorf("embeddings: wait for another try: %w", err)
 		}

@@ -20,9 +20,12 @@ import (
 
 // Put stores a document with everything that belongs to it in one transaction:
 // its row, text, passages, vectors, lexemes, ledger row and the collection's
-// counters, the change number last. The document keeps its id, its passages get
-// new ones; until the commit the old version answers. A deleted document comes
-// back under its id. Concurrent Puts of one item follow one another.
+// counters, the change number last. The document keeps its id; its passages keep
+// theirs where nothing that is shown of the document and no passage is another,
+// and get new ones else. Until the commit the old version answers. A deleted
+// document comes back under its id. Concurrent Puts of one item follow one another.
+// Searches see a Put under a fence when its job has ended, and at once where who
+// could read the document before may not any more.
 //
 // Errors: viewer.ErrOutOfReach for a collection outside the scope, ErrRecord
 // for a record that cannot be stored, ErrFenced, and an apierr not found for a
@@ -46,6 +49,10 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 			return err
 		}
 		out = Outcome{Document: old.id, Added: !old.live}
+		ids, narrowed, err := row.before(ctx, conn, &old, r)
+		if err != nil {
+			return err
+		}
 		b := &pgx.Batch{}
 		if old.exists {
 			b.Queue(updateDocument, row.args(workspace, old.id, r)...)
@@ -53,7 +60,7 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 		} else {
 			b.Queue(insertDocument, row.args(workspace, old.id, r)...)
 		}
-		row.queuePassages(b, workspace, old.id, r)
+		row.queuePassages(b, workspace, old.id, r, ids)
 		b.Queue(upsertText, old.id, r.Collection, workspace, row.text, row.summary)
 		queueLedger(b, workspace, r, out.Document, statusIndexed, out.Added)
 		written := change{
@@ -64,7 +71,7 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 				words:     row.words - old.liveWords(),
 			},
 			documents: []uuid.UUID{old.id},
-			required:  f.Job == uuid.Nil,
+			required:  f.Job == uuid.Nil || narrowed,
 		}
 		if len(r.Passages) > 0 {
 			written.model = r.Model
@@ -306,11 +313,10 @@ const insertIndex = `insert into passage_index
 // passagesAtOnce bounds what one statement of a very long document carries.
 const passagesAtOnce = 512
 
-func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r *Record) {
+func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r *Record, ids []uuid.UUID) {
 	for from := 0; from < len(r.Passages); from += passagesAtOnce {
 		to := min(from+passagesAtOnce, len(r.Passages))
 		n := to - from
-		ids := make([]uuid.UUID, n)
 		ordinals, pages, starts, ends := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 		var words [FieldCount][]int32
 		for f := range words {
@@ -318,7 +324,6 @@ func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r 
 		}
 		vectors := make([]pgtype.TSVector, n)
 		for i := range n {
-			ids[i] = gid.New(gid.Passage)
 			passage, t := &r.Passages[from+i], &p.terms[from+i]
 			// Texts are bounded far below 2 GB, so 32 bits hold every offset.
 			ordinals[i], pages[i] = int32(from+i), int32(passage.Page)    //nolint:gosec // see above
@@ -328,9 +333,9 @@ func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r 
 			}
 			vectors[i] = t.vector
 		}
-		b.Queue(insertPassages, document, r.Collection, workspace, ids, ordinals,
+		b.Queue(insertPassages, document, r.Collection, workspace, ids[from:to], ordinals,
 			p.headings[from:to], p.bodies[from:to], p.anchors[from:to], pages, starts, ends)
-		b.Queue(insertIndex, document, r.Collection, workspace, r.Model, ids, ordinals,
+		b.Queue(insertIndex, document, r.Collection, workspace, r.Model, ids[from:to], ordinals,
 			words[FieldTitle], words[FieldHeading], words[FieldPath], words[FieldBody], vectors, p.vectors[from:to])
 	}
 }

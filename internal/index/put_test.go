@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"magpie/internal/apierr"
 	"magpie/internal/gid"
@@ -333,5 +335,63 @@ func TestConcurrentWritersLeaveTrueCounters(t *testing.T) {
 	counted.ChangeNumber = kept.ChangeNumber
 	if kept != counted {
 		t.Errorf("the counters say %+v, the rows %+v", kept, counted)
+	}
+}
+
+func TestADocumentThatIsTheSameKeepsItsPassages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	ids := func() []string {
+		t.Helper()
+		rows, err := f.owner.Query(t.Context(), "select id::text from passages order by ordinal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	f.exec("select set_config('magpie.workspace', $1, false)", id.workspace.String())
+	with := func(change func(*index.Record)) *index.Record {
+		r := id.record("a", "first", "second")
+		r.Metadata, r.Tags = map[string]any{"a": 1}, []string{"x"}
+		r.UpdatedAt = time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC)
+		if change != nil {
+			change(r)
+		}
+		return r
+	}
+	f.put(id, with(nil))
+	before := ids()
+	f.put(id, with(nil))
+	if after := ids(); len(after) != 2 || !slices.Equal(after, before) {
+		t.Errorf("the same document has passages %v, and had %v", after, before)
+	}
+	if got := f.stats(id); got.Embeddings != 2 || got.ChangeNumber != 2 {
+		t.Errorf("statistics are %+v", got)
+	}
+	for name, change := range map[string]func(*index.Record){
+		"title":    func(r *index.Record) { r.Title = "other" },
+		"address":  func(r *index.Record) { r.URL = "https://other.example" },
+		"version":  func(r *index.Record) { r.Version = "2" },
+		"tags":     func(r *index.Record) { r.Tags = []string{"y"} },
+		"metadata": func(r *index.Record) { r.Metadata = map[string]any{"a": 2} },
+		"time":     func(r *index.Record) { r.UpdatedAt = r.UpdatedAt.Add(time.Hour) },
+		"text":     func(r *index.Record) { r.Passages[1].Text = "third" },
+		"headings": func(r *index.Record) { r.Passages[1].Headings = []string{"Other"} },
+		"anchor":   func(r *index.Record) { r.Passages[1].Anchor = "other" },
+		"page":     func(r *index.Record) { r.Passages[1].Page = 7 },
+	} {
+		f.put(id, with(nil))
+		before := ids()
+		f.put(id, with(change))
+		for _, now := range ids() {
+			if slices.Contains(before, now) {
+				t.Errorf("another %s: a passage of before is there", name)
+			}
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
+
+	"magpie/internal/breaker"
 )
 
 // Result is the standing of one key.
@@ -39,22 +41,22 @@ type Options struct {
 // Limiter counts requests a key and minute by the generic cell rate algorithm:
 // a full minute's worth may come at once, and comes back evenly.
 type Limiter struct {
-	shared     *redis_rate.Limiter // nil: none
-	prefix     string
-	patience   time.Duration
-	retryEvery time.Duration
-	local      *local
-	log        *slog.Logger
-	now        func() time.Time
+	shared   *redis_rate.Limiter // nil: none
+	prefix   string
+	patience time.Duration
+	local    *local
+	log      *slog.Logger
+	now      func() time.Time
 
-	mu        sync.Mutex
-	awayUntil time.Time // Redis is not asked before
-	away      bool
+	circuit *breaker.Breaker // open while Redis is not asked
+
+	mu   sync.Mutex
+	away bool // which has been logged
 }
 
 // New makes a limiter. It opens and starts nothing.
 func New(o Options) *Limiter {
-	l := &Limiter{prefix: o.Prefix, patience: o.Patience, retryEvery: o.RetryEvery, log: o.Log, now: o.Now}
+	l := &Limiter{prefix: o.Prefix, patience: o.Patience, log: o.Log, now: o.Now}
 	if l.prefix == "" {
 		l.prefix = "magpie:"
 	}
@@ -69,8 +71,8 @@ func New(o Options) *Limiter {
 	default:
 		l.shared = redis_rate.NewLimiter(client)
 	}
-	if l.retryEvery <= 0 {
-		l.retryEvery = time.Second
+	if o.RetryEvery <= 0 {
+		o.RetryEvery = time.Second
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -78,6 +80,7 @@ func New(o Options) *Limiter {
 	if l.now == nil {
 		l.now = time.Now
 	}
+	l.circuit = breaker.New(breaker.Options{Failures: 1, Pause: o.RetryEvery, Now: l.now})
 	if o.MaxLocal <= 0 {
 		o.MaxLocal = 100_000
 	}
@@ -101,13 +104,21 @@ func (l *Limiter) Peek(ctx context.Context, key string, perMinute int) (Result, 
 // Forget gives key its full limit back, as when nothing had been counted.
 func (l *Limiter) Forget(ctx context.Context, key string) {
 	l.local.forget(key)
-	if l.shared == nil || l.resting(l.now()) {
+	if l.shared == nil {
 		return
 	}
+	call, _, ok := l.circuit.Enter()
+	if !ok {
+		return
+	}
+	defer call.GivenUp()
 	asking, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
-	if err := l.shared.Reset(asking, l.prefix+key); err != nil && ctx.Err() == nil {
-		l.lost(err)
+	switch err := l.shared.Reset(asking, l.prefix+key); {
+	case err == nil:
+		l.found(&call)
+	case ctx.Err() == nil:
+		l.lost(&call, err)
 	}
 }
 
@@ -138,9 +149,14 @@ func (l *Limiter) takeIn(ctx context.Context, key string, most int, period time.
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	if l.shared == nil || l.resting(now) {
+	if l.shared == nil {
 		return l.local.take(key, most, period, n, now), nil
 	}
+	call, _, ok := l.circuit.Enter()
+	if !ok {
+		return l.local.take(key, most, period, n, now), nil
+	}
+	defer call.GivenUp()
 	asking, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	r, err := l.shared.AllowN(asking, l.prefix+key, redis_rate.Limit{Rate: most, Burst: most, Period: period}, n)
@@ -148,10 +164,10 @@ func (l *Limiter) takeIn(ctx context.Context, key string, most int, period time.
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
-		l.lost(err)
+		l.lost(&call, err)
 		return l.local.take(key, most, period, n, now), nil
 	}
-	l.found()
+	l.found(&call)
 	if n < 0 && r.ResetAfter <= 0 {
 		l.Forget(ctx, key) // the script leaves the last one standing
 	}
@@ -169,35 +185,24 @@ func remaining(most int, period, resetAfter time.Duration) int {
 	return min(max(int(left/interval), 0), most)
 }
 
-// resting reports whether Redis failed so recently that it is not asked. When
-// its rest is over, one request tries it and the others go on without.
-func (l *Limiter) resting(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.away {
-		return false
-	}
-	if now.Before(l.awayUntil) {
-		return true
-	}
-	l.awayUntil = now.Add(l.retryEvery)
-	return false
-}
-
-func (l *Limiter) lost(err error) {
+// lost notes that Redis did not answer. For a while it is not asked; then one
+// request tries it, and the others go on without.
+func (l *Limiter) lost(call *breaker.Call, err error) {
+	call.Failed(0)
 	l.mu.Lock()
 	first := !l.away
-	l.away, l.awayUntil = true, l.now().Add(l.retryEvery)
+	l.away = true
 	l.mu.Unlock()
 	if first {
 		l.log.Warn("rate limits: Redis does not answer; counting in this process", slog.Any("error", err))
 	}
 }
 
-func (l *Limiter) found() {
+func (l *Limiter) found(call *breaker.Call) {
+	call.Succeeded()
 	l.mu.Lock()
 	back := l.away
-	l.away, l.awayUntil = false, time.Time{}
+	l.away = false
 	l.mu.Unlock()
 	if back {
 		l.log.Info("rate limits: Redis answers again")

@@ -1,7 +1,7 @@
 // Package rerank judges passages against a question with a model that reads both together. It holds the Reranker contract
-// and a client for the services that have such models.
+// a client for the services that have such models, and a guard for when they do not answer.
 //
-// The package may import internal/llm/provider only.
+// The package may import internal/breaker and internal/llm/provider.
 package rerank
 
 import "context"

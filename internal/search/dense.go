@@ -2,9 +2,11 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"magpie/internal/embed"
 	"magpie/internal/search/rank"
@@ -14,30 +16,117 @@ import (
 // nothing to do with each other: they differ widely, and some call every two
 // texts 0.7 alike. It measures models at their first use and remembers what it found.
 type chances struct {
-	mutex sync.Mutex
-	known map[string]rank.Chance
+	mutex  sync.Mutex
+	known  map[string]rank.Chance
+	flying map[string]*measuring
+	closed bool
+	work   sync.WaitGroup
 }
 
-func (c *chances) of(ctx context.Context, model embed.Embedder) (rank.Chance, error) {
+// measuring is a measurement of a model that is another system.
+type measuring struct {
+	done   chan struct{}
+	cancel context.CancelFunc
+	late   time.Time // nobody waits for it any more
+	err    error
+}
+
+const (
+	// measureTimeout is how long a measurement may take, two requests of a dozen
+	// short texts each.
+	measureTimeout = 10 * time.Second
+	// measurePatience is how long searches wait for one.
+	measurePatience = time.Second
+)
+
+var errMeasuring = errors.New("the embedding model is being measured")
+
+// of is the chance of a model. One that is another system is measured in the
+// background: searches wait for it a moment, and go on without vectors then.
+func (c *chances) of(ctx context.Context, model embed.Embedder, asked *embed.Questions) (rank.Chance, error) {
+	name := model.Model()
 	c.mutex.Lock()
-	found, ok := c.known[model.Model()]
-	c.mutex.Unlock()
+	found, ok := c.known[name]
 	if ok {
+		c.mutex.Unlock()
 		return found, nil
 	}
-	// Searches that come at the same moment measure too: that is harmless, and
-	// none of them waits for another one's call.
-	found, err := measure(ctx, model)
-	if err != nil {
-		return rank.Chance{}, err
+	if asked == nil {
+		c.mutex.Unlock()
+		// Searches that come at the same moment measure, too: that is harmless.
+		found, err := measure(ctx, model)
+		if err == nil {
+			c.set(name, found)
+		}
+		return found, err
 	}
+	m := c.flying[name]
+	if m == nil && !c.closed {
+		m = c.start(ctx, model, asked)
+	}
+	c.mutex.Unlock()
+	if m == nil {
+		return rank.Chance{}, errMeasuring
+	}
+	patience := time.NewTimer(time.Until(m.late))
+	defer patience.Stop()
+	select {
+	case <-m.done:
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		return c.known[name], m.err
+	case <-patience.C:
+		return rank.Chance{}, errMeasuring
+	case <-ctx.Done():
+		return rank.Chance{}, ctx.Err()
+	}
+}
+
+// start measures a model in the background. The lock is held.
+func (c *chances) start(ctx context.Context, model embed.Embedder, asked *embed.Questions) *measuring {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	m := &measuring{done: make(chan struct{}), cancel: cancel, late: time.Now().Add(measurePatience)}
+	if c.flying == nil {
+		c.flying = make(map[string]*measuring)
+	}
+	c.flying[model.Model()] = m
+	c.work.Go(func() {
+		defer cancel()
+		var found rank.Chance
+		err := asked.Call(ctx, measureTimeout, func(ctx context.Context) (err error) {
+			found, err = measure(ctx, model)
+			return err
+		})
+		if err == nil {
+			c.set(model.Model(), found)
+		}
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		delete(c.flying, model.Model())
+		m.err = err
+		close(m.done)
+	})
+	return m
+}
+
+func (c *chances) set(model string, found rank.Chance) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.known == nil {
 		c.known = make(map[string]rank.Chance)
 	}
-	c.known[model.Model()] = found
-	return found, nil
+	c.known[model] = found
+}
+
+// close ends the measurements and waits for their end.
+func (c *chances) close() {
+	c.mutex.Lock()
+	c.closed = true
+	for _, m := range c.flying {
+		m.cancel()
+	}
+	c.mutex.Unlock()
+	c.work.Wait()
 }
 
 // leastDeviation keeps a model that calls all unrelated texts equally alike

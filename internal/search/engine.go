@@ -42,6 +42,9 @@ type Options struct {
 	Patience time.Duration
 	// Reranker rates the best results anew; nil for none.
 	Reranker rerank.Reranker
+	// Questions says how long questions may take to be embedded, and what is
+	// remembered of them. The builtin model, which is no other system, is not bound by it.
+	Questions embed.QuestionOptions
 }
 
 // Engine answers searches. It is safe for concurrent use; Close it in the end.
@@ -53,6 +56,7 @@ type Engine struct {
 	ranker   *rank.Ranker
 	resident *resident.Cache // nil when nothing is kept in memory
 	tier     *postgres.Tier
+	question map[string]*embed.Questions // by model, but for the builtin one
 	chances  chances
 	hits     hitCache
 	states   states
@@ -85,15 +89,27 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 		pool: pool, store: index.New(pool, a), analyzer: a, models: models, ranker: rank.New(a),
 		tier: postgres.New(pool, postgres.Options{Timeout: opt.Timeout}), opt: opt,
 	}
+	if opt.Questions.Log == nil {
+		opt.Questions.Log = opt.Log
+	}
+	e.question = make(map[string]*embed.Questions)
+	for _, name := range models.Names() {
+		if model, ok := models.Lookup(name); ok && name != embed.BuiltinModel {
+			e.question[name] = embed.NewQuestions(model, opt.Questions)
+		}
+	}
 	if opt.Memory > 0 {
 		e.hits.budget = min(opt.Memory/32, 32<<20)
-		e.resident = resident.NewCache(e.store, resident.CacheOptions{Budget: opt.Memory - e.hits.budget, Patience: opt.Patience, Log: opt.Log})
+		e.resident = resident.NewCache(e.store, resident.CacheOptions{
+			Budget: opt.Memory - e.hits.budget, Patience: opt.Patience, Changed: e.readAhead, Log: opt.Log,
+		})
 	}
 	return e
 }
 
 // Close ends what the engine does in the background.
 func (e *Engine) Close() {
+	e.chances.close()
 	if e.resident != nil {
 		e.resident.Close()
 	}
@@ -166,7 +182,7 @@ func (e *Engine) once(ctx context.Context, scope viewer.Scope, workspace uuid.UU
 	read := make(map[uuid.UUID]*Hit)
 	results.LexicalOnly = reach.lexicalOnly
 	if e.opt.Reranker != nil && len(ranked) > 0 {
-		if ranked, err = e.rerank(ctx, reach, q, ranked, read); err != nil {
+		if ranked, results.Unrated, err = e.rerank(ctx, reach, q, ranked, read); err != nil {
 			return false, err
 		}
 		results.Total = len(ranked)

@@ -1,10 +1,13 @@
 package search
 
 import (
+	"context"
+
 	"github.com/google/uuid"
 
 	"magpie/internal/index"
 	"magpie/internal/search/rank"
+	"magpie/internal/viewer"
 )
 
 // Kept is a cache of hits of its own, for tests.
@@ -25,10 +28,38 @@ func (k *Kept) Get(workspace uuid.UUID, state index.State, passage uuid.UUID) *H
 	return read[passage]
 }
 
+// GetPage returns what is remembered of a page with passages of one document.
+func (k *Kept) GetPage(workspace uuid.UUID, state index.State, document uuid.UUID, passages ...uuid.UUID) map[uuid.UUID]*Hit {
+	read := map[uuid.UUID]*Hit{}
+	var ranked []rank.Ranked
+	for _, id := range passages {
+		ranked = append(ranked, rank.Ranked{Candidate: rank.Candidate{Passage: id, Document: document}})
+	}
+	k.cache.get(workspace, []index.State{state}, ranked, read)
+	return read
+}
+
+// Await waits until a collection in memory is as far as a state requires.
+func (e *Engine) Await(ctx context.Context, scope viewer.Scope, state index.State) error {
+	_, err := e.resident.Snapshot(ctx, scope, state)
+	return err
+}
+
+// Remembered are the texts of the passages that are remembered.
+func (e *Engine) Remembered() []string {
+	e.hits.mutex.Lock()
+	defer e.hits.mutex.Unlock()
+	var texts []string
+	for _, k := range e.hits.young {
+		texts = append(texts, k.hit.Text)
+	}
+	return texts
+}
+
 // Bytes counts what is held.
 func (k *Kept) Bytes() int64 {
 	n := int64(0)
-	for _, generation := range []map[uuid.UUID]kept{k.cache.young, k.cache.old} {
+	for _, generation := range []map[uuid.UUID]*kept{k.cache.young, k.cache.old} {
 		for _, one := range generation {
 			n += one.hit.bytes()
 		}

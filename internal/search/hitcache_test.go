@@ -52,7 +52,7 @@ func TestRepeatedSearchesShowWhatIsThereNow(t *testing.T) {
 	}
 }
 
-func TestAHitIsKeptForOneMomentOfItsCollection(t *testing.T) {
+func TestAHitIsKeptUntilSearchesMustSeeAChange(t *testing.T) {
 	t.Parallel()
 	k := search.NewKept(1 << 20)
 	workspace, collection := gid.New(gid.Workspace), gid.New(gid.Collection)
@@ -62,11 +62,17 @@ func TestAHitIsKeptForOneMomentOfItsCollection(t *testing.T) {
 	if got := k.Get(workspace, at, h.Passage); got == nil || got.Text != "text" || got.CollectionName != "Docs" {
 		t.Errorf("at the same position it is %+v", got)
 	}
+	during := at
+	during.Change++ // by a sync that is still running
+	if got := k.Get(workspace, during, h.Passage); got == nil || got.Text != "text" {
+		t.Errorf("after a change that no search has to see it is %+v", got)
+	}
 	later, anew, other := at, at, at
 	later.Change++
+	later.Required = later.Change
 	anew.Generation++
 	other.Collection = gid.New(gid.Collection)
-	for name, state := range map[string]index.State{"later": later, "anew": anew, "in another collection": other} {
+	for name, state := range map[string]index.State{"after a change that searches must see": later, "anew": anew, "in another collection": other} {
 		if got := k.Get(workspace, state, h.Passage); got != nil {
 			t.Errorf("%s it is %+v", name, got)
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -10,19 +11,30 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"magpie/internal/index"
 	"magpie/internal/search/analysis"
 	"magpie/internal/search/rank"
+	"magpie/internal/viewer"
 )
 
-const readHits = `select p.id, p.document_id, p.collection_id, p.headings, p.body, p.anchor, p.page,
+const (
+	readHits = hitColumns + hitJoins + ` where p.id = any($1) and ` + hitThere
+
+	// readPlaces reads passages by their documents and ordinals, which it tells too.
+	readPlaces = hitColumns + `, p.ordinal from unnest($1::uuid[], $2::int[]) w (document, ordinal)
+	join passages p on p.document_id = w.document and p.ordinal = w.ordinal` + hitTables + ` where p.collection_id = $3 and ` + hitThere
+
+	hitColumns = `select p.id, p.document_id, p.collection_id, p.headings, p.body, p.anchor, p.page,
 		d.title, coalesce(d.url, ''), coalesce(d.section, ''), coalesce(d.version, ''), coalesce(d.doc_type, ''),
 		coalesce(d.language, ''), d.tags, d.metadata, coalesce(d.source_updated_at, d.source_created_at),
-		c.name, k.type
-	from passages p
+		c.name, k.type`
+	hitJoins  = ` from passages p` + hitTables
+	hitTables = `
 	join documents d on d.id = p.document_id
 	join collections c on c.id = p.collection_id
-	join connectors k on k.id = d.connector_id
-	where p.id = any($1) and d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED' and k.deleting_at is null`
+	join connectors k on k.id = d.connector_id`
+	hitThere = `d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED' and k.deleting_at is null`
+)
 
 // read adds what is shown of passages to those that have been read. Passages
 // that are gone, or whose document is not to be found any more, stay missing.
@@ -42,7 +54,7 @@ func (r *reach) read(ctx context.Context, page []rank.Ranked, read map[uuid.UUID
 	}
 	into := func(rows pgx.Rows) error { return readRows(rows, read) }
 	if !r.how.stored {
-		if err := r.engine.readHits(ctx, r.workspace, ids, into); err != nil {
+		if err := r.engine.readHits(ctx, r.workspace, into, readHits, ids); err != nil {
 			return err
 		}
 		hits.put(r.workspace, r.states, page, read)
@@ -57,28 +69,76 @@ func (r *reach) read(ctx context.Context, page []rank.Ranked, read map[uuid.UUID
 	return nil
 }
 
+// mostAhead is how many passages of changed documents are read ahead at once.
+const mostAhead = 1024
+
+// readAhead reads those passages of changed documents anew that were shown of their
+// last versions, so that not each search that finds them has to. What it does not
+// read, searches will.
+func (e *Engine) readAhead(ctx context.Context, scope viewer.Scope, state index.State, documents []uuid.UUID) {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return
+	}
+	of, ordinals := e.hits.places(documents, mostAhead)
+	if len(of) == 0 {
+		return
+	}
+	var read []*Hit
+	var at []int32
+	if err := e.readHits(ctx, workspace, func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			var ordinal int32
+			h, err := readRow(rows, &ordinal)
+			if err != nil {
+				return err
+			}
+			read, at = append(read, h), append(at, ordinal)
+		}
+		return rows.Err()
+	}, readPlaces, of, ordinals, state.Collection); err != nil {
+		if ctx.Err() == nil {
+			e.opt.Log.WarnContext(ctx, "changed passages were not read ahead", slog.Any("collection", state.Collection), slog.Any("error", err))
+		}
+		return
+	}
+	e.hits.putAhead(workspace, &state, read, at)
+}
+
 func readRows(rows pgx.Rows, read map[uuid.UUID]*Hit) error {
 	defer rows.Close()
 	for rows.Next() {
-		h := &Hit{}
-		var anchor string
-		var updated *time.Time
-		if err := rows.Scan(&h.Passage, &h.Document, &h.Collection, &h.Headings, &h.Text, &anchor, &h.Page,
-			&h.Title, &h.URL, &h.Section, &h.Version, &h.DocType, &h.Language, &h.Tags, &h.Metadata, &updated,
-			&h.CollectionName, &h.Source); err != nil {
-			return fmt.Errorf("read a result: %w", err)
+		h, err := readRow(rows)
+		if err != nil {
+			return err
 		}
-		if updated != nil {
-			h.UpdatedAt = updated.UTC()
-		}
-		h.URL = joinURL(h.URL, anchor, h.Page)
 		read[h.Passage] = h
 	}
 	return rows.Err()
 }
 
+// readRow reads a passage; what its row has beside one goes to more.
+func readRow(rows pgx.Rows, more ...any) (*Hit, error) {
+	h := &Hit{}
+	var anchor string
+	var updated *time.Time
+	if err := rows.Scan(append([]any{
+		&h.Passage, &h.Document, &h.Collection, &h.Headings, &h.Text, &anchor, &h.Page,
+		&h.Title, &h.URL, &h.Section, &h.Version, &h.DocType, &h.Language, &h.Tags, &h.Metadata, &updated,
+		&h.CollectionName, &h.Source,
+	}, more...)...); err != nil {
+		return nil, fmt.Errorf("read a result: %w", err)
+	}
+	if updated != nil {
+		h.UpdatedAt = updated.UTC()
+	}
+	h.URL = joinURL(h.URL, anchor, h.Page)
+	return h, nil
+}
+
 // readHits reads passages in a transaction of its own, in one round trip.
-func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, into func(pgx.Rows) error) error {
+func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, into func(pgx.Rows) error, query string, arguments ...any) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("get a connection: %w", err)
@@ -93,7 +153,7 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 			set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 			set_config('jit', 'off', true), set_config('join_collapse_limit', '1', true)`,
 		workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
-	b.Queue(readHits, ids).Query(into)
+	b.Queue(query, arguments...).Query(into)
 	b.Queue("commit")
 	err = conn.SendBatch(ctx, b).Close()
 	if conn.Conn().PgConn().TxStatus() != 'I' {

@@ -304,8 +304,10 @@ func (a *asked) part(ctx context.Context, model string) rank.Part {
 		log.WarnContext(ctx, "a collection's embedding model is not configured; searching by words alone", slog.String("model", model))
 		a.without = true
 	} else if found, err := a.engine.embed(ctx, embedder, a.text); err != nil {
-		log.WarnContext(ctx, "the question was not embedded; searching by words alone",
-			slog.String("model", model), slog.Any("error", err))
+		if !errors.Is(err, embed.ErrPassedOver) && ctx.Err() == nil {
+			log.WarnContext(ctx, "the question was not embedded; searching by words alone",
+				slog.String("model", model), slog.Any("error", err))
+		}
 		a.without = true
 	} else {
 		p = found
@@ -319,16 +321,26 @@ func (a *asked) part(ctx context.Context, model string) rank.Part {
 
 // embed is a question's vector and what the model takes for chance.
 func (e *Engine) embed(ctx context.Context, model embed.Embedder, text string) (rank.Part, error) {
-	chance, err := e.chances.of(ctx, model)
+	asked := e.question[model.Model()]
+	var vector []float32
+	if asked != nil {
+		var err error
+		if vector, err = asked.Embed(ctx, text); err != nil {
+			return rank.Part{}, err
+		}
+	} else {
+		vectors, err := model.Embed(ctx, []string{text}, embed.Query)
+		if err != nil {
+			return rank.Part{}, fmt.Errorf("embed the question: %w", err)
+		}
+		if len(vectors) != 1 || len(vectors[0]) == 0 {
+			return rank.Part{}, fmt.Errorf("embed the question: %d vectors for one text", len(vectors))
+		}
+		vector = vectors[0]
+	}
+	chance, err := e.chances.of(ctx, model, asked)
 	if err != nil {
 		return rank.Part{}, err
 	}
-	vectors, err := model.Embed(ctx, []string{text}, embed.Query)
-	if err != nil {
-		return rank.Part{}, fmt.Errorf("embed the question: %w", err)
-	}
-	if len(vectors) != 1 || len(vectors[0]) == 0 {
-		return rank.Part{}, fmt.Errorf("embed the question: %d vectors for one text", len(vectors))
-	}
-	return rank.Part{Vector: vectors[0], Chance: chance, Meaning: model.Model() != embed.BuiltinModel}, nil
+	return rank.Part{Vector: vector, Chance: chance, Meaning: model.Model() != embed.BuiltinModel}, nil
 }

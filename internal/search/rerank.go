@@ -3,11 +3,13 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"magpie/internal/rerank"
 	"magpie/internal/search/rank"
 )
 
@@ -15,13 +17,14 @@ import (
 const reranked = 50
 
 // rerank has the best results rated by a reranker, whose rating becomes their
-// score. The rest stays behind them. When the reranker fails, the order stays as it is.
+// score. The rest stays behind them. When the reranker fails, the order stays as it
+// is, and unrated says so.
 func (e *Engine) rerank(
 	ctx context.Context, reach *reach, q *Query, ranked []rank.Ranked, read map[uuid.UUID]*Hit,
-) ([]rank.Ranked, error) {
+) (all []rank.Ranked, unrated bool, err error) {
 	best := ranked[:min(len(ranked), reranked)]
 	if err := reach.read(ctx, best, read); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var texts []string
 	var rated []rank.Ranked
@@ -32,16 +35,18 @@ func (e *Engine) rerank(
 		}
 	}
 	if len(rated) == 0 {
-		return ranked, nil
+		return ranked, false, nil
 	}
 	scores, err := e.opt.Reranker.Rerank(ctx, q.Text, texts)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, false, ctx.Err()
 		}
-		e.opt.Log.WarnContext(ctx, "the reranker did not answer; results keep their order",
-			slog.String("model", e.opt.Reranker.Model()), slog.Any("error", err))
-		return ranked, nil
+		if !errors.Is(err, rerank.ErrPassedOver) { // which was said when it began
+			e.opt.Log.WarnContext(ctx, "the reranker did not answer; results keep their order",
+				slog.String("model", e.opt.Reranker.Model()), slog.Any("error", err))
+		}
+		return ranked, true, nil
 	}
 	least := 1.0
 	for i := range rated {
@@ -58,5 +63,5 @@ func (e *Engine) rerank(
 	if q.MinScore > 0 {
 		rated = slices.DeleteFunc(rated, func(r rank.Ranked) bool { return r.Score < q.MinScore })
 	}
-	return rated, nil
+	return rated, false, nil
 }

@@ -34,9 +34,23 @@ type Results struct {
 	// LexicalOnly tells that a model did not answer, or is not configured, and
 	// that at least one collection was searched by words alone.
 	LexicalOnly bool
+	// Unrated tells that the reranker did not answer and the results keep their order.
+	Unrated bool
 	// Facets are those asked for, in their order.
 	Facets []Facet
 	// Oldest is the collection that Query.OldestAmong asks for, looked up after
 	// the search began; uuid.Nil where it is not known.
 	Oldest uuid.UUID
+}
+
+// Warnings say what the search had to do without, for people; nil for nothing.
+func (r *Results) Warnings() []string {
+	var out []string
+	if r.LexicalOnly {
+		out = append(out, "An embedding model is not available at the moment: the results were found by words alone.")
+	}
+	if r.Unrated {
+		out = append(out, "The reranking model is not available at the moment: the results have the order of the first pass.")
+	}
+	return out
 }

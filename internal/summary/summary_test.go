@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"magpie/internal/llm"
 	"magpie/internal/search/analysis"
@@ -83,4 +85,27 @@ func TestAModelIsPreferredAndItsFailureIsNoFailure(t *testing.T) {
 	if err != nil || !strings.HasPrefix(got, "A signing key") {
 		t.Fatalf("summary = %q, %v", got, err)
 	}
+}
+
+// silent is a model that never answers.
+type silent struct{ scripted }
+
+func (silent) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		<-ctx.Done()
+		yield(llm.Event{}, ctx.Err())
+	}
+}
+
+func TestAModelThatHangsIsNotWaitedForToTheEnd(t *testing.T) {
+	t.Parallel()
+	s := summarizer(t, silent{})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a request's
+		defer cancel()
+		got, err := s.Summarize(ctx, "T", guide)
+		if err != nil || !strings.HasPrefix(got, "A signing key") {
+			t.Errorf("summary = %q, %v", got, err)
+		}
+	})
 }

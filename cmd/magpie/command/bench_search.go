@@ -25,6 +25,8 @@ type benchSearchCommand struct {
 	Seconds    float64 `default:"5" help:"How long each measurement takes."`
 	Questions  int     `default:"600" help:"How many different questions are asked, at most."`
 	NoBaseline bool    `help:"Leave pgvector with ts_rank_cd out."`
+	UnderSync  bool    `help:"Measure the smallest size only, without a baseline: quiet, and while a worker takes all documents anew."`
+	Rounds     int     `default:"5" help:"Pairs of measurements with --under-sync, of which the medians count."`
 	Keep       bool    `help:"Keep the data, in bench-search of the data folder."`
 }
 
@@ -119,6 +121,8 @@ func (c *benchSearchCommand) check() error {
 		return errors.New("--seconds must be more than 0")
 	case c.Questions < 1:
 		return errors.New("--questions must be 1 or more")
+	case c.Rounds < 1:
+		return errors.New("--rounds must be 1 or more")
 	}
 	return nil
 }
@@ -135,6 +139,14 @@ func (c benchSearchCommand) Run(r *runtime) error {
 	}
 	for _, folder := range text.Folders {
 		r.console.Note("text from %s", folder)
+	}
+	if c.UnderSync {
+		result, err := c.underSync(r, text)
+		if err != nil {
+			return err
+		}
+		result.Machine = machine
+		return r.console.Result(result, func() { result.print(r.console) })
 	}
 	b, err := openBenchStack(r, "bench-search")
 	var result *searchBench

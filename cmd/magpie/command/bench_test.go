@@ -13,6 +13,7 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 	s.fails("--clients", "bench", "search", "--clients", "1,0")
 	s.fails("--seconds", "bench", "search", "--seconds", "0")
 	s.fails("--questions", "bench", "search", "--questions", "0")
+	s.fails("--rounds", "bench", "search", "--under-sync", "--rounds", "0")
 	s.fails("--corpora", "bench", "search", "--corpora", filepath.Join(t.TempDir(), "none"))
 	s.fails("no Markdown page", "bench", "search", "--demo-docs", t.TempDir())
 	s.fails("--clients", "bench", "load", "--clients", "0")

@@ -149,7 +149,9 @@ func (a *App) open(ctx context.Context) error {
 		budget = -1
 	}
 	a.queryLog(ctx) // is closed after what still writes to it
-	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{Log: a.Log, Memory: budget, Reranker: reranker})
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{
+		Log: a.Log, Memory: budget, Reranker: reranker, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout},
+	})
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })

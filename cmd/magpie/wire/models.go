@@ -104,5 +104,5 @@ func (a *App) reranker() (rerank.Reranker, error) {
 		return nil, fmt.Errorf("RERANK_BASE_URL: %w", err)
 	}
 	a.closers = append(a.closers, func() error { client.Close(); return nil })
-	return client, nil
+	return rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log}), nil
 }

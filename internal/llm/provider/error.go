@@ -82,6 +82,20 @@ func IsKind(err error, kind Kind) bool {
 	return errors.As(err, &e) && e.Kind == kind
 }
 
+// IsOutage reports whether err says that a service does not work: that the next request would fail, too, whatever it is.
+func IsOutage(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case KindAuth, KindRateLimited, KindUnavailable, KindTimeout, KindInterrupted:
+		return true
+	case KindContextLength, KindRefused, KindInvalid, KindNoTools:
+	}
+	return false
+}
+
 // Classify turns an error of the client library into an Error. The context is that of the request, note what the
 // transport saw, and key what must not appear in the text.
 func Classify(ctx context.Context, op string, err error, note *Note, key string) error {

@@ -38,6 +38,10 @@ type CacheOptions struct {
 	// Pause is the least time between changes that an index takes over though
 	// no search needs them yet, 200 ms by default.
 	Pause time.Duration
+	// Changed is told of documents that are to be found in a new version, before
+	// they are; nil for nobody. It is called with the state that a search had
+	// when the reading of the changes began, which go on when it returns.
+	Changed func(ctx context.Context, scope viewer.Scope, state index.State, documents []uuid.UUID)
 	// Log is told of loads, and of failures that no caller waits for; nil discards it.
 	Log *slog.Logger
 	// Index is for the indexes.
@@ -257,7 +261,7 @@ func (c *Cache) look(ctx context.Context, k key, scope viewer.Scope, state index
 			return nil, nil, ErrLoading
 		case s.Generation == state.Generation && s.Change >= state.Required:
 			if s.Change < state.Change && e.flight == nil && time.Since(e.caught) >= c.opt.Pause {
-				c.start(ctx, e, scope)
+				c.start(ctx, e, scope, state)
 			}
 			return s, nil, nil
 		case s.Generation < state.Generation && e.flight == nil:
@@ -276,7 +280,7 @@ func (c *Cache) look(ctx context.Context, k key, scope viewer.Scope, state index
 			e.bytes = min(c.opt.Budget, max(int64(e.size), UsualPassage)*state.Passages)
 			c.makeRoom(e)
 		}
-		c.start(ctx, e, scope)
+		c.start(ctx, e, scope, state)
 	}
 	e.flight.waiting++
 	return nil, e.flight, nil
@@ -290,7 +294,7 @@ const (
 )
 
 // start begins to read what an entry lacks. It goes on when the caller goes away.
-func (c *Cache) start(ctx context.Context, e *entry, scope viewer.Scope) {
+func (c *Cache) start(ctx context.Context, e *entry, scope viewer.Scope, state index.State) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
 	e.flight = f
@@ -302,7 +306,7 @@ func (c *Cache) start(ctx context.Context, e *entry, scope viewer.Scope) {
 	c.work.Go(func() {
 		defer cancel()
 		began := time.Now()
-		s, size, err := c.read(ctx, x, e.key, scope)
+		s, size, err := c.read(ctx, x, scope, state)
 		waiting := c.finish(e, x, s, size, err)
 		switch {
 		case err == nil && loads:
@@ -316,7 +320,7 @@ func (c *Cache) start(ctx context.Context, e *entry, scope viewer.Scope) {
 }
 
 // read brings an index up to date. size is what a passage takes when that is too much.
-func (c *Cache) read(ctx context.Context, x *Index, k key, scope viewer.Scope) (s *Snapshot, size float64, err error) {
+func (c *Cache) read(ctx context.Context, x *Index, scope viewer.Scope, state index.State) (s *Snapshot, size float64, err error) {
 	change := x.Change()
 	change.after = func(bytes int64, passages int) error {
 		if bytes > c.opt.Budget {
@@ -325,8 +329,11 @@ func (c *Cache) read(ctx context.Context, x *Index, k key, scope viewer.Scope) (
 		}
 		return nil
 	}
-	if err := c.feed.Changes(ctx, scope, k.collection, x.Snapshot().Position, change); err != nil {
+	if err := c.feed.Changes(ctx, scope, state.Collection, x.Snapshot().Position, change); err != nil {
 		return nil, size, fmt.Errorf("read the changes of a collection: %w", err)
+	}
+	if c.opt.Changed != nil && len(change.changed) > 0 {
+		c.opt.Changed(ctx, scope, state, change.changed)
 	}
 	s, err = change.Commit()
 	if err != nil {

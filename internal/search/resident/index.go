@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+
 	"magpie/internal/index"
 )
 
@@ -70,6 +72,7 @@ type Change struct {
 	begun   bool
 	after   func(bytes int64, passages int) error
 	told    int
+	changed []uuid.UUID // documents that are there in a new version, unless all are told
 }
 
 // Change returns a new, empty change.
@@ -96,6 +99,9 @@ func (c *Change) Entry(e *index.Entry) error {
 		return fmt.Errorf("index document %s: %w", e.Document, err)
 	}
 	c.told++
+	if !c.all && e.Live {
+		c.changed = append(c.changed, e.Document)
+	}
 	if c.after != nil && c.told%256 == 0 {
 		return c.after(c.builder.bytes(), len(c.builder.out.ids))
 	}
