@@ -51,6 +51,7 @@ import (
 	"magpie/internal/store"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 	"magpie/rest"
 	"magpie/worker/tasks"
@@ -296,7 +297,7 @@ func (a *App) blobs(ctx context.Context) (blob.Store, error) {
 }
 
 func (a *App) deleteDocuments(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
-	return a.Index.SoftDelete(ctx, scope, index.Fence{}, documents)
+	return a.Index.SoftDeleteIn(ctx, transaction.Client(ctx, a.DB.Ent), scope, documents)
 }
 
 // GraphQL makes a server of the schema without transports; the caller adds them.
