@@ -67,8 +67,8 @@ func (s *slice) workThrough(ctx context.Context, todo []task) error {
 			break
 		}
 		// Members of archives are done with their archive: half of them would have
-		// to be read again.
-		if over = at > 0 && t.member == nil && s.spent(ctx); over {
+		// to be read again. So are the items of a page that is dear to its source.
+		if over = at > 0 && t.member == nil && !s.whole && s.spent(ctx); over {
 			break
 		}
 		group.Go(func() error {

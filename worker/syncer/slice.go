@@ -48,6 +48,7 @@ type slice struct {
 	turn     turn
 	groups   groupNames
 	planning bool // nothing is done, it is only written down what would be
+	whole    bool // the page at work is not to be had again (connectors.Page)
 }
 
 // work does the slice. Nil means that the job has nothing more to do.

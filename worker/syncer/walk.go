@@ -49,7 +49,10 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.shown(warning))
 		}
-		if err := do(page.Items); err != nil {
+		s.whole = page.Whole
+		err = do(page.Items)
+		s.whole = false
+		if err != nil {
 			return err
 		}
 		if page.Done {
