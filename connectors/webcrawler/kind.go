@@ -48,6 +48,7 @@ func Kind(dial Dial, options ...Option) connectors.Kind {
 	return connectors.Kind{
 		Name: "web_crawler", Title: "Web site", Aliases: []string{"web", "website", "crawler"},
 		Category:    connectors.CategoryWeb,
+		Metered:     true,
 		Description: "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{

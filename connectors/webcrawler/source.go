@@ -377,7 +377,7 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		v.tooLarge(u, response.ContentLength)
 		return nil
 	}
-	body, err := readBody(response.Body, maxBody)
+	body, err := readBody(s.settings.Meter(response.Body), maxBody)
 	switch {
 	case err != nil && outer.Err() != nil:
 		return outer.Err()

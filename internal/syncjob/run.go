@@ -43,6 +43,7 @@ type Run struct {
 	scope                     viewer.Scope
 
 	saving sync.Mutex // orders the writes of the row
+	stored Effort     // by saveEffort
 	mu     sync.Mutex // guards what follows
 	state  Snapshot   // what the world is told next
 	told   int        // the revision that was published last
@@ -79,7 +80,7 @@ func (j *Jobs) Claim(ctx context.Context, t tasks.Sync) (*Run, error) {
 	}
 	r := &Run{
 		jobs: j, job: row.ID, connector: row.ConnectorID, workspace: row.WorkspaceID, attempt: row.Attempt, start: row,
-		state: SnapshotOf(row), effort: effortOf(row), lags: make(lags),
+		state: SnapshotOf(row), effort: effortOf(row), stored: effortOf(row), lags: make(lags),
 	}
 	if r.scope, err = viewer.System(row.WorkspaceID).Scope(); err != nil {
 		return nil, fmt.Errorf("take a sync job: %w", err)
@@ -323,6 +324,7 @@ func (r *Run) keep(ctx context.Context, stop context.CancelCauseFunc, news Subsc
 			}
 		case <-progress.C:
 			r.tell(ctx)
+			r.saveEffort(ctx)
 		case <-heartbeat.C:
 			switch err := r.beat(ctx); {
 			case err == nil, ctx.Err() != nil:

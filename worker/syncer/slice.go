@@ -192,6 +192,7 @@ func (s *slice) openSource(ctx context.Context) error {
 		return err
 	}
 	settings.Whole = s.planning || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
+	settings.Fetched = func(n int64) { s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n }) }
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)
