@@ -1,6 +1,9 @@
 package connectors
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // Kind describes one kind of connector.
 type Kind struct {
@@ -19,6 +22,10 @@ type Kind struct {
 	// Bounded says that a complete walk names every item, so that what is
 	// missing from it is gone.
 	Bounded bool
+	// Metered says that its sources report the content that they read themselves
+	// (Settings.Fetched), because much of it is read by the walk and not all of it
+	// becomes an item. Of others what Open and the items give is counted.
+	Metered bool
 	// AcceptsFiles says that people upload the content to Magpie itself.
 	AcceptsFiles bool
 	// Permissions says that the sources are a [PermissionLister].
@@ -169,6 +176,30 @@ type Settings struct {
 	// credentials, whatever worker makes it, or returns a retryable error when
 	// that takes long. Nil is at once. Call [Settings.Wait] instead.
 	Turn func(ctx context.Context) error
+	// Fetched is told how many bytes of content were read, as they come; nil: nobody
+	// counts. Only sources of a metered kind call it.
+	Fetched func(n int64)
+}
+
+// Meter is from, whose bytes are reported to Fetched as they are read.
+func (s *Settings) Meter(from io.Reader) io.Reader {
+	if s.Fetched == nil {
+		return from
+	}
+	return &meter{from, s.Fetched}
+}
+
+type meter struct {
+	from    io.Reader
+	fetched func(int64)
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.from.Read(p)
+	if n > 0 {
+		m.fetched(int64(n))
+	}
+	return n, err //nolint:wrapcheck // a reader passes its end on
 }
 
 // Wait is to be called before each request to a platform that counts them.

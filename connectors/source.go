@@ -60,6 +60,10 @@ type Page struct {
 	// Warnings are what the people who may edit the connector should know of the
 	// walk so far, each said once a sync.
 	Warnings []string
+	// Whole asks that all items are brought to their outcomes before the walk is
+	// interrupted: to have the page again would cost the source what it has cost.
+	// Such a page is small.
+	Whole bool
 }
 
 // Source is an opened connector. All methods may be called at the same time

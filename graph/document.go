@@ -11,7 +11,7 @@ import (
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
 	"magpie/internal/apierr"
-	"magpie/internal/index"
+	"magpie/internal/transaction"
 )
 
 func (r *Resolver) document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error) {
@@ -100,8 +100,8 @@ func orNull[T any](p *T) any {
 	return *p
 }
 
-// deleteDocument removes a document; its line in the ledger keeps later syncs
-// from bringing it back.
+// deleteDocument removes a document; its line in the ledger, written in the same
+// transaction, keeps later syncs from bringing it back.
 func (r *Resolver) deleteDocument(ctx context.Context, id, connectorID uuid.UUID) error {
 	if err := r.connectorExists(ctx, connectorID); err != nil {
 		return err
@@ -114,11 +114,12 @@ func (r *Resolver) deleteDocument(ctx context.Context, id, connectorID uuid.UUID
 	if err != nil {
 		return err
 	}
-	err = r.Ent.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.SourceID(row.SourceID)).
-		SetSuppressed(true).SetStatus(syncitem.StatusDeleted).SetReason("deleted by hand").ClearHold().ClearWaitingSince().Exec(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = r.Index.SoftDelete(ctx, reach, index.Fence{}, []uuid.UUID{id})
+	err = transaction.In(ctx, r.Ent, func(ctx context.Context, client *ent.Client) error {
+		if _, err := r.Index.SoftDeleteIn(ctx, client, reach, []uuid.UUID{id}); err != nil {
+			return err
+		}
+		return client.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.SourceID(row.SourceID)).
+			SetSuppressed(true).SetStatus(syncitem.StatusDeleted).SetReason("deleted by hand").ClearHold().ClearWaitingSince().Exec(ctx)
+	})
 	return apierr.Wrap("delete the document", err)
 }

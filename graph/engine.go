@@ -16,8 +16,8 @@ import (
 	"magpie/graph/model"
 	"magpie/internal/apierr"
 	"magpie/internal/audit"
-	"magpie/internal/index"
 	"magpie/internal/syncjob"
+	"magpie/internal/transaction"
 )
 
 func (r *Resolver) planSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
@@ -88,8 +88,8 @@ func (r *Resolver) dismissDeletion(ctx context.Context, connectorID uuid.UUID) (
 	})
 }
 
-// restoreDocument brings a deleted document back. Its line in the ledger is
-// written first: cut off in between, the document is merely still deleted.
+// restoreDocument brings a deleted document back, with its line in the ledger and
+// the entry of the audit log, in one transaction.
 func (r *Resolver) restoreDocument(ctx context.Context, id, connectorID uuid.UUID) (*ent.Document, error) {
 	if err := r.connectorExists(ctx, connectorID); err != nil {
 		return nil, err
@@ -105,24 +105,20 @@ func (r *Resolver) restoreDocument(ctx context.Context, id, connectorID uuid.UUI
 	if err != nil {
 		return nil, err
 	}
-	err = r.Ent.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.SourceID(row.SourceID)).
-		SetSuppressed(false).SetStatus(syncitem.StatusIndexed).SetAdded(false).ClearReason().SetHold(syncitem.HoldRestored).ClearWaitingSince().Exec(ctx)
+	err = transaction.In(ctx, r.Ent, func(ctx context.Context, client *ent.Client) error {
+		n, err := r.Index.RestoreIn(ctx, client, reach, []uuid.UUID{id})
+		switch {
+		case err != nil:
+			return apierr.Wrap("restore the document", err)
+		case n == 0:
+			return apierr.New(apierr.Conflict, "The document is not deleted.")
+		}
+		return r.audited(ctx, audit.Event{Action: "document.restore", TargetKind: "document", TargetID: id, TargetName: row.Path})
+	})
 	if err != nil {
 		return nil, err
 	}
-	n, err := r.Index.Restore(ctx, reach, index.Fence{}, []uuid.UUID{id})
-	switch {
-	case err != nil:
-		return nil, apierr.Wrap("restore the document", err)
-	case n == 0:
-		return nil, apierr.New(apierr.Conflict, "The document is not deleted.")
-	}
-	err = r.audited(ctx, audit.Event{Action: "document.restore", TargetKind: "document", TargetID: id, TargetName: row.Path})
-	if err != nil {
-		return nil, err
-	}
-	// Read outside of the mutation's transaction, which may have begun before.
-	return r.Ent.Document.Get(ctx, id)
+	return r.client(ctx).Document.Get(ctx, id)
 }
 
 func (r *Resolver) freshness(ctx context.Context, row *ent.Connector) (*model.Freshness, error) {

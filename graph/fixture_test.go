@@ -23,6 +23,7 @@ import (
 	"magpie/agents/template"
 	"magpie/agents/tools"
 	"magpie/connectors/all"
+	"magpie/ent"
 	"magpie/ent/agentrun"
 	"magpie/ent/membership"
 	"magpie/ent/message"
@@ -106,7 +107,7 @@ func newHouse(t *testing.T) *house {
 	must(err)
 	documents := index.New(db.Pool, analyzer)
 	files := sourcefile.New(db.Ent, blobs, func(ctx context.Context, reach viewer.Scope, ids []uuid.UUID) (int, error) {
-		return documents.SoftDelete(ctx, reach, index.Fence{}, ids)
+		return documents.SoftDeleteIn(ctx, ent.TxFromContext(ctx).Client(), reach, ids)
 	}, sourcefile.Options{})
 	kinds, err := all.Registry(all.Deps{Files: files, Dial: httpx.NewGuard(nil).DialContext})
 	must(err)

@@ -70,9 +70,9 @@ func (r *Resolver) watchedDocuments(ctx context.Context, collectionID, connector
 			f.Collection, f.Connector = row.CollectionID, row.ID
 		}
 	default:
-		row, failure := r.client(ctx).Document.Query().Where(document.ID(*documentID)).Select(document.FieldID, document.FieldCollectionID).Only(ctx)
+		row, failure := r.client(ctx).Document.Query().Where(document.ID(*documentID)).Select(document.FieldID, document.FieldCollectionID, document.FieldConnectorID).Only(ctx)
 		if row, err = found("Document", row, failure); err == nil {
-			f.Collection, f.Document = row.CollectionID, row.ID
+			f.Collection, f.Document, f.Owner = row.CollectionID, row.ID, row.ConnectorID
 		}
 	}
 	return f, err

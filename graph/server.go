@@ -89,7 +89,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 func untransacted() []string {
 	return []string{
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",
-		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "refreshCollectionStats", "recordEvents",
+		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "refreshCollectionStats", "recordEvents",
 		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "startOAuth", "finishOAuth",
 		"revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
 	}

@@ -238,7 +238,7 @@ func retryDelay(n int, _ error, _ *asynq.Task) time.Duration {
 }
 
 func (w *Worker) sweep(ctx context.Context) {
-	if _, err := w.jobs.Sweep(ctx, w.queue, w.opt.Stale); err != nil && ctx.Err() == nil {
+	if _, err := w.jobs.Sweep(ctx, w.queue.Due(), w.opt.Stale); err != nil && ctx.Err() == nil {
 		w.opt.Log.WarnContext(ctx, "abandoned sync jobs could not be looked after; the next round will", "error", err)
 	}
 }

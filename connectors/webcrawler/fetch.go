@@ -23,7 +23,7 @@ const (
 	maxRedirects = 5
 	// maxBody is how much of a page or file is taken.
 	maxBody = 32 << 20
-	// fetchTime bounds one exchange.
+	// fetchTime bounds one exchange, the body included.
 	fetchTime = 60 * time.Second
 )
 
@@ -54,7 +54,7 @@ func (s *source) request(ctx context.Context, address string, header http.Header
 
 // explain says what to do about an exchange that failed.
 func (s *source) explain(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow) {
+	if ctx.Err() != nil && !s.late(ctx) {
 		return ctx.Err()
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
@@ -66,8 +66,8 @@ func (s *source) explain(ctx context.Context, err error) error {
 		return connectors.Fatal(httpx.ErrRefused)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return connectors.Retryable(errors.New("there is no host of this name; correct the address"), 0)
-	case errors.Is(context.Cause(ctx), errSlow), errors.Is(err, context.DeadlineExceeded):
-		return connectors.Retryable(errSlow, 0)
+	case s.late(ctx), errors.Is(err, context.DeadlineExceeded):
+		return connectors.Retryable(s.slow(), 0)
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return connectors.Fatal(errors.New("the site's certificate is not trusted"))
@@ -78,7 +78,21 @@ func (s *source) explain(ctx context.Context, err error) error {
 	return connectors.Retryable(fmt.Errorf("the site cannot be reached: %w", err), 0)
 }
 
-var errSlow = fmt.Errorf("the site did not answer within %d seconds", int(fetchTime.Seconds()))
+// errSlow is inside the error for an exchange that took too long.
+var errSlow = errors.New("the site is too slow")
+
+// slow is what people read of an exchange that took too long.
+func (s *source) slow() error {
+	return fmt.Errorf("%w: the page was not there within %g seconds", errSlow, s.patience.Seconds())
+}
+
+// bounded is ctx for one exchange.
+func (s *source) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.patience, errSlow)
+}
+
+// late reports whether the context of an exchange is over because that took too long.
+func (s *source) late(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errSlow) }
 
 func redirects(status int) bool {
 	switch status {
@@ -151,4 +165,42 @@ func sortOf(header http.Header, u *url.URL) sort {
 		return files
 	}
 	return other
+}
+
+// errStatus is of an answer that is no page.
+func errStatus(status int) error {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return fmt.Errorf("the site does not let the crawler see the page (status %d); enter credentials that may", status)
+	}
+	return fmt.Errorf("the site answers %d", status)
+}
+
+func errLarge() error { return fmt.Errorf("the page is larger than %d MiB", maxBody>>20) }
+
+func errEmpty() error { return errors.New("the site answers with nothing") }
+
+// errInPlace is of a web page where a file was promised.
+func errInPlace() error {
+	return errors.New("the site answers with a web page in place of a file; check whether a proxy or a login stands between")
+}
+
+// errOtherSort is of a page where a file was before, or the other way round.
+func errOtherSort() error {
+	return errors.New("the site answers with something of another sort than before; it is taken when the next crawl meets it still")
+}
+
+// brokenOff is why a body could not be read to its end.
+func (s *source) brokenOff(ctx context.Context) error {
+	if s.late(ctx) {
+		return s.slow()
+	}
+	return errors.New("the answer broke off")
+}
+
+// plain is an error that is not tried again by itself, with the same text.
+func plain(err error) error {
+	if errors.Is(err, errSlow) {
+		return fmt.Errorf("%w%s", errSlow, strings.TrimPrefix(err.Error(), errSlow.Error()))
+	}
+	return errors.New(err.Error())
 }

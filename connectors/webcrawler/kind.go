@@ -38,11 +38,18 @@ const (
 // to (internal/httpx).
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+// Option changes a setting of [Kind].
+type Option func(*source)
+
+// WithPatience sets how long an exchange with a site may take: 60 s.
+func WithPatience(d time.Duration) Option { return func(s *source) { s.patience = d } }
+
 // Kind is the web crawler.
-func Kind(dial Dial) connectors.Kind {
+func Kind(dial Dial, options ...Option) connectors.Kind {
 	return connectors.Kind{
 		Name: "web_crawler", Title: "Web site", Aliases: []string{"web", "website", "crawler"},
 		Category:    connectors.CategoryWeb,
+		Metered:     true,
 		Description: "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{
@@ -93,7 +100,16 @@ func Kind(dial Dial) connectors.Kind {
 			}
 			return nil
 		},
-		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) { return open(dial, s) },
+		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
+			opened, err := open(dial, s)
+			if err != nil {
+				return nil, err
+			}
+			for _, option := range options {
+				option(opened)
+			}
+			return opened, nil
+		},
 	}
 }
 
@@ -141,7 +157,7 @@ func open(dial Dial, s connectors.Settings) (*source, error) {
 		client: &http.Client{Transport: httpx.Steady(transport), CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // each address is looked at before it is asked
 		}},
-		robots: make(map[string]*rules), now: time.Now,
+		robots: make(map[string]*rules), now: time.Now, patience: fetchTime, refused: make(map[string]error),
 	}, nil
 }
 
@@ -156,10 +172,16 @@ type source struct {
 	client    *http.Client
 	transport *http.Transport
 	now       func() time.Time
+	patience  time.Duration // with one exchange
 
 	mutex  sync.Mutex // of what follows
 	robots map[string]*rules
 	crawl  *crawl // the one that this process goes on with
-	// patient has the addresses that the crawl has waited for.
-	patient map[string]bool
+	// refused says of items that the walk or a look-up could not have why not:
+	// they are not asked for once more.
+	refused map[string]error
+	// busy is the error that the step at a cursor begins with: the step before it
+	// ended there, to keep what it had.
+	busy   error
+	busyAt string
 }

@@ -73,6 +73,8 @@ func (s *source) rulesOf(ctx context.Context, u *url.URL) (*rules, error) {
 
 func (s *source) readRobots(ctx context.Context, site string) (*rules, error) {
 	address := site + "/robots.txt"
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	for range maxRedirects {
 		response, err := s.request(ctx, address, nil)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -131,7 +132,7 @@ func (s *sitemap) add(at *url.URL, kind, text string) {
 func (v *visit) sitemap(ctx context.Context, e entry, u *url.URL) error {
 	v.asked++
 	outer := ctx
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
+	ctx, cancel := v.source.bounded(ctx)
 	defer cancel()
 	response, err := v.source.request(ctx, e.Address, nil)
 	if err != nil {
@@ -167,6 +168,10 @@ func (v *visit) sitemap(ctx context.Context, e entry, u *url.URL) error {
 	return nil
 }
 
+func errNoSitemap() error {
+	return errors.New("the site answers with something that is no sitemap, or not a whole one")
+}
+
 // judge looks after a sitemap that was read, or after what came in its place: where
 // there ought to be a sitemap, it is asked for again, and at last told of. Many
 // sites have a page at any address that they do not know.
@@ -186,7 +191,7 @@ func (v *visit) judge(ctx context.Context, e entry, u *url.URL, whole bool) (aga
 	expected := e.Named || len(known) > 0
 	switch {
 	case expected && e.Try+1 < tries:
-		v.again(e, u)
+		v.again(e, u, errNoSitemap())
 		return true, nil
 	case expected:
 		v.warn(fmt.Sprintf("%s answers with something that is no sitemap, or not a whole one: pages that it alone names were not looked for. Check the address, and whether a proxy or a login stands between.", u))

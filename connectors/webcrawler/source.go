@@ -1,15 +1,12 @@
 package webcrawler
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"magpie/connectors"
@@ -25,6 +22,10 @@ const together = 20
 // tries is how often a page is asked for in one crawl that cannot be had for now.
 const tries = 3
 
+// stepTime is after how long a step of a walk ends with the page it is at, so
+// that a slow site has its pages kept as they come.
+const stepTime = 5 * time.Second
+
 // Walk implements [connectors.Source]: a step of the crawl.
 func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
 	c, err := s.crawlAt(ctx, cursor)
@@ -33,11 +34,21 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	}
 	visit := &visit{source: s, crawl: c, pause: time.Duration(s.settings.Integer(optionDelay)) * time.Millisecond}
 	most := int(s.settings.Integer(optionMaxPages))
-	began := c.at
-	for c.at < len(c.queue) && c.fetched < most && visit.asked < together && (visit.asked == 0 || visit.pause == 0) {
+	began, since := c.at, s.now()
+	if err := s.held(cursor); err != nil {
+		return connectors.Page{}, err
+	}
+	for c.at < len(c.queue) && c.fetched < most && visit.asked < together &&
+		(visit.asked == 0 || visit.pause == 0 && s.now().Sub(since) < stepTime) {
+		fetched := c.fetched
 		if err := visit.entry(ctx, c.queue[c.at]); err != nil {
-			s.forget() // the crawl in memory may be ahead of its steps
-			return connectors.Page{}, err
+			if c.at == began || ctx.Err() != nil {
+				s.forget() // the crawl in memory may be ahead of its steps
+				return connectors.Page{}, err
+			}
+			c.fetched = fetched
+			s.hold(c.cursor(), err)
+			break // what the step has is kept
 		}
 		c.at++
 	}
@@ -45,7 +56,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 		s.forget()
 		return connectors.Page{}, err
 	}
-	page := connectors.Page{Items: visit.items, Warnings: visit.warnings, Next: c.cursor()}
+	page := connectors.Page{Items: visit.items, Warnings: visit.warnings, Next: c.cursor(), Whole: true}
 	switch {
 	case c.at >= len(c.queue):
 		page.Done = true
@@ -60,6 +71,33 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 		s.forget() // its notes stay until the next crawl begins: this step may be made again
 	}
 	return page, nil
+}
+
+// hold keeps an error for the step at a cursor, which has the address that it is
+// about as its first.
+func (s *source) hold(cursor string, err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.busy, s.busyAt = err, cursor
+}
+
+// held returns the error that was kept for a cursor, once.
+func (s *source) held(cursor string) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.busy == nil || s.busyAt != cursor {
+		return nil
+	}
+	err := s.busy
+	s.busy = nil
+	return err
+}
+
+// refuse notes why an item cannot be had.
+func (s *source) refuse(u *url.URL, why error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.refused[u.String()] = why
 }
 
 func (s *source) forget() {
@@ -155,19 +193,20 @@ func (v *visit) add(u *url.URL, e entry) {
 
 // again puts an entry that could not be had for now at the end of the queue, or
 // gives it up; then it becomes an item whose opening says why.
-func (v *visit) again(e entry, u *url.URL) {
+func (v *visit) again(e entry, u *url.URL, why error) {
 	if e.Try++; e.Try < tries {
 		v.crawl.queue = append(v.crawl.queue, e)
 		v.step.Entries = append(v.step.Entries, e)
 		return
 	}
 	if !e.Sitemap {
-		v.broken(u)
+		v.broken(u, why)
 	}
 }
 
 // broken makes an item of a page that cannot be had.
-func (v *visit) broken(u *url.URL) {
+func (v *visit) broken(u *url.URL, why error) {
+	v.source.refuse(u, why)
 	v.items = append(v.items, connectors.Item{ID: u.String(), Path: v.source.scope.place(u), URL: u.String(), Size: -1, MediaType: "text/html"})
 }
 
@@ -222,7 +261,7 @@ func (v *visit) follow(to *url.URL, depth int) {
 // unreachable looks after an address that gave no answer.
 func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error) error {
 	switch {
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow):
+	case ctx.Err() != nil && !v.source.late(ctx):
 		return ctx.Err()
 	case errors.Is(err, httpx.ErrRefused):
 		if e.Start {
@@ -233,7 +272,7 @@ func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error)
 	case e.Start && e.Try == 0 && v.crawl.fetched == 0:
 		return err // nothing may be known of the site
 	}
-	v.again(e, u)
+	v.again(e, u, plain(err))
 	return nil
 }
 
@@ -255,7 +294,7 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 	}
 	v.asked++
 	outer := ctx
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	response, err := s.request(ctx, e.Address, header)
 	if err != nil {
@@ -290,16 +329,21 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		}
 		return nil
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
-		if after := restapi.RetryAfter(response.Header); after > 0 && e.Try == 0 && !v.waited(e) {
-			return connectors.Retryable(fmt.Errorf("the site is busy (status %d)", status), after)
+		if after := restapi.RetryAfter(response.Header); after > 0 && e.Try == 0 {
+			switch waited, err := v.waited(outer, e); {
+			case err != nil:
+				return err
+			case !waited:
+				return connectors.Retryable(fmt.Errorf("the site is busy (status %d)", status), after)
+			}
 		}
-		v.again(e, u)
+		v.again(e, u, errStatus(status))
 		return nil
 	case status >= 500, status/100 == 2 && status != http.StatusOK: // a part, or nothing
-		v.again(e, u)
+		v.again(e, u, errStatus(status))
 		return nil
 	case status != http.StatusOK:
-		v.broken(u)
+		v.broken(u, errStatus(status))
 		return nil
 	}
 	sort := sortOf(response.Header, u)
@@ -311,20 +355,24 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		v.tooLarge(u, response.ContentLength)
 		return nil
 	}
-	body, err := readBody(response.Body, maxBody)
+	body, err := readBody(s.settings.Meter(response.Body), maxBody)
 	switch {
 	case err != nil && outer.Err() != nil:
 		return outer.Err()
 	case err != nil:
 		v.crawl.fetched--
-		v.again(e, u)
+		v.again(e, u, s.brokenOff(ctx))
 		return nil
 	case len(body) > maxBody:
 		v.tooLarge(u, int64(len(body)))
 		return nil
-	case len(body) == 0 || sort == files && inPlace(response.Header, body):
+	case len(body) == 0:
 		v.crawl.fetched--
-		v.again(e, u)
+		v.again(e, u, errEmpty())
+		return nil
+	case sort == files && inPlace(response.Header, body):
+		v.crawl.fetched--
+		v.again(e, u, errInPlace())
 		return nil
 	case known != nil && known.Page != (sort == pages) && !known.Doubt:
 		// A page in place of a file, or the other way round, may be a proxy's: it is
@@ -334,7 +382,7 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		if err := s.keep(outer, e.Address, known); err != nil {
 			return err
 		}
-		v.broken(u)
+		v.broken(u, errOtherSort())
 		return nil
 	}
 	r := &record{
@@ -364,22 +412,20 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 
 // waited says whether the crawl has waited for an address before: a site that
 // always asks for patience gets it once.
-func (v *visit) waited(e entry) bool {
-	s := v.source
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.patient[e.Address] {
-		return true
+func (v *visit) waited(ctx context.Context, e entry) (bool, error) {
+	name := crawlNotes + v.crawl.id + "/waited/" + versionOf([]byte(e.Address))
+	before, err := v.source.notes.Load(ctx, name)
+	if err == nil && len(before) == 0 {
+		err = v.source.notes.Save(ctx, name, []byte("1"))
 	}
-	if s.patient == nil {
-		s.patient = make(map[string]bool)
+	if err != nil {
+		return false, fmt.Errorf("keep that a site was waited for: %w", err)
 	}
-	s.patient[e.Address] = true
-	return false
+	return len(before) > 0, nil
 }
 
 func (v *visit) tooLarge(u *url.URL, size int64) {
-	v.broken(u)
+	v.broken(u, errLarge())
 	v.items[len(v.items)-1].Size = max(size, maxBody+1)
 }
 
@@ -418,146 +464,4 @@ func (v *visit) take(e entry, u *url.URL, r *record, body []byte, header http.He
 		item.ModifiedAt = at.UTC()
 	}
 	v.items = append(v.items, item)
-}
-
-// Open implements [connectors.Source].
-func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
-	u, err := canonical(nil, item.ID)
-	if err != nil || !s.scope.holds(u) {
-		return nil, fmt.Errorf("open a page: %w", connectors.ErrNotFound)
-	}
-	_, body, header, err := s.fetch(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	if item.Version != "" {
-		version := versionOf(body)
-		if sortOf(header, u) == pages {
-			version = readPage(u, header, body).version
-		}
-		if version != item.Version {
-			return nil, connectors.Retryable(errors.New("the page changed while it was fetched"), 0)
-		}
-	}
-	return io.NopCloser(bytes.NewReader(body)), nil
-}
-
-// fetch asks for an address and follows where it leads within the crawl.
-func (s *source) fetch(ctx context.Context, u *url.URL) (at *url.URL, body []byte, header http.Header, err error) {
-	inner, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlow)
-	defer cancel()
-	for range maxRedirects {
-		found, err := s.rulesOf(inner, u)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if !found.allow(u) {
-			return nil, nil, nil, errForbidden
-		}
-		response, err := s.request(inner, u.String(), nil)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		status := response.StatusCode
-		if status == http.StatusOK {
-			body, err := readBody(response.Body, maxBody)
-			_ = response.Body.Close()
-			switch {
-			case err != nil && ctx.Err() != nil:
-				return nil, nil, nil, ctx.Err()
-			case err != nil:
-				return nil, nil, nil, connectors.Retryable(errors.New("the answer broke off"), 0)
-			case len(body) > maxBody:
-				return nil, nil, nil, fmt.Errorf("the page is larger than %d MiB", maxBody>>20)
-			case len(body) == 0:
-				return nil, nil, nil, connectors.Retryable(errors.New("the site answers with nothing"), 0)
-			case sortOf(response.Header, u) == files && inPlace(response.Header, body):
-				return nil, nil, nil, connectors.Retryable(errors.New("the site answers with a web page in place of a file; check whether a proxy or a login stands between"), 0)
-			}
-			if known, err := s.recordOf(ctx, u.String()); err != nil {
-				return nil, nil, nil, err
-			} else if known != nil && known.Page != (sortOf(response.Header, u) == pages) {
-				return nil, nil, nil, errors.New("the site answers with something of another sort than before; it is taken when the next crawl meets it still")
-			}
-			return u, body, response.Header, nil
-		}
-		_ = response.Body.Close()
-		switch {
-		case redirects(status):
-			to, err := canonical(u, response.Header.Get("Location"))
-			if err != nil || !s.scope.holds(to) {
-				return nil, nil, nil, fmt.Errorf("the page leads out of the crawl: %w", connectors.ErrNotFound)
-			}
-			u = to
-		case status == http.StatusNotFound || status == http.StatusGone:
-			return nil, nil, nil, fmt.Errorf("the site answers %d: %w", status, connectors.ErrNotFound)
-		case status == http.StatusUnauthorized || status == http.StatusForbidden:
-			return nil, nil, nil, fmt.Errorf("the site does not let the crawler see the page (status %d); enter credentials that may", status)
-		case status == http.StatusTooManyRequests || status >= 500:
-			return nil, nil, nil, connectors.Retryable(fmt.Errorf("the site answers %d", status), restapi.RetryAfter(response.Header))
-		default:
-			return nil, nil, nil, fmt.Errorf("the site answers %d", status)
-		}
-	}
-	return nil, nil, nil, errors.New("the page leads from address to address without end")
-}
-
-// Resolve implements [connectors.Resolver]: paths and whole addresses.
-func (s *source) Resolve(ctx context.Context, paths []string) (found []connectors.Item, missing []string, err error) {
-	for _, text := range paths {
-		u, err := s.scope.addressOf(text)
-		if err != nil || !s.scope.holds(u) {
-			missing = append(missing, text)
-			continue
-		}
-		at, body, header, err := s.fetch(ctx, u)
-		switch {
-		case errors.Is(err, connectors.ErrNotFound), errors.Is(err, errForbidden):
-			missing = append(missing, text)
-			continue
-		case err != nil:
-			if _, again := connectors.RetryAfterOf(err); again || ctx.Err() != nil || connectors.IsFatal(err) {
-				return nil, nil, err
-			}
-			found = append(found, connectors.Item{ID: u.String(), Path: s.scope.place(u), URL: u.String(), Size: -1, MediaType: "text/html"})
-			continue
-		}
-		item := connectors.Item{
-			ID: at.String(), Path: s.scope.place(at), URL: at.String(), Size: int64(len(body)),
-			MediaType: cut(header.Get("Content-Type"), 200), Content: body, Version: versionOf(body),
-		}
-		if sortOf(header, at) == pages {
-			item.Version = readPage(at, header, body).version
-		}
-		if changed, err := http.ParseTime(header.Get("Last-Modified")); err == nil {
-			item.ModifiedAt = changed.UTC()
-		}
-		found = append(found, item)
-	}
-	return found, missing, nil
-}
-
-// Check implements [connectors.Source]: each start address can be had.
-func (s *source) Check(ctx context.Context) error {
-	for _, u := range s.scope.starts {
-		at, _, header, err := s.fetch(ctx, u)
-		switch {
-		case errors.Is(err, connectors.ErrNotFound):
-			return connectors.Fatal(fmt.Errorf("%s: there is no page, or it leads out of the crawl; correct config.%s", u, optionStarts))
-		case err != nil:
-			if strings.Contains(err.Error(), "credentials") {
-				return connectors.NeedsAuth(fmt.Errorf("%s: %w", u, err))
-			}
-			return fmt.Errorf("%s: %w", u, err)
-		case sortOf(header, at) == other:
-			return connectors.Fatal(fmt.Errorf("%s is no page (%s); correct config.%s", u, cut(header.Get("Content-Type"), 100), optionStarts))
-		}
-	}
-	return nil
-}
-
-// Close implements [connectors.Source].
-func (s *source) Close() error {
-	s.transport.CloseIdleConnections()
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -381,5 +382,65 @@ func TestOthersAndWhatIsGone(t *testing.T) {
 	f.feed.Close()
 	if code := try(other.scope, other.collection, nil); code != apierr.Unavailable {
 		t.Errorf("after the end: %q", code)
+	}
+}
+
+// A connector that goes need not change a document, and its row stays for a while.
+func TestTheWatchingEndsWithTheConnectorOrTheCollection(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(f *fixture, p place){
+		"the connector has a tombstone": func(f *fixture, p place) {
+			f.must(f.db.Ent.Connector.UpdateOneID(p.connector).SetDeletingAt(time.Now()).Exec(p.ctx))
+		},
+		"the connector's row is gone": func(f *fixture, p place) { f.must(f.db.Ent.Connector.DeleteOneID(p.connector).Exec(p.ctx)) },
+		"the collection has a tombstone": func(f *fixture, p place) {
+			f.must(f.db.Ent.Collection.UpdateOneID(p.collection).SetDeletingAt(time.Now()).Exec(p.ctx))
+		},
+		"the workspace's row is gone": func(f *fixture, p place) {
+			f.must(f.db.Ent.Workspace.DeleteOneID(p.workspace).Exec(viewer.With(f.Context(), viewer.System(uuid.Nil))))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			p := f.place()
+			id := f.put(p, "one")
+			empty := p
+			empty.connector = f.connector(p)
+			watched := []<-chan docwatch.Event{
+				f.watch(t.Context(), p, docwatch.Filter{Connector: p.connector}, nil),
+				f.watch(t.Context(), p, docwatch.Filter{Document: id, Owner: p.connector}, nil),
+			}
+			other := f.watch(t.Context(), p, docwatch.Filter{Connector: empty.connector}, nil)
+			for _, c := range append(watched, other) {
+				f.next(c)
+			}
+			end(f, p)
+			for _, c := range watched {
+				f.ends(c)
+			}
+			if strings.Contains(name, "connector") {
+				f.put(empty, "two")
+				if e := f.next(other); len(e.Documents) != 1 {
+					t.Errorf("the other connector's watcher got %+v", e)
+				}
+			}
+		})
+	}
+}
+
+// ends waits until a watcher's channel is closed.
+func (f *fixture) ends(c <-chan docwatch.Event) {
+	f.Helper()
+	patience := time.After(20 * time.Second)
+	for {
+		select {
+		case _, open := <-c:
+			if !open {
+				return
+			}
+		case <-patience:
+			f.Fatal("the watching does not end")
+		}
 	}
 }

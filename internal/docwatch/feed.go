@@ -3,6 +3,7 @@ package docwatch
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // Store is what is read; index.Store has it.
 type Store interface {
 	ChangeNumbers(ctx context.Context, scopes []viewer.Scope) (map[uuid.UUID]int64, error)
-	ConnectorsThere(ctx context.Context, scope viewer.Scope, connectors []uuid.UUID) (map[uuid.UUID]bool, error)
+	ConnectorsThere(ctx context.Context, scopes []viewer.Scope, connectors []uuid.UUID) (map[uuid.UUID]bool, error)
 	StatusCounts(ctx context.Context, scope viewer.Scope, collection, connector, document uuid.UUID) (int64, index.StatusCounts, error)
 	DocumentChanges(ctx context.Context, scope viewer.Scope, collection uuid.UUID, after index.FeedPosition, limit int) ([]index.DocumentChange, error)
 }
@@ -175,6 +176,10 @@ func (f *Feed) read(ctx context.Context) error {
 	if len(topics) == 0 {
 		return nil
 	}
+	// Before the changes: a connector that goes need not change any document.
+	if err := f.look(ctx, topics, scopes); err != nil {
+		return err
+	}
 	numbers, err := f.store.ChangeNumbers(ctx, scopes)
 	if err != nil {
 		return err //nolint:wrapcheck // is only logged
@@ -205,23 +210,9 @@ func (f *Feed) watched() (list []*topic, scopes []viewer.Scope) {
 func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	f.mu.Lock()
 	known, from := t.known, t.at
-	connectors := t.connectors()
 	f.mu.Unlock()
 	if !known || number <= from.Number {
 		return nil
-	}
-	if len(connectors) > 0 {
-		there, err := f.store.ConnectorsThere(ctx, t.scope, connectors)
-		if err != nil {
-			return err //nolint:wrapcheck // is only logged
-		}
-		f.change(t, func() {
-			for _, id := range connectors {
-				if !there[id] {
-					t.missing[id] = true
-				}
-			}
-		})
 	}
 	for range mostBatches {
 		changes, err := f.store.DocumentChanges(ctx, t.scope, t.collection, from, batchSize)
@@ -251,11 +242,42 @@ func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	return nil
 }
 
-// connectors are those that somebody watches, each once.
+// look finds out which of the watched connectors are gone.
+func (f *Feed) look(ctx context.Context, topics []*topic, scopes []viewer.Scope) error {
+	watched, all := make(map[*topic][]uuid.UUID), []uuid.UUID{}
+	f.mu.Lock()
+	for _, t := range topics {
+		watched[t] = t.connectors()
+		all = append(all, watched[t]...)
+	}
+	f.mu.Unlock()
+	if len(all) == 0 {
+		return nil
+	}
+	there, err := f.store.ConnectorsThere(ctx, scopes, all)
+	if err != nil {
+		return err //nolint:wrapcheck // is only logged
+	}
+	for t, connectors := range watched {
+		gone := slices.DeleteFunc(connectors, func(id uuid.UUID) bool { return there[id] })
+		if len(gone) == 0 {
+			continue
+		}
+		f.change(t, func() {
+			for _, id := range gone {
+				t.missing[id] = true
+			}
+		})
+	}
+	return nil
+}
+
+// connectors are those that somebody watches and that are not known to be gone,
+// each once.
 func (t *topic) connectors() (list []uuid.UUID) {
-	seen := map[uuid.UUID]bool{}
+	seen := map[uuid.UUID]bool{uuid.Nil: true}
 	for w := range t.watchers {
-		if id := w.filter.Connector; id != uuid.Nil && !seen[id] {
+		if id := w.filter.owner(); !seen[id] && !t.missing[id] {
 			seen[id] = true
 			list = append(list, id)
 		}

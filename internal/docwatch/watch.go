@@ -22,6 +22,17 @@ import (
 type Filter struct {
 	Collection          uuid.UUID // always named
 	Connector, Document uuid.UUID // zero: any
+	// Owner is the connector of the document that is watched; the watching ends
+	// with it.
+	Owner uuid.UUID
+}
+
+// owner is the connector with which the watching ends; zero for none.
+func (f Filter) owner() uuid.UUID {
+	if f.Connector != uuid.Nil {
+		return f.Connector
+	}
+	return f.Owner
 }
 
 // Event is one piece of news.
@@ -91,8 +102,8 @@ func may(readers viewer.Readers, c *index.DocumentChange) bool {
 // the present numbers, and with a cursor the documents that changed after it.
 // Documents that the viewer in ctx may not read are not told of, but counted.
 // Who reads slowly gets fewer events, with the newest state of each document.
-// The channel is closed when ctx ends, when what is watched is gone, and when f
-// is closed.
+// The channel is closed when ctx ends, when what is watched is gone or being
+// deleted, and when f is closed.
 func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filter, from *Cursor, convert func(Event) T) (<-chan T, error) {
 	if from != nil && from.Collection != filter.Collection {
 		return nil, apierr.Invalid("after", "is a cursor of another collection")
@@ -152,7 +163,7 @@ func (r *reader[T]) run(ctx context.Context, first *Event) {
 	for {
 		f.mu.Lock()
 		changed := t.changed
-		gone := t.gone || t.missing[r.watcher.filter.Connector]
+		gone := t.gone || t.missing[r.watcher.filter.owner()]
 		behind := t.known && after(t.at, r.at)
 		f.mu.Unlock()
 		if gone || ctx.Err() != nil {

@@ -44,8 +44,8 @@ type StatusCounts struct {
 }
 
 // ChangeNumbers returns the change numbers of the collections that the scopes
-// name, in one statement; collections that are gone, or of another workspace
-// than their scope's, are left out.
+// name, in one statement; collections that are gone or being deleted, or of
+// another workspace than their scope's, are left out.
 func (s *Store) ChangeNumbers(ctx context.Context, scopes []viewer.Scope) (map[uuid.UUID]int64, error) {
 	workspaces, collections, err := named(scopes)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) ChangeNumbers(ctx context.Context, scopes []viewer.Scope) (map[u
 	}
 	rows, err := s.pool.Query(ctx, `select c.id, coalesce(s.change_number, 0)
 		from unnest($1::uuid[], $2::uuid[]) w (workspace, collection)
-		join collections c on c.id = w.collection and c.workspace_id = w.workspace
+		join collections c on c.id = w.collection and c.workspace_id = w.workspace and c.deleting_at is null
 		left join collection_state s on s.collection_id = c.id`, workspaces, collections)
 	if err != nil {
 		return nil, fmt.Errorf("read change numbers: %w", readable(err))
@@ -81,14 +81,17 @@ func named(scopes []viewer.Scope) (workspaces, collections []uuid.UUID, err erro
 	return workspaces, collections, nil
 }
 
-// ConnectorsThere returns those of the connectors that exist in a collection.
-func (s *Store) ConnectorsThere(ctx context.Context, scope viewer.Scope, connectors []uuid.UUID) (map[uuid.UUID]bool, error) {
-	within, err := reachOf(scope)
+// ConnectorsThere returns those of the connectors that exist in the collections
+// that the scopes name and are not being deleted, in one statement.
+func (s *Store) ConnectorsThere(ctx context.Context, scopes []viewer.Scope, connectors []uuid.UUID) (map[uuid.UUID]bool, error) {
+	workspaces, collections, err := named(scopes)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, "select id from connectors where id = any($1) and workspace_id = $2 and ($3 or collection_id = any($4))",
-		connectors, within.workspace, within.all, within.collections)
+	rows, err := s.pool.Query(ctx, `select k.id
+		from unnest($1::uuid[], $2::uuid[]) w (workspace, collection)
+		join connectors k on k.collection_id = w.collection and k.workspace_id = w.workspace
+		where k.id = any($3) and k.deleting_at is null`, workspaces, collections, connectors)
 	if err != nil {
 		return nil, fmt.Errorf("look for connectors: %w", readable(err))
 	}
@@ -102,7 +105,7 @@ func (s *Store) ConnectorsThere(ctx context.Context, scope viewer.Scope, connect
 
 // StatusCounts counts the documents of a collection, with a connector or a
 // document named only those, and says which change number that is the state of.
-// A collection that is gone or out of reach is viewer.ErrOutOfReach.
+// A collection that is gone, being deleted or out of reach is viewer.ErrOutOfReach.
 func (s *Store) StatusCounts(ctx context.Context, scope viewer.Scope, collection, connector, document uuid.UUID) (number int64, c StatusCounts, err error) {
 	narrow, err := scope.Narrow(collection)
 	if err != nil {
@@ -124,7 +127,7 @@ func (s *Store) StatusCounts(ctx context.Context, scope viewer.Scope, collection
 			where d.workspace_id = c.workspace_id and d.collection_id = c.id
 				and ($3::uuid is null or d.connector_id = $3) and ($4::uuid is null or d.id = $4)
 		) n
-		where c.id = $1 and c.workspace_id = $2`, collection, workspace, orNull(connector), orNull(document)).
+		where c.id = $1 and c.workspace_id = $2 and c.deleting_at is null`, collection, workspace, orNull(connector), orNull(document)).
 		Scan(&number, &c.Pending, &c.Processing, &c.Indexed, &c.Failed, &c.Deleted, &c.WithFailure)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -78,6 +78,10 @@ func queueEnd(b *pgx.Batch, workspace uuid.UUID, f Fence, collection uuid.UUID, 
 }
 
 func queueState(b *pgx.Batch, workspace, collection uuid.UUID, c change) {
+	b.Queue(upsertState, stateArguments(workspace, collection, c)...)
+}
+
+func stateArguments(workspace, collection uuid.UUID, c change) []any {
 	required := 0
 	if c.required {
 		required = 1
@@ -86,7 +90,7 @@ func queueState(b *pgx.Batch, workspace, collection uuid.UUID, c change) {
 	if c.model != "" {
 		model = &c.model
 	}
-	b.Queue(upsertState, collection, workspace, c.delta.documents, c.passages, c.bytes, c.words, required, model, c.documents)
+	return []any{collection, workspace, c.delta.documents, c.passages, c.bytes, c.words, required, model, c.documents}
 }
 
 func queueFence(b *pgx.Batch, workspace uuid.UUID, f Fence) {

@@ -26,9 +26,10 @@ const (
 )
 
 // Delete removes the files at these paths from a connector that the viewer may
-// change, and their documents from the index at once. It returns the paths that
-// had a file, sorted. Paths without one are no error: their documents, left by
-// a deletion that was cut short, go too.
+// change, with their documents and what the ledger says of them, in one
+// transaction; contents are deleted once that has committed. It returns the paths
+// that had a file, sorted. Paths without one are no error: a document that is
+// left of one goes too.
 func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error) {
 	switch {
 	case len(paths) == 0:
@@ -47,10 +48,8 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 	}
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	deleted, keys := []string{}, []string{}
-	var documents []uuid.UUID
-	// Documents go once the files are gone for certain.
-	joined := ent.TxFromContext(ctx) != nil
 	err = f.inTransaction(ctx, step{do: func(ctx context.Context, client *ent.Client) error {
+		var documents []uuid.UUID
 		for batch := range slices.Chunk(paths, deletionBatch) {
 			rows, err := client.SourceFile.Query().
 				Where(entfile.ConnectorID(connector.ID), entfile.PathIn(batch...)).
@@ -67,9 +66,11 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 			if _, err := client.SourceFile.Delete().Where(entfile.IDIn(ids...)).Exec(ctx); err != nil {
 				return apierr.Wrap("delete files", err)
 			}
+			// Documents are locked before their lines, as whoever stores them does.
 			found, err := client.Document.Query().
 				Where(document.ConnectorID(connector.ID), document.Or(document.SourceIDIn(batch...), member.Of(batch...)), document.StatusNEQ(document.StatusDeleted)).
-				IDs(ctx)
+				Order(ent.Asc(document.FieldID)).
+				ForUpdate().IDs(ctx)
 			if err != nil {
 				return apierr.Wrap("look for the documents of deleted files", err)
 			}
@@ -82,26 +83,16 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 				return apierr.Wrap("note deleted files in the ledger", err)
 			}
 		}
-		return nil
-	}, after: func(ctx context.Context) error {
-		err := f.DeleteBlobs(ctx, keys)
-		if joined {
-			err = errors.Join(err, f.forget(ctx, connector, documents))
-		}
-		return err
-	}})
+		return f.forget(ctx, connector, documents)
+	}, after: func(ctx context.Context) error { return f.DeleteBlobs(ctx, keys) }})
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(deleted)
-	if joined {
-		return deleted, nil
-	}
-	return deleted, f.forget(ctx, connector, documents)
+	return deleted, nil
 }
 
-// forget takes the documents out of the index. The rows of their files are gone
-// by now, so that no sync brings them back.
+// forget takes the documents out of the index, in the transaction of ctx.
 func (f *Files) forget(ctx context.Context, connector *ent.Connector, documents []uuid.UUID) error {
 	if len(documents) == 0 {
 		return nil

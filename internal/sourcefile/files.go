@@ -20,8 +20,9 @@ import (
 // no limit: 100 MiB.
 const DefaultMaxBytes = 100 << 20
 
-// DocumentDeleter takes documents out of the index and says how many it was
-// (SoftDelete of internal/index without a fence).
+// DocumentDeleter takes documents out of the index in the transaction that ctx
+// carries (ent.TxFromContext), and says how many it was (SoftDeleteIn of
+// internal/index).
 type DocumentDeleter func(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error)
 
 // Options are settings with useful zero values.

@@ -59,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 }
 
 func (f *fixture) softDelete(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
-	return f.index.SoftDelete(ctx, scope, index.Fence{}, documents)
+	return f.index.SoftDeleteIn(ctx, ent.TxFromContext(ctx).Client(), scope, documents)
 }
 
 func (f *fixture) must(err error) {

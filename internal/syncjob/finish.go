@@ -12,26 +12,17 @@ import (
 )
 
 // Complete ends a job that went through: completed, or partial when items
-// failed. The counters are taken from the ledger once more.
+// failed.
 func (r *Run) Complete(ctx context.Context) error {
-	counted, err := r.tally(r.Context(ctx))
-	if err != nil {
-		return err
-	}
-	apart := r.counts()
-	r.Count(func(c *Counters) {
-		if apart {
-			counted = *c
-		}
-		counted.Parsed = c.Parsed
-		*c = counted
-	})
 	status, note := entjob.StatusCompleted, ""
-	if counted.Failed > 0 && Syncs(r.start.Mode) {
-		status = entjob.StatusPartial
-		note = fmt.Sprintf("%d of %d items failed; the items of the last sync say why.", counted.Failed, counted.Collected)
+	settle := func(counted Counters) entjob.Status {
+		if counted.Failed > 0 && Syncs(r.start.Mode) {
+			status = entjob.StatusPartial
+			note = fmt.Sprintf("%d of %d items failed; the items of the last sync say why.", counted.Failed, counted.Collected)
+		}
+		return status
 	}
-	return r.finish(ctx, status, "", func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
+	return r.finish(ctx, settle, "", func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
 		if !Syncs(r.start.Mode) {
 			return
 		}
@@ -52,9 +43,9 @@ func (r *Run) Complete(ctx context.Context) error {
 func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
 	message = cut(message, maxReasonBytes)
 	if !Syncs(r.start.Mode) && r.start.Mode != entjob.ModePermissions {
-		return r.finish(ctx, entjob.StatusFailed, message, nil)
+		return r.finish(ctx, always(entjob.StatusFailed), message, nil)
 	}
-	return r.finish(ctx, entjob.StatusFailed, message, func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
+	return r.finish(ctx, always(entjob.StatusFailed), message, func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
 		u.SetLastError(message)
 		switch {
 		case row.Status == connector.StatusPaused: // until somebody goes on with it
@@ -69,28 +60,31 @@ func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
 // Stop ends a job that was asked to stop, or that may not run any more, for
 // which reason says why. What it has stored stays.
 func (r *Run) Stop(ctx context.Context, reason string) error {
-	return r.finish(ctx, entjob.StatusCanceled, reason, nil)
+	return r.finish(ctx, always(entjob.StatusCanceled), reason, nil)
+}
+
+// always is a status that the counters do not change.
+func always(status entjob.Status) func(Counters) entjob.Status {
+	return func(Counters) entjob.Status { return status }
 }
 
 // finish writes the last state of the job and what follows for its connector in
-// one transaction.
-func (r *Run) finish(ctx context.Context, status entjob.Status, message string, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {
+// one transaction. The counters are taken from the ledger once more, under the
+// lock of the job's row: nothing is deleted for the job afterwards.
+func (r *Run) finish(ctx context.Context, status func(Counters) entjob.Status, message string, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
 	r.saveLags(ctx)
 	ctx = r.Context(ctx)
-	now := r.jobs.now()
-	r.mu.Lock()
-	r.state.Revision++
-	s := r.state
-	r.mu.Unlock()
-	s.Status, s.Error, s.FinishedAt, s.Canceling = status, message, now, false
-
 	tx, err := r.jobs.client.Tx(ctx)
 	if err != nil {
 		return fmt.Errorf("end a sync job: %w", err)
 	}
-	if err := r.writeEnd(ctx, tx.Client(), s, change); err != nil {
+	s, err := r.conclude(ctx, tx.Client(), status, message)
+	if err == nil {
+		err = r.writeEnd(ctx, tx.Client(), s, change)
+	}
+	if err != nil {
 		if undo := tx.Rollback(); undo != nil {
 			err = errors.Join(err, fmt.Errorf("roll back: %w", undo))
 		}
@@ -101,6 +95,27 @@ func (r *Run) finish(ctx context.Context, status entjob.Status, message string, 
 	}
 	r.jobs.publish(ctx, Event{Snapshot: s})
 	return nil
+}
+
+// conclude locks the job's row and is the last state of the job.
+func (r *Run) conclude(ctx context.Context, client *ent.Client, status func(Counters) entjob.Status, message string) (s Snapshot, err error) {
+	held, err := client.SyncJob.Query().Where(entjob.ID(r.job), entjob.Attempt(r.attempt), entjob.StatusEQ(entjob.StatusRunning)).
+		ForUpdate().Select(entjob.FieldID).Strings(ctx)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("end a sync job: %w", err)
+	case len(held) == 0:
+		return s, ErrLost
+	}
+	if err := r.recount(ctx, client); err != nil {
+		return s, err
+	}
+	r.mu.Lock()
+	r.state.Revision++
+	s = r.state
+	r.mu.Unlock()
+	s.Status, s.Error, s.FinishedAt, s.Canceling = status(s.Counters), message, r.jobs.now(), false
+	return s, nil
 }
 
 func (r *Run) writeEnd(ctx context.Context, client *ent.Client, s Snapshot, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {

@@ -139,7 +139,7 @@ func (j *Jobs) readWatched(ctx context.Context, since time.Time) error {
 		j.hub.deliver(SnapshotOf(row))
 	}
 	if len(connectors) > 0 {
-		ids, err := j.client.Connector.Query().Where(connector.IDIn(connectors...)).IDs(ctx)
+		ids, err := j.client.Connector.Query().Where(connector.IDIn(connectors...), connector.DeletingAtIsNil()).IDs(ctx)
 		if err != nil {
 			return rowError(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"magpie/ent"
 	"magpie/ent/document"
 	"magpie/ent/syncitem"
 	entjob "magpie/ent/syncjob"
@@ -126,12 +127,12 @@ func (r *Run) Record(ctx context.Context, entries []Entry) error {
 
 // tally counts the job's outcomes in the ledger: the truth that the counters
 // follow, whichever attempt brought them about.
-func (r *Run) tally(ctx context.Context) (Counters, error) {
+func (r *Run) tally(ctx context.Context, client *ent.Client) (Counters, error) {
 	if r.start.Mode == entjob.ModePlan {
-		return r.tallyPlan(ctx)
+		return r.tallyPlan(ctx, client)
 	}
 	var c Counters
-	err := r.query(ctx, "count the outcomes of a job", func(rows *sql.Rows) error {
+	err := each(ctx, client, "count the outcomes of a job", func(rows *sql.Rows) error {
 		var status syncitem.Status
 		var added bool
 		var n int

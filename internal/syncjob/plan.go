@@ -123,9 +123,9 @@ func (c *Counters) planned(action planitem.Action, n int) {
 	}
 }
 
-func (r *Run) tallyPlan(ctx context.Context) (Counters, error) {
+func (r *Run) tallyPlan(ctx context.Context, client *ent.Client) (Counters, error) {
 	var c Counters
-	err := r.query(ctx, "count the lines of a plan", func(rows *sql.Rows) error {
+	err := each(ctx, client, "count the lines of a plan", func(rows *sql.Rows) error {
 		var action planitem.Action
 		var n int
 		if err := rows.Scan(&action, &n); err != nil {

@@ -43,10 +43,12 @@ type Run struct {
 	scope                     viewer.Scope
 
 	saving sync.Mutex // orders the writes of the row
+	stored Effort     // by saveEffort
 	mu     sync.Mutex // guards what follows
 	state  Snapshot   // what the world is told next
 	told   int        // the revision that was published last
 	own    bool       // it counts for itself
+	unsure bool       // the counters may lack what the ledger has
 	effort Effort
 	lags   lags // that are not stored yet
 	start  *ent.SyncJob
@@ -78,12 +80,12 @@ func (j *Jobs) Claim(ctx context.Context, t tasks.Sync) (*Run, error) {
 	}
 	r := &Run{
 		jobs: j, job: row.ID, connector: row.ConnectorID, workspace: row.WorkspaceID, attempt: row.Attempt, start: row,
-		state: SnapshotOf(row), effort: effortOf(row), lags: make(lags),
+		state: SnapshotOf(row), effort: effortOf(row), stored: effortOf(row), lags: make(lags),
 	}
 	if r.scope, err = viewer.System(row.WorkspaceID).Scope(); err != nil {
 		return nil, fmt.Errorf("take a sync job: %w", err)
 	}
-	counted, err := r.tally(ctx)
+	counted, err := r.tally(ctx, j.client)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,53 @@ func (r *Run) Warn(text string) {
 	r.state.Revision++
 }
 
+// Settle does what changes documents, their lines in the ledger and the counters
+// in the job's row in one transaction, and then has count add to the present
+// counters what do says it did. The row is not saved meanwhile. When do fails,
+// what it did is found out from the ledger before the row is saved again.
+func (r *Run) Settle(do func() (int, error), count func(*Counters, int)) (int, error) {
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	n, err := do()
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unsure = true // the answer to a commit may have been lost
+		return 0, err
+	}
+	r.Count(func(c *Counters) { count(c, n) })
+	return n, nil
+}
+
+// recount takes the counters from the ledger, whose lines of the job nobody else
+// writes meanwhile.
+func (r *Run) recount(ctx context.Context, client *ent.Client) error {
+	if r.counts() {
+		return nil
+	}
+	counted, err := r.tally(ctx, client)
+	if err != nil {
+		return err
+	}
+	r.Count(func(c *Counters) {
+		counted.Parsed = c.Parsed
+		*c = counted
+		r.unsure = false
+	})
+	return nil
+}
+
+// recountUnsure is recount where the last change may have been counted or not.
+func (r *Run) recountUnsure(ctx context.Context) error {
+	r.mu.Lock()
+	unsure := r.unsure
+	r.mu.Unlock()
+	if !unsure {
+		return nil
+	}
+	return r.recount(ctx, r.jobs.client)
+}
+
 func (r *Run) snapshot() Snapshot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,6 +241,9 @@ func (r *Run) fenced(client *ent.Client, s Snapshot) *ent.SyncJobUpdate {
 func (r *Run) save(ctx context.Context, what string, change func(*ent.SyncJobUpdate)) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
+	if err := r.recountUnsure(r.Context(ctx)); err != nil {
+		return err
+	}
 	r.saveLags(ctx)
 	update := r.fenced(r.jobs.client, r.snapshot())
 	change(update)
@@ -272,6 +324,7 @@ func (r *Run) keep(ctx context.Context, stop context.CancelCauseFunc, news Subsc
 			}
 		case <-progress.C:
 			r.tell(ctx)
+			r.saveEffort(ctx)
 		case <-heartbeat.C:
 			switch err := r.beat(ctx); {
 			case err == nil, ctx.Err() != nil:

@@ -3,16 +3,20 @@ package syncer_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"magpie/connectors"
 	"magpie/connectors/webcrawler"
 	"magpie/ent/document"
+	"magpie/ent/syncitem"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/httpx"
 	"magpie/internal/note"
@@ -96,5 +100,149 @@ func TestASiteIsSynced(t *testing.T) {
 	f.must(err)
 	if !strings.Contains(content, "second walrus") {
 		t.Errorf("the guide says %q", content)
+	}
+}
+
+// drippingSite has pages of which one never comes to its end. It counts what it
+// was asked for, and the bytes of the bodies that it sent.
+type drippingSite struct {
+	pages int
+	drip  string // the path
+	slow  time.Duration
+	mu    sync.Mutex
+	asked map[string]int
+	bytes atomic.Int64
+}
+
+func (s *drippingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.asked[r.URL.Path]++
+	s.mu.Unlock()
+	if r.URL.Path == "/robots.txt" || r.URL.Path == "/sitemap.xml" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	send := func(text string) {
+		n, _ := w.Write([]byte(text))
+		s.bytes.Add(int64(n))
+		_ = http.NewResponseController(w).Flush()
+	}
+	if r.URL.Path == s.drip {
+		send("<title>Drip</title><main>")
+		for {
+			send("drop ")
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	select {
+	case <-r.Context().Done():
+	case <-time.After(s.slow):
+	}
+	var links strings.Builder
+	if r.URL.Path == "/" {
+		for i := range s.pages {
+			fmt.Fprintf(&links, `<a href="/p/%d">%d</a> `, i, i)
+		}
+	}
+	send(fmt.Sprintf("<title>%s</title><main><h1>Page %s</h1><p>The walrus of %s sleeps.</p>%s</main>", r.URL.Path, r.URL.Path, r.URL.Path, links.String()))
+}
+
+func (f *fixture) crawler(site http.Handler, patience time.Duration, config map[string]any) {
+	f.Helper()
+	f.options.Notes = note.New(f.db.Pool)
+	server := httptest.NewServer(site)
+	f.Cleanup(server.Close)
+	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	var err error
+	f.registry, err = connectors.NewRegistry(webcrawler.Kind(guard.DialContext, webcrawler.WithPatience(patience)))
+	f.must(err)
+	all := map[string]any{"startUrls": []any{server.URL + "/"}, "delayMs": float64(0)}
+	maps.Copy(all, config)
+	f.row = f.connector("web_crawler", all)
+}
+
+// A page that takes longer than a slice costs itself, and nothing that came
+// before it.
+func TestAPageThatDripsDoesNotStallACrawl(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]map[string]any{"at once": nil, "with a pause": {"delayMs": float64(1)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.options.SliceTime, f.options.ShareTime = 300*time.Millisecond, 50*time.Millisecond
+			f.options.Parallel = 1
+			site := &drippingSite{pages: 45, drip: "/p/7", slow: 10 * time.Millisecond, asked: map[string]int{}}
+			f.crawler(site, 600*time.Millisecond, config)
+			f.work()
+			job := f.sync(auto())
+			f.expect(job, entjob.StatusPartial, syncjob.Counters{Collected: 46, Added: 45, Failed: 1})
+			site.mu.Lock()
+			for path, n := range site.asked {
+				most := 1
+				switch path {
+				case "/robots.txt": // each slice asks anew
+					continue
+				case site.drip:
+					most = 3
+				}
+				if n > most {
+					t.Errorf("%s was fetched %d times, at most %d are wanted", path, n, most)
+				}
+			}
+			site.mu.Unlock()
+			f.line("p/7", syncitem.StatusFailed, "was not there within 0.6 seconds")
+			if line := f.ledger()["p/7"]; line != nil && !line.Retryable {
+				t.Error("the failure is none that may be retried")
+			}
+			if job.Turns < 2 {
+				t.Errorf("the sync was one slice: %d turns", job.Turns)
+			}
+			// Looked up by its name it fails as fast.
+			before := site.count(site.drip)
+			f.expect(f.sync(incremental("p/7", "p/8")), entjob.StatusPartial, syncjob.Counters{Collected: 2, Unchanged: 1, Failed: 1})
+			if n := site.count(site.drip) - before; n > 1 {
+				t.Errorf("it was fetched %d times for one look-up", n)
+			}
+		})
+	}
+}
+
+func (s *drippingSite) count(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[path]
+}
+
+// A page that is always busy is waited for once, in however many slices, and
+// what was fetched before it is not fetched again.
+func TestAPageThatIsAlwaysBusyIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := &drippingSite{pages: 12, asked: map[string]int{}}
+	f.crawler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/p/5" {
+			site.mu.Lock()
+			site.asked[r.URL.Path]++
+			site.mu.Unlock()
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		site.ServeHTTP(w, r)
+	}), time.Minute, nil)
+	f.work()
+	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 13, Added: 12, Failed: 1})
+	f.line("p/5", syncitem.StatusFailed, "answers 503")
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	for path, n := range site.asked {
+		if most := map[string]int{"/p/5": 5, "/robots.txt": 9, "/sitemap.xml": 9}[path]; n > max(most, 1) {
+			t.Errorf("%s was fetched %d times", path, n)
+		}
 	}
 }

@@ -67,8 +67,8 @@ func (s *slice) workThrough(ctx context.Context, todo []task) error {
 			break
 		}
 		// Members of archives are done with their archive: half of them would have
-		// to be read again.
-		if over = at > 0 && t.member == nil && s.spent(ctx); over {
+		// to be read again. So are the items of a page that is dear to its source.
+		if over = at > 0 && t.member == nil && !s.whole && s.spent(ctx); over {
 			break
 		}
 		group.Go(func() error {
@@ -142,11 +142,11 @@ func (s *slice) process(ctx context.Context, t task, content []byte) error {
 // fetch reads an item's content; nil when it is larger than the limit. What is
 // read beyond what was reserved for the item is reserved on the way.
 func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservation) (content []byte, err error) {
-	switch {
-	case int64(len(item.Content)) > s.engine.opt.MaxBytes:
-		return nil, nil
-	case item.Content != nil:
-		s.run.Spend(func(e *syncjob.Effort) { e.Bytes += int64(len(item.Content)) })
+	if item.Content != nil {
+		s.fetched(int64(len(item.Content)))
+		if int64(len(item.Content)) > s.engine.opt.MaxBytes {
+			return nil, nil
+		}
 		return item.Content, nil
 	}
 	reader, err := s.source.Open(ctx, item)
@@ -162,8 +162,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservati
 	if item.Size > 0 {
 		b.Grow(int(min(item.Size, s.engine.opt.MaxBytes)) + bytes.MinRead)
 	}
-	n, err := b.ReadFrom(io.LimitReader(room.reader(ctx, reader), s.engine.opt.MaxBytes+1))
-	s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n })
+	n, err := b.ReadFrom(io.LimitReader(room.reader(ctx, &reported{reader, s.fetched}), s.engine.opt.MaxBytes+1))
 	if err != nil {
 		return nil, err // the connector's, to be classified
 	}
@@ -174,6 +173,26 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservati
 		content = []byte{}
 	}
 	return content, nil
+}
+
+// fetched counts content that the engine has read; sources of metered kinds count
+// theirs.
+func (s *slice) fetched(n int64) {
+	if !s.kind.Metered {
+		s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n })
+	}
+}
+
+// reported tells how much is read as it is.
+type reported struct {
+	from io.Reader
+	tell func(int64)
+}
+
+func (r *reported) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.tell(int64(n))
+	return n, err //nolint:wrapcheck // a reader passes its end on
 }
 
 func (s *slice) fetchFailed(ctx context.Context, t task, err error) error {

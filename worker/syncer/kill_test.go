@@ -52,7 +52,7 @@ func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
 	k.exact(items, map[syncitem.Status]int{syncitem.StatusIndexed: items})
 
-	k.plan.Second = true
+	k.plan.Source = sourceChanged
 	job = k.through(tenth, stepWalk, stepStore, stepStored, stepDelete, stepDeleted, "moment")
 	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items - tenth, Modified: tenth, Deleted: tenth, Unchanged: items - 2*tenth})
 	k.exact(items-tenth, map[syncitem.Status]int{
@@ -193,7 +193,7 @@ func (k *killing) exact(live int, ledger map[syncitem.Status]int) {
 	if n := k.live(); n != live {
 		k.Errorf("%d documents, want %d", n, live)
 	}
-	source := world(k.plan.Items, k.plan.Second)
+	source := world(k.plan.Items, k.plan.Source)
 	for path, d := range k.documents() {
 		source.Lock()
 		want := source.item(path).Version

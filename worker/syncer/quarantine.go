@@ -74,17 +74,19 @@ func (s *slice) restoreDeleted(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		n, err := s.engine.index.Restore(ctx, s.run.Scope(), s.fence, ids)
+		n, err := s.run.Settle(func() (int, error) {
+			return s.engine.index.Restore(ctx, s.run.Scope(), s.fence, ids)
+		}, func(c *syncjob.Counters, n int) {
+			c.Collected += n
+			c.Outcome(syncitem.StatusIndexed, true, n)
+		})
 		switch {
 		case err != nil:
 			return fmt.Errorf("restore documents: %w", err)
 		case n == 0:
 			return fmt.Errorf("restore documents: none of %d came back", len(ids))
 		}
-		s.decided(func(c *syncjob.Counters) {
-			c.Collected += n
-			c.Outcome(syncitem.StatusIndexed, true, n)
-		})
+		s.progress.Store(true)
 		if s.over(ctx) {
 			return errSliceOver
 		}

@@ -48,6 +48,7 @@ type slice struct {
 	turn     turn
 	groups   groupNames
 	planning bool // nothing is done, it is only written down what would be
+	whole    bool // the page at work is not to be had again (connectors.Page)
 }
 
 // work does the slice. Nil means that the job has nothing more to do.
@@ -191,6 +192,7 @@ func (s *slice) openSource(ctx context.Context) error {
 		return err
 	}
 	settings.Whole = s.planning || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
+	settings.Fetched = func(n int64) { s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n }) }
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)

@@ -9,9 +9,9 @@ import (
 
 	"magpie/connectors"
 	"magpie/connectors/fileupload"
+	"magpie/ent"
 	entjob "magpie/ent/syncjob"
 	"magpie/internal/blob"
-	"magpie/internal/index"
 	"magpie/internal/sourcefile"
 	"magpie/internal/syncjob"
 	"magpie/internal/viewer"
@@ -25,7 +25,7 @@ func TestUploadedFilesAreSynced(t *testing.T) {
 	blobs, err := blob.NewDir(t.TempDir())
 	f.must(err)
 	files := sourcefile.New(f.db.Ent, blobs, func(ctx context.Context, scope viewer.Scope, ids []uuid.UUID) (int, error) {
-		return f.index.SoftDelete(ctx, scope, index.Fence{}, ids)
+		return f.index.SoftDeleteIn(ctx, ent.TxFromContext(ctx).Client(), scope, ids)
 	}, sourcefile.Options{})
 	f.registry, err = connectors.NewRegistry(fileupload.Kind(files))
 	f.must(err)

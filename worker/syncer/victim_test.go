@@ -37,23 +37,37 @@ const (
 	stepStored  = "stored"  // it is stored, and nobody was told
 	stepDelete  = "delete"  // documents are to be deleted
 	stepDeleted = "deleted" // they are
+	// The same for bringing them back.
+	stepRestore  = "restore"
+	stepRestored = "restored"
 )
 
 // plan is what a victim works on, and where it ends.
 type plan struct {
 	Database, Redis string
 	Items           int
-	Second          bool   // the source after its changes
+	Source          string // what the source has
 	Step            string // at which it kills itself
 	At              int64  // the how manieth time it comes there
 }
 
-// world is the source as all processes know it: changed after the first sync.
-func world(items int, second bool) *script {
+// What the source has.
+const (
+	sourceWhole   = ""
+	sourceChanged = "changed" // a tenth is gone, another one changed
+	sourceShrunk  = "shrunk"  // nine tenths are gone
+)
+
+// world is the source as all processes know it.
+func world(items int, source string) *script {
 	s := newScript()
 	s.PageSize = 200
 	s.fill(items, "v1")
-	if !second {
+	switch source {
+	case sourceWhole:
+		return s
+	case sourceShrunk:
+		s.remove(names(0, items-items/10)...)
 		return s
 	}
 	for i := range items / 10 {
@@ -98,6 +112,13 @@ func (m mortalIndex) SoftDelete(ctx context.Context, scope viewer.Scope, f index
 	return n, err
 }
 
+func (m mortalIndex) Restore(ctx context.Context, scope viewer.Scope, f index.Fence, documents []uuid.UUID) (int, error) {
+	m.of.at(stepRestore)
+	n, err := m.Index.Restore(ctx, scope, f, documents)
+	m.of.at(stepRestored)
+	return n, err
+}
+
 // runVictim works as `magpie worker` does, with short patience, until it is
 // killed or asked to end.
 func runVictim(text string) int {
@@ -136,7 +157,7 @@ func work(text string) error {
 	jobs := syncjob.New(db.Ent, tasks.NewAsynq(client), bus, time.Now, syncjob.WithLog(log),
 		syncjob.WithTimes(syncjob.Times{Heartbeat: 200 * time.Millisecond}))
 	defer jobs.Close()
-	source := world(m.plan.Items, m.plan.Second)
+	source := world(m.plan.Items, m.plan.Source)
 	source.hooks(func(context.Context, string) error { m.at(stepWalk); return nil }, func(context.Context, string) error { m.at(stepFetch); return nil })
 	kinds, err := source.kinds()
 	if err != nil {

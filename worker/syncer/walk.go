@@ -49,7 +49,10 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.shown(warning))
 		}
-		if err := do(page.Items); err != nil {
+		s.whole = page.Whole
+		err = do(page.Items)
+		s.whole = false
+		if err != nil {
 			return err
 		}
 		if page.Done {
@@ -260,37 +263,31 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 	}
 }
 
-// remove deletes documents softly, after the ledger says so: a job that is cut
-// off in between finds them again. Those that were never indexed are forgotten.
+// remove deletes documents softly, together with what the ledger says of them
+// and the job's counter. Those that were never indexed are forgotten.
 func (s *slice) remove(ctx context.Context, gone []syncjob.Gone) error {
 	if s.planning {
 		return s.planGone(ctx, gone, planitem.ActionDelete, "")
 	}
-	var never []uuid.UUID
-	gone = slices.DeleteFunc(slices.Clone(gone), func(g syncjob.Gone) bool {
+	var ids, never []uuid.UUID
+	for _, g := range gone {
 		if g.Failed {
 			never = append(never, g.Document)
+		} else {
+			ids = append(ids, g.Document)
 		}
-		return g.Failed
-	})
-	if err := s.forget(ctx, never...); err != nil || len(gone) == 0 {
+	}
+	if err := s.forget(ctx, never...); err != nil || len(ids) == 0 {
 		return err
 	}
-	entries, ids := make([]syncjob.Entry, len(gone)), make([]uuid.UUID, len(gone))
-	for i, g := range gone {
-		entries[i] = syncjob.Entry{SourceID: g.SourceID, Path: g.Path, Document: g.Document, Status: syncitem.StatusDeleted}
-		ids[i] = g.Document
-	}
-	if err := s.run.Record(ctx, entries); err != nil {
-		return err
-	}
-	n, err := s.engine.index.SoftDelete(ctx, s.run.Scope(), s.fence, ids)
+	n, err := s.run.Settle(func() (int, error) {
+		return s.engine.index.SoftDelete(ctx, s.run.Scope(), s.fence, ids)
+	}, func(c *syncjob.Counters, n int) { c.Deleted += n })
 	if err != nil {
 		return fmt.Errorf("delete documents whose items are gone: %w", err)
 	}
 	if n == 0 {
 		return errors.New("documents whose items are gone cannot be deleted")
 	}
-	s.run.Count(func(c *syncjob.Counters) { c.Deleted += n })
 	return nil
 }

@@ -92,6 +92,37 @@ func (a *Asynq) Waiting(_ context.Context, t Task) (bool, error) {
 	}
 }
 
+// Due is the view of the queue on tasks whose time has come by the database. A
+// task for which the queue has a later time does not wait there: it was put in by
+// a process whose clock is ahead, and that may have died since.
+func (a *Asynq) Due() Due { return Due{a} }
+
+// Due is what [Asynq.Due] returns.
+type Due struct{ queue *Asynq }
+
+// Waiting reports whether t will be delivered soon without further help.
+func (d Due) Waiting(ctx context.Context, t Task) (bool, error) {
+	waiting, err := d.queue.Waiting(ctx, t)
+	if err != nil || !waiting {
+		return false, err
+	}
+	info, err := d.queue.inspector.GetTaskInfo(in(t), t.ID())
+	switch {
+	case gone(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look up the task %s: %w", t.ID(), err)
+	case info.State == asynq.TaskStateScheduled:
+		// The queue goes by the clocks of the processes.
+		return info.NextProcessAt.Before(time.Now().Add(soon)), nil
+	default:
+		return true, nil
+	}
+}
+
+// soon is how far ahead of now the queue may have a task that counts as due.
+const soon = 10 * time.Second
+
 func gone(err error) bool {
 	return errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound)
 }

@@ -51,6 +51,7 @@ import (
 	"magpie/internal/store"
 	"magpie/internal/summary"
 	"magpie/internal/syncjob"
+	"magpie/internal/transaction"
 	"magpie/internal/viewer"
 	"magpie/rest"
 	"magpie/worker/tasks"
@@ -91,6 +92,7 @@ type App struct {
 	schema    graphql.ExecutableSchema
 	resolver  *graph.Resolver
 	limiter   *ratelimit.Limiter
+	clock     *store.Clock // the database's
 	closers   []func() error
 }
 
@@ -135,10 +137,9 @@ func (a *App) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Not now, which has no monotonic clock: the age of what is known of a key goes by it.
-	a.Keys = authn.NewKeys(a.DB.Ent, time.Now, authn.WithKeyLog(a.Log), authn.WithChatModels(models.Names()))
+	a.Keys = authn.NewKeys(a.DB.Ent, a.clock.Now, authn.WithKeyLog(a.Log), authn.WithChatModels(models.Names()))
 	a.closers = append(a.closers, func() error { a.Keys.Close(); return nil })
-	a.Quota = quota.New(ctx, a.DB.Pool, quota.Options{Limit: a.Config.QueryLimit, Log: a.Log})
+	a.Quota = quota.New(ctx, a.DB.Pool, quota.Options{Limit: a.Config.QueryLimit, Now: a.now, Log: a.Log})
 	a.closers = append(a.closers, func() error { a.Quota.Close(); return nil })
 	reranker, err := a.reranker()
 	if err != nil {
@@ -156,11 +157,11 @@ func (a *App) open(ctx context.Context) error {
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	summaries := summary.New(models, analyzer, a.Log)
-	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: now}
+	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: a.now}
 	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
-	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: now, Log: a.Log})
+	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: a.now, Log: a.Log})
 	a.Runs, err = run.New(ctx, run.Options{
-		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: now,
+		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
 		Kit: kit, Memories: memories,
 	})
 	if err != nil {
@@ -174,22 +175,22 @@ func (a *App) open(ctx context.Context) error {
 	a.Queue = tasks.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
-	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, now, syncjob.WithLog(a.Log))
+	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
 	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
 		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
-		Attempts: a.limiter, Log: a.Log,
+		Attempts: a.limiter, Now: a.now, Log: a.Log,
 	})
 	a.connect()
-	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log})
+	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	a.Pacer = pace.New(pace.Options{Redis: a.Redis, Salt: a.paceSalt(), Log: a.Log})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, Jobs: a.Jobs, Files: a.Files, Kinds: a.Kinds, Secrets: a.Secrets,
 		Search: a.Search, Index: a.Index, Chat: a.Chat, Answers: answers, News: news, Models: a.Models,
-		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: now,
+		Summaries: summaries, Runs: a.Runs, Quota: a.Quota, Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
 		Analytics: a.analytics, Queries: a.Queries, Grants: a.Grants, SignOn: a.SignOn, Audit: a.failures, SignIns: a.limiter,
 		Inbox: a.Inbox, Pacer: a.Pacer, Agents: agents, Templates: template.NewStore(a.DB.Ent, agents),
 		Memories: memories, Principals: a.Principals,
@@ -202,7 +203,7 @@ func (a *App) open(ctx context.Context) error {
 func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
 	builtin := embed.NewBuiltin()
 	return attached.New(attached.Options{
-		Ent: a.DB.Ent, Catalog: attached.NewCatalog(a.DB.Pool, now), Kinds: a.Kinds, Secrets: a.Secrets, Analyzer: analyzer, Log: a.Log,
+		Ent: a.DB.Ent, Catalog: attached.NewCatalog(a.DB.Pool, a.now), Kinds: a.Kinds, Secrets: a.Secrets, Analyzer: analyzer, Log: a.Log,
 		Embed: func(ctx context.Context, texts []string, query bool) ([][]float32, error) {
 			purpose := embed.Passage
 			if query {
@@ -229,7 +230,7 @@ func (a *App) Warm(ctx context.Context) {
 // queryLog starts what keeps and counts questions.
 func (a *App) queryLog(ctx context.Context) {
 	mode := analytics.Mode(a.Config.QueryLog)
-	a.analytics = analytics.New(a.DB.Pool, analytics.StoreOptions{Mode: mode, Retention: a.Config.QueryLogRetention.Duration(), Now: now})
+	a.analytics = analytics.New(a.DB.Pool, analytics.StoreOptions{Mode: mode, Retention: a.Config.QueryLogRetention.Duration(), Now: a.now})
 	a.Queries = analytics.NewLog(ctx, a.DB.Pool, analytics.LogOptions{Mode: mode, Log: a.Log})
 	a.closers = append(a.closers, func() error { a.Queries.Close(); return nil })
 }
@@ -242,6 +243,10 @@ func (a *App) stores(ctx context.Context) (err error) {
 	if err := a.DB.CheckSchema(ctx); err != nil {
 		return unopened{fmt.Errorf("check the schema: %w", err)}
 	}
+	if a.clock, err = store.NewClock(ctx, a.DB.Pool, store.ClockOptions{Log: a.Log}); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() error { a.clock.Close(); return nil })
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
 		return err
 	}
@@ -249,8 +254,8 @@ func (a *App) stores(ctx context.Context) (err error) {
 	return a.reachRedis(ctx)
 }
 
-// now is the clock, as exact as the database keeps times.
-func now() time.Time { return time.Now().Truncate(time.Microsecond) }
+// now is the time of the database, as exact as it keeps times.
+func (a *App) now() time.Time { return a.clock.Now().Truncate(time.Microsecond) }
 
 // access builds what recognises people and keeps secrets.
 func (a *App) access() (err error) {
@@ -260,8 +265,7 @@ func (a *App) access() (err error) {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
-	// Not now, which has no monotonic clock: the age of what is known of a session goes by it.
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, time.Now, authn.WithAccountLog(a.Log)); err != nil {
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, a.clock.Now, authn.WithAccountLog(a.Log)); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
 	a.closers = append(a.closers, func() error { a.Accounts.Close(); return nil })
@@ -299,7 +303,7 @@ func (a *App) blobs(ctx context.Context) (blob.Store, error) {
 }
 
 func (a *App) deleteDocuments(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {
-	return a.Index.SoftDelete(ctx, scope, index.Fence{}, documents)
+	return a.Index.SoftDeleteIn(ctx, transaction.Client(ctx, a.DB.Ent), scope, documents)
 }
 
 // GraphQL makes a server of the schema without transports; the caller adds them.

@@ -14,7 +14,7 @@ import (
 // connectors, and sign-in by an OpenID provider.
 func (a *App) connect() {
 	c := a.Config
-	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, now)
+	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, a.now)
 	clients := map[string]oauth.Client{}
 	for name, set := range c.OAuthClients {
 		clients[name] = oauth.Client{
@@ -23,13 +23,13 @@ func (a *App) connect() {
 		}
 	}
 	a.Grants = oauth.New(a.DB.Ent, oauth.Options{
-		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Clients: clients, Log: a.Log, Now: now,
+		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Clients: clients, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { a.Grants.Close(); return nil })
 	workspace, _ := uuid.Parse(c.OIDCAutoJoinWorkspace) // was validated
 	a.SignOn = signon.New(a.DB.Ent, a.DB.Pool, flows, a.Accounts, signon.Options{
 		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCAsks(),
-		BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Guests: a.People, Log: a.Log, Now: now,
+		BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Guests: a.People, Log: a.Log, Now: a.now,
 		Join: signon.Join{Domains: c.OIDCJoins(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
 	})
 	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })

@@ -40,17 +40,17 @@ func (a *App) Worker() *worker.Worker {
 	if window == 0 {
 		window = -1 // to the engine 0 is its default
 	}
-	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: now, Log: a.Log})
+	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: a.now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
-		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: now, Grants: a.Grants, Notes: note.New(a.DB.Pool), Told: told,
-		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, now), Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
+		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: a.now, Grants: a.Grants, Notes: note.New(a.DB.Pool), Told: told,
+		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, a.now), Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
-	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: now, Log: a.Log})
-	hooks := subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: now, Log: a.Log})
+	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: a.now, Log: a.Log})
+	hooks := subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
-		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: now, Log: a.Log}), Permissions: engine,
+		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
 		Inbound: told, Subscriptions: hooks,
 	})
 }
@@ -67,7 +67,7 @@ func (a *App) maintain(ctx context.Context) error {
 		a.Log.InfoContext(ctx, "old conversations were removed", "conversations", forgotten)
 	}
 	if kept := a.Config.AuditRetention.Duration(); kept > 0 {
-		trimmed, failed := audit.Sweep(ctx, a.DB.Ent, now().Add(-kept))
+		trimmed, failed := audit.Sweep(ctx, a.DB.Ent, a.now().Add(-kept))
 		if trimmed > 0 {
 			a.Log.InfoContext(ctx, "old entries of the audit log were removed", "entries", trimmed)
 		}
@@ -98,7 +98,7 @@ func (a *App) trim(ctx context.Context) error {
 	}
 	purged := 0
 	for range purgeRounds {
-		n, err := a.Index.PurgeDeleted(ctx, now().Add(-kept), purgeAtOnce)
+		n, err := a.Index.PurgeDeleted(ctx, a.now().Add(-kept), purgeAtOnce)
 		if purged += n; err != nil || n == 0 {
 			if purged > 0 {
 				a.Log.InfoContext(ctx, "documents that were deleted long ago were removed", "documents", purged)
