@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"magpie/internal/namedfile"
 )
 
 type connectorsCommand struct {
@@ -166,11 +166,19 @@ func assignments(pairs []string, object, flag string) (map[string]any, error) {
 	return values, nil
 }
 
+// maxText is more than any text has that an operation takes, in bytes.
+const maxText = 1 << 20
+
+// readInput reads a file, or the input for "-".
 func readInput(r *runtime, path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(io.LimitReader(r.streams.In, 1<<20))
+		return namedfile.ReadFrom(r, r.streams.In, maxText) //nolint:wrapcheck // the caller says what for
 	}
-	return os.ReadFile(path) //nolint:gosec // the operator names the file
+	content, err := namedfile.Read(r, path, maxText)
+	if tooLarge := (*namedfile.SizeError)(nil); errors.As(err, &tooLarge) || errors.Is(err, namedfile.ErrNoWriter) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, err //nolint:wrapcheck // it names the file
 }
 
 type connectorsCreate struct {
