@@ -3,6 +3,7 @@ package connectors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -114,5 +115,42 @@ type Rows struct {
 	Values [][]any
 	// Truncated says which limit cut the rows off: "rows", "bytes" or "".
 	Truncated string
-	Took      time.Duration
+	// LeftOut is how many rows were found and not returned. With Uncounted there may be more of them.
+	LeftOut   int
+	Uncounted bool
+	// Oversized is the number, from 1, of the row at which the rows end since it is larger than all bytes of an answer; 0 where
+	// it fits.
+	Oversized int
+	// Limits are those that the rows were cut off by.
+	Limits QueryLimits
+	Took   time.Duration
 }
+
+// Notice says in words what is missing and how to get it; "" when the rows are complete.
+func (r *Rows) Notice() string {
+	if r.Truncated == "" {
+		return ""
+	}
+	left := fmt.Sprintf("%d", r.LeftOut)
+	if r.Uncounted {
+		left = "at least " + left
+	}
+	const narrower = "Select fewer columns, or parts of long ones, as with substring(column, 1, 200)"
+	switch {
+	case r.Oversized > 0:
+		return fmt.Sprintf("Row %d alone is larger than the %d bytes that an answer may have. It is left out, with what comes behind it: %s in all. %s.",
+			r.Oversized, r.Limits.Bytes, left, narrower)
+	case r.Truncated == TruncatedByBytes:
+		return fmt.Sprintf("Rows left out: %s. The first %d fill the %d bytes that an answer may have. %s, or ask for fewer rows.",
+			left, len(r.Values), r.Limits.Bytes, narrower)
+	default:
+		return fmt.Sprintf("Rows left out: %s. An answer has %d rows at most here. Let the database filter or aggregate, or ask for more rows.",
+			left, r.Limits.Rows)
+	}
+}
+
+// What rows are cut off by.
+const (
+	TruncatedByRows  = "rows"
+	TruncatedByBytes = "bytes"
+)

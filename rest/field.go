@@ -42,6 +42,7 @@ type field struct {
 	// place of the array's name; empty where that cannot be.
 	alone   string
 	fields  []field  // of a group or of the items of an array
+	closed  bool     // a group with other fields than these is refused
 	most    int      // items of an array or list
 	allowed []string // the only values of a text, or of a list's
 	ids     bool     // a list's are UUIDs

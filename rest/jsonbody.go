@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -78,7 +81,7 @@ func place(raw []byte, offset int) string {
 }
 
 // readObject moves the fields of an object into variables, each checked.
-// Unknown fields are ignored.
+// Unknown fields are ignored, but in a closed group.
 func readObject(values map[string]any, fields []field, prefix string, into variables) error {
 	for _, f := range fields {
 		name := prefix + f.name
@@ -104,7 +107,7 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			if !ok {
 				return apierr.Invalid(name, "must be an object")
 			}
-			if err := readObject(inner, f.fields, name+".", into); err != nil {
+			if err := readInner(inner, &f, name+".", into); err != nil {
 				return err
 			}
 			continue
@@ -118,6 +121,39 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 		}
 	}
 	return nil
+}
+
+// readInner moves the fields of a group's object into variables.
+func readInner(values map[string]any, f *field, prefix string, into variables) error {
+	if f.closed {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if !f.has(name) {
+				return f.unknown(prefix + name)
+			}
+		}
+	}
+	return readObject(values, f.fields, prefix, into)
+}
+
+// has reports whether a group has a field of a name.
+func (f *field) has(name string) bool {
+	return slices.ContainsFunc(f.fields, func(inner field) bool { return inner.name == name })
+}
+
+// unknown refuses a name in a closed group. It is a caller's and may be anything.
+func (f *field) unknown(name string) error {
+	const longest = 80
+	if utf8.RuneCountInString(name) > longest {
+		name = string([]rune(name)[:longest]) + "…"
+	}
+	if quoted := strconv.QuoteToGraphic(name); quoted != `"`+name+`"` {
+		name = quoted
+	}
+	var known []string
+	for _, inner := range f.fields {
+		known = append(known, inner.name)
+	}
+	return apierr.Invalid(name, "is unknown; "+f.name+" are "+strings.Join(known, ", "))
 }
 
 // readArray moves an array of objects into variables, or the one object whose

@@ -219,7 +219,7 @@ func scalar(name string) *openapi.Schema {
 		return s
 	case "Map":
 		s := openapi.Of(openapi.Object)
-		s.AdditionalProperties = true
+		s.AdditionalProperties = new(true)
 		return s
 	default:
 		return &openapi.Schema{}

@@ -188,9 +188,12 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 		}
 	case group:
 		s = d.inputs(r, f.fields)
+		if f.closed {
+			s.AdditionalProperties = new(false)
+		}
 	case anything:
 		s = openapi.Of(openapi.Object)
-		s.AdditionalProperties = true
+		s.AdditionalProperties = new(true)
 	default:
 		s = openapi.Of(openapi.String)
 		s.MaxLength = f.longest
@@ -266,7 +269,7 @@ func (d *describer) form() *openapi.RequestBody {
 	schema := openapi.Of(openapi.Object)
 	schema.Properties.Set("files", files)
 	schema.Properties.Set("paths", paths)
-	schema.Required, schema.AdditionalProperties = []string{"files"}, true
+	schema.Required, schema.AdditionalProperties = []string{"files"}, new(true)
 	return &openapi.RequestBody{
 		Required: true, Description: "At most " + bytesText(d.limits.Upload) + " in all.",
 		Content: openapi.MapOf("multipart/form-data", &openapi.MediaType{Schema: schema}),

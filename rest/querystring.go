@@ -1,9 +1,12 @@
 package rest
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"magpie/internal/apierr"
 )
@@ -11,7 +14,7 @@ import (
 // readQuery moves a query string's parameters into variables, each checked.
 // A group's fields are named group[field], lists are repeated (with or without
 // [] at the end of the name), and a group may also be given whole as JSON.
-// Unknown parameters are ignored.
+// Unknown parameters are ignored, but those of a closed group.
 func readQuery(raw string, fields []field, into variables) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -88,6 +91,13 @@ func (f *field) fromParameters(given []string) (read any, wrong string) {
 }
 
 func readGroup(whole []string, values url.Values, f field, into variables) error {
+	if f.closed {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if f.claims(name) && !f.hasParameter(name) {
+				return f.unknown(name)
+			}
+		}
+	}
 	if len(whole) == 0 {
 		return readParameters(values, f.fields, f.name, into)
 	}
@@ -103,5 +113,25 @@ func readGroup(whole []string, values url.Values, f field, into variables) error
 	if err != nil || whole[0] == "" {
 		return apierr.Invalid(f.name, "must be a JSON object, or be given as "+f.name+"["+f.fields[0].name+"]=…")
 	}
-	return readObject(inner, f.fields, f.name+".", into)
+	return readInner(inner, &f, f.name+".", into)
+}
+
+// claims reports whether a parameter wants to be one of a group: group[field],
+// and what was meant so.
+func (f *field) claims(parameter string) bool {
+	rest, found := strings.CutPrefix(parameter, f.name)
+	if !found || rest == "" {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(rest)
+	return first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first)
+}
+
+// hasParameter reports whether a parameter is group[field], or for a list
+// group[field][].
+func (f *field) hasParameter(parameter string) bool {
+	return slices.ContainsFunc(f.fields, func(inner field) bool {
+		name := f.name + "[" + inner.name + "]"
+		return parameter == name || inner.kind == texts && parameter == name+"[]"
+	})
 }

@@ -180,7 +180,7 @@ func searchFields() []field {
 		{name: "offset", variable: "input.offset", kind: integer, bounds: between(0, math.MaxInt32)},
 		{name: "min_score", variable: "input.minScore", kind: number, bounds: between(0, 1)},
 		{name: "highlight", variable: "input.highlight", kind: boolean},
-		{name: "filters", kind: group, fields: []field{
+		{name: "filters", kind: group, closed: true, fields: []field{
 			{name: "section", variable: "input.filters.section"},
 			{name: "version", variable: "input.filters.version"},
 			{name: "tags", variable: "input.filters.tags", kind: texts},

@@ -36,7 +36,7 @@ func examples() map[string][]example {
 	)
 	signIn := `{"email":"ada@example.com","password":"correct horse","remember":true}`
 	everything := `{"query":"durable queues","collection":"` + strings.ToUpper(collectionID) + `","limit":5,"offset":10.0,"min_score":0,"highlight":true,
- "filters":{"section":"Guides","version":"2.0","tags":["a,b","c"],"doc_types":["guide"],"language":"en","date_after":"2026-01-31","date_before":"2026-12-31","other":1},"unknown":{}}`
+ "filters":{"section":"Guides","version":"2.0","tags":["a,b","c"],"doc_types":["guide"],"language":"en","date_after":"2026-01-31","date_before":"2026-12-31"},"unknown":{}}`
 	form, formType := multipartBody(
 		[]formPart{{"files", "queues.md", "# Queues"}, {"files", "ünïcode.md", "# Ü"}, {"paths", "", "guides/queues.md"}, {"paths", "", "ü.md"}, {"note", "", "x"}})
 	lonely, lonelyType := multipartBody([]formPart{{"files", "a.md", "a"}, {"paths", "", "x"}, {"paths", "", "y"}})
@@ -55,12 +55,14 @@ func examples() map[string][]example {
 			{target: "/v1/docs/search", body: `{"query":"q","limit":101}`},
 			{target: "/v1/docs/search", body: `{"query":"q","filters":{"tags":"a"}}`},
 			{target: "/v1/docs/search", body: `{"query":"q","filters":{"date_after":"2026-02-30"}}`},
+			{target: "/v1/docs/search", body: `{"query":"q","filters":{"section":"a","other":1}}`},
 			{target: "/v1/docs/search", body: "{\n  \"query\": queues\n}"},
 			{target: "/v1/docs/search"},
 		},
 		"GET /v1/docs/search": {
 			{target: "/v1/docs/search?query=queues"},
-			{target: "/v1/docs/search?query=durable+queues&collection=" + collectionID + "&limit=5&offset=10&min_score=0.3&highlight=true&filters[section]=Guides&filters%5Btags%5D=a,b&filters[tags]=c&filters[doc_types][]=guide&filters[language]=&filters[date_after]=2026-01-31&filters[other]=1&x=1"},
+			{target: "/v1/docs/search?query=durable+queues&collection=" + collectionID + "&limit=5&offset=10&min_score=0.3&highlight=true&filters[section]=Guides&filters%5Btags%5D=a,b&filters[tags]=c&filters[doc_types][]=guide&filters[language]=&filters[date_after]=2026-01-31&x=1"},
+			{target: "/v1/docs/search?query=q&filters[other]=1"},
 			{target: "/v1/docs/search?query=q&filters=" + `%7B%22tags%22%3A%5B%22a%22%5D%7D`},
 			{target: "/v1/docs/search?query=q&limit=abc"},
 			{target: "/v1/docs/search?query=q&min_score=NaN"},

@@ -43,13 +43,13 @@ func (s *shelf) Search(_ context.Context, reach viewer.Scope, _, _ string, limit
 
 func (s *shelf) Table(_ context.Context, reach viewer.Scope, _, _ string) (*attached.Detail, error) {
 	s.reach = reach
-	return &attached.Detail{Found: s.found(), Samples: &connectors.Rows{Columns: []string{"order_id"}, Values: [][]any{{int64(1)}}}}, s.err
+	return &attached.Detail{Found: s.found(), Samples: &connectors.Rows{Columns: []string{"order_id"}, Values: [][]any{{int64(1)}}, Truncated: "bytes", LeftOut: 1, Oversized: 2}}, s.err
 }
 
 func (s *shelf) Query(_ context.Context, reach viewer.Scope, q attached.Question) (*attached.Answer, error) {
 	s.reach, s.question = reach, q
 	return &attached.Answer{Database: s.found().Database, Rows: &connectors.Rows{
-		Columns: []string{"n", "exact"}, Types: []string{"int8", "numeric"}, Values: [][]any{{int64(7), json.Number("12.50")}, {nil, "NaN"}}, Truncated: "rows", Took: 5 * time.Millisecond,
+		Columns: []string{"n", "exact"}, Types: []string{"int8", "numeric"}, Values: [][]any{{int64(7), json.Number("12.50")}, {nil, "NaN"}}, Truncated: "rows", LeftOut: 3, Uncounted: true, Took: 5 * time.Millisecond,
 	}}, s.err
 }
 
@@ -64,8 +64,8 @@ func TestDatabaseToolsTellWhatTheyFind(t *testing.T) {
 	all := (&tools.Kit{Databases: s, Now: time.Now}).Tools(desk, tools.Names())
 	for name, c := range map[string]struct{ arguments, parts string }{
 		tools.SearchDatabaseSchema: {`{"query":"orders of customers"}`, `"database":"Shop"|"dialect":"PostgreSQL"|"table":"public.orders"|"order_id integer"|"more_columns":12|"matched_columns":["customer_id"]|"joins":["public.orders.customer_id = public.customers.id"]|"estimated_rows":3`},
-		tools.GetTableInfo:         {`{"table":"orders"}`, `"primary_key":["order_id"]|"nullable":true|"comment":"who <bought>"|"values":["a","b"]|"sample_rows":{"columns":["order_id"],"rows":[[1]]}`},
-		tools.QueryDatabase:        {`{"query":"select 1","limit":7}`, `"rows":[[7,12.50],[null,"NaN"]]|"row_count":2|"truncated":"rows"|"took_ms":5|"types":["int8","numeric"]`},
+		tools.GetTableInfo:         {`{"table":"orders"}`, `"primary_key":["order_id"]|"nullable":true|"comment":"who <bought>"|"values":["a","b"]|"sample_rows":{"columns":["order_id"],"notice":"Row 2 alone is larger|"rows":[[1]]}`},
+		tools.QueryDatabase:        {`{"query":"select 1","limit":7}`, `"rows":[[7,12.50],[null,"NaN"]]|"row_count":2|"truncated":"rows"|"left_out":3|"left_out_at_least":true|"notice":"Rows left out: at least 3.|"took_ms":5|"types":["int8","numeric"]`},
 	} {
 		s.reach = viewer.Scope{}
 		_, result, err := call(t.Context(), t, all, name, c.arguments)

@@ -47,7 +47,11 @@ func (b *bench) tableInfo(ctx context.Context, in tableInput) (loop.Result, erro
 		out["estimated_rows"] = t.Rows
 	}
 	if d.Samples != nil {
-		out["sample_rows"] = map[string]any{"columns": d.Samples.Columns, "rows": d.Samples.Values}
+		samples := map[string]any{"columns": d.Samples.Columns, "rows": d.Samples.Values}
+		if notice := d.Samples.Notice(); notice != "" {
+			samples["notice"] = notice
+		}
+		out["sample_rows"] = samples
 	}
 	return told(out, "%s has %d columns", whole(t.Schema, t.Name), len(columns))
 }

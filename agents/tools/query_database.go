@@ -26,7 +26,7 @@ type queryInput struct {
 
 func (b *bench) queryDatabase() loop.Tool {
 	return define(QueryDatabase, "Runs one reading SQL statement (SELECT, WITH, VALUES, EXPLAIN, SHOW) on an attached database and returns its rows. "+
-		"Look at the schema first. Let the database filter and aggregate; where truncated is set, there is more than was returned.", queryToolTime, b.query)
+		"Look at the schema first. Let the database filter and aggregate; where truncated is set, rows are missing, and notice says how many and what to do.", queryToolTime, b.query)
 }
 
 func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
@@ -45,7 +45,10 @@ func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
 		"row_count": len(answer.Values), "took_ms": answer.Took.Milliseconds(),
 	}
 	if answer.Truncated != "" {
-		out["truncated"] = answer.Truncated
+		out["truncated"], out["left_out"], out["notice"] = answer.Truncated, answer.LeftOut, answer.Notice()
+		if answer.Uncounted {
+			out["left_out_at_least"] = true
+		}
 	}
 	return told(out, "%d rows of %s", len(answer.Values), answer.Database.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,9 +122,9 @@ func TestUpGivesAStackThatWorksAndStaysTheSame(t *testing.T) {
 	if out, err := l.run("collections"); err != nil || !strings.Contains(out, first.CollectionID) {
 		t.Errorf("%v %s", err, out)
 	}
-	if out, err := l.run("dev"); err == nil || !strings.Contains(out, "magpie down") {
-		t.Errorf("a second Magpie in the folder: %v %s", err, out)
-	}
+	l.refused(pid, first.BaseURL, "magpie up", "dev")
+	l.refused(pid, first.BaseURL, "magpie up", "dev", "--listen", strings.TrimPrefix(first.BaseURL, "http://"))
+	l.works(first)
 	// Killed, it leaves its services behind; the next one takes them over.
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -334,5 +335,69 @@ func TestUpFindsAFreePort(t *testing.T) {
 	out, err := other.run("up", "--demo-docs", other.docs, "--listen", taken.Addr().String())
 	if err == nil || !strings.Contains(out, "is in use by another program") {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// refused runs a command that must fail with one line, which says what runs in
+// the folder already.
+func (l *local) refused(pid int, address, what string, arguments ...string) {
+	l.t.Helper()
+	out, err := l.run(arguments...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	last := lines[len(lines)-1]
+	if err == nil || strings.Count(out, "magpie: ") != 1 {
+		l.t.Errorf("%v: %v %s", arguments, err, out)
+	}
+	for _, part := range []string{"magpie: ", what, "process " + strconv.Itoa(pid), address, "magpie down", "--data"} {
+		if !strings.Contains(last, part) {
+			l.t.Errorf("%v says %q, without %q", arguments, last, part)
+		}
+	}
+}
+
+func TestDevTellsOthersThatItRuns(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := commandOf(path, "--data", l.data, "dev", "--listen", "127.0.0.1:0")
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	var run struct {
+		PID     int
+		Ready   bool
+		BaseURL string `json:"base_url"`
+	}
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for !run.Ready {
+		select {
+		case err := <-ended:
+			t.Fatalf("dev: %v\n%s", err, &out)
+		case <-ticker.C:
+			if content, err := os.ReadFile(filepath.Join(l.data, "run.json")); err == nil {
+				_ = json.Unmarshal(content, &run) // it is replaced whole
+			}
+		}
+	}
+	l.refused(run.PID, run.BaseURL, "magpie dev", "dev")
+	l.refused(run.PID, run.BaseURL, "magpie dev", "up", "--demo-docs", l.docs)
+	response, err := http.Get(run.BaseURL + "/readyz") //nolint:noctx // loopback
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("after that: %v", err)
+	}
+	_ = response.Body.Close()
+	if out, err := l.run("down"); err != nil {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("dev ended with %v\n%s", err, &out)
 	}
 }

@@ -87,7 +87,7 @@ func (d *database) Query(ctx context.Context, text string, limits connectors.Que
 	limits = limits.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, limits.Timeout+connectTime)
 	defer cancel()
-	s, err := d.open(ctx, limits.Timeout, limits.Rows)
+	s, err := d.open(ctx, limits.Timeout, sqldb.Wanted(limits))
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +126,14 @@ func (d *database) run(ctx context.Context, s *session, text string, limits conn
 		columns[i], names[i], targets[i] = t.Name(), strings.ToLower(t.DatabaseTypeName()), &raw[i]
 	}
 	collector := sqldb.NewCollector(limits, columns, names)
-	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
+	more := true
+	for more && rows.Next() {
+		err := rows.Scan(targets...)
+		if collector.Full() {
+			more = err == nil && collector.Count(sizeOf(raw))
+			continue
+		}
+		if err != nil {
 			return nil, d.statementError(err, limits.Timeout)
 		}
 		row := make([]any, len(raw))
@@ -135,21 +141,28 @@ func (d *database) run(ctx context.Context, s *session, text string, limits conn
 			row[i] = value(names[i], raw[i])
 		}
 		if !collector.Add(row) {
-			found := collector.Rows()
-			found.Took = time.Since(began)
-			return found, nil
+			defer time.AfterFunc(sqldb.CountTime, cancel).Stop()
 		}
 	}
-	if err := rows.Err(); err != nil {
+	err = rows.Err()
+	if err != nil && !collector.Full() {
 		if ctx.Err() != nil {
 			s.kill(ctx)
 			return nil, fmt.Errorf("the statement was given up: %w", context.Cause(ctx))
 		}
 		return nil, d.statementError(err, limits.Timeout)
 	}
-	found := collector.Rows()
+	found := collector.Rows(more && err == nil)
 	found.Took = time.Since(began)
 	return found, nil
+}
+
+func sizeOf(values []sql.RawBytes) int {
+	size := 0
+	for _, raw := range values {
+		size += len(raw)
+	}
+	return size
 }
 
 func value(kind string, raw sql.RawBytes) any {

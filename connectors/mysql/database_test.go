@@ -227,6 +227,31 @@ func answersAreBounded(t *testing.T, server *devstack.MariaDB) {
 	if rows, err = database.Query(t.Context(), many+"repeat('x', 1000) from g", connectors.QueryLimits{Bytes: 10_000, Rows: 800}); err != nil || len(rows.Values) > 10 || rows.Truncated != "bytes" {
 		t.Errorf("bytes: %v", err)
 	}
+	const five = "repeat('a', 3000) a, repeat('b', 3000) b, repeat('c', 3000) c, repeat('d', 3000) d, repeat('e', 3000) e"
+	for sql, want := range map[string]struct {
+		limits                connectors.QueryLimits
+		rows, left, oversized int
+		uncounted             bool
+		notice                string
+	}{
+		"select " + five:                               {connectors.QueryLimits{Bytes: 10_000}, 0, 1, 1, false, "Row 1 alone is larger than the 10000 bytes"},
+		many + "n from g where n <= 7":                 {connectors.QueryLimits{Rows: 7}, 7, 0, 0, false, ""},
+		many + "n from g where n <= 20":                {connectors.QueryLimits{Rows: 7}, 7, 13, 0, false, "Rows left out: 13. An answer has 7 rows at most here."},
+		many + "repeat('x', 998) from g where n <= 50": {connectors.QueryLimits{Bytes: 10_000}, 10, 40, 0, false, "Rows left out: 40. The first 10 fill the 10000 bytes"},
+		"select 'a' a, '' b, '' c, '' d, '' e union all select " + five + " union all select 'z', '', '', '', ''": {connectors.QueryLimits{Bytes: 10_000}, 1, 2, 2, false, "Row 2 alone is larger than the 10000 bytes that an answer may have. It is left out, with what comes behind it: 2 in all. Select fewer columns"},
+		many + "a.n from g a, g b": {connectors.QueryLimits{Rows: 7}, 7, 10_000, 0, true, "Rows left out: at least 10000."},
+	} {
+		rows, err := database.Query(t.Context(), sql, want.limits)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if len(rows.Values) != want.rows || rows.LeftOut != want.left || rows.Oversized != want.oversized || rows.Uncounted != want.uncounted {
+			t.Errorf("%s: %d rows, %d left out, row %d oversized, uncounted %v", sql, len(rows.Values), rows.LeftOut, rows.Oversized, rows.Uncounted)
+		}
+		if notice := rows.Notice(); !strings.Contains(notice, want.notice) || (notice == "") != (want.notice == "") {
+			t.Errorf("%s: notice %q, want %q in it", sql, notice, want.notice)
+		}
+	}
 	_, err = database.Query(t.Context(), "select count(*) from information_schema.columns a, information_schema.columns b, information_schema.columns c", connectors.QueryLimits{Timeout: 300 * time.Millisecond})
 	if wrong, ok := errors.AsType[*connectors.QueryError](err); !ok || !strings.Contains(wrong.Message, "stopped after 300ms") {
 		t.Errorf("a slow statement: %v", err)

@@ -152,11 +152,17 @@ func (d *database) run(ctx context.Context, s *session, sql string, limits conne
 			collector, oids = d.collector(s, reader.FieldDescriptions(), limits)
 		}
 		values := reader.Values()
+		if collector.Full() {
+			more = collector.Count(sizeOf(values))
+			continue
+		}
 		row := make([]any, len(values))
 		for i, raw := range values {
 			row[i] = value(oids[i], raw)
 		}
-		more = collector.Add(row)
+		if !collector.Add(row) {
+			defer time.AfterFunc(sqldb.CountTime, cancel).Stop()
+		}
 	}
 	if collector == nil {
 		collector, _ = d.collector(s, reader.FieldDescriptions(), limits)
@@ -165,12 +171,20 @@ func (d *database) run(ctx context.Context, s *session, sql string, limits conne
 		cancel() // else closing would read the rest
 	}
 	_, err := reader.Close()
-	if err != nil && more {
+	if err != nil && !collector.Full() {
 		return nil, d.statementError(err, limits.Timeout)
 	}
-	rows := collector.Rows()
+	rows := collector.Rows(more && err == nil)
 	rows.Took = time.Since(began)
 	return rows, nil
+}
+
+func sizeOf(values [][]byte) int {
+	size := 0
+	for _, raw := range values {
+		size += len(raw)
+	}
+	return size
 }
 
 func value(oid uint32, raw []byte) any {

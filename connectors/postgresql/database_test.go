@@ -214,6 +214,44 @@ func TestStatementsAnswer(t *testing.T) {
 	}
 }
 
+func TestAnswersSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "testdata/shop.sql")
+	database := s.attach(t, s.reader, nil)
+	const five = "repeat('a', 3000) a, repeat('b', 3000) b, repeat('c', 3000) c, repeat('d', 3000) d, repeat('e', 3000) e"
+	for sql, want := range map[string]struct {
+		limits                connectors.QueryLimits
+		rows, left, oversized int
+		uncounted             bool
+		truncated, notice     string
+	}{
+		"select " + five:                                        {connectors.QueryLimits{Bytes: 10_000}, 0, 1, 1, false, "bytes", "Row 1 alone is larger than the 10000 bytes"},
+		"select 1 union all select 2":                           {connectors.QueryLimits{}, 2, 0, 0, false, "", ""},
+		"select g from generate_series(1, 20) g":                {connectors.QueryLimits{Rows: 7}, 7, 13, 0, false, "rows", "Rows left out: 13. An answer has 7 rows at most here."},
+		"select g from generate_series(1, 7) g":                 {connectors.QueryLimits{Rows: 7}, 7, 0, 0, false, "", ""},
+		"select g from generate_series(1, 100000000) g":         {connectors.QueryLimits{Rows: 7}, 7, 10_000, 0, true, "rows", "Rows left out: at least 10000."},
+		"select repeat('x', 998) from generate_series(1, 50) g": {connectors.QueryLimits{Bytes: 10_000}, 10, 40, 0, false, "bytes", "Rows left out: 40. The first 10 fill the 10000 bytes"},
+		"select 'a' a, '' b, '' c, '' d, '' e union all select * from (select " + five + ") big union all select 'z', '', '', '', ''": {connectors.QueryLimits{Bytes: 10_000}, 1, 2, 2, false, "bytes",
+			"Row 2 alone is larger than the 10000 bytes that an answer may have. It is left out, with what comes behind it: 2 in all. Select fewer columns"},
+		"select 1 / (9 - g) from generate_series(1, 20) g": {connectors.QueryLimits{Rows: 7}, 7, 1, 0, true, "rows", "at least 1"},
+		"select g, (select count(*) from generate_series(1, case when g > 8 then 30000 else 1 end) a, generate_series(1, 30000) b) from generate_series(1, 20) g": {connectors.QueryLimits{Rows: 7, Timeout: 4 * time.Second}, 7, 1, 0, true, "rows", "at least 1"},
+	} {
+		t.Run(sql[:min(len(sql), 60)], func(t *testing.T) {
+			t.Parallel()
+			rows, err := database.Query(t.Context(), sql, want.limits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rows.Values) != want.rows || rows.LeftOut != want.left || rows.Oversized != want.oversized || rows.Uncounted != want.uncounted || rows.Truncated != want.truncated {
+				t.Errorf("%d rows, %d left out, row %d oversized, uncounted %v, truncated by %q", len(rows.Values), rows.LeftOut, rows.Oversized, rows.Uncounted, rows.Truncated)
+			}
+			if notice := rows.Notice(); !strings.Contains(notice, want.notice) || (notice == "") != (want.notice == "") {
+				t.Errorf("notice %q, want %q in it", notice, want.notice)
+			}
+		})
+	}
+}
+
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "testdata/shop.sql")

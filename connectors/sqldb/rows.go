@@ -8,36 +8,45 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"magpie/connectors"
 )
 
-// What rows were cut off by.
+// Bounds of counting the rows that an answer has no room for.
 const (
-	ByRows  = "rows"
-	ByBytes = "bytes"
+	maxCounted      = 10_000
+	maxCountedBytes = 8 << 20
+	// CountTime is how long an engine may go on with them.
+	CountTime = time.Second
 )
 
 // maxMessage bounds what an engine says of a statement, in characters.
 const maxMessage = 1000
 
-// Collector gathers rows within limits.
+// Collector gathers rows within limits, and counts those that have no room.
 type Collector struct {
-	limits connectors.QueryLimits
-	rows   *connectors.Rows
-	bytes  int
+	limits  connectors.QueryLimits
+	rows    *connectors.Rows
+	bytes   int
+	counted int // bytes of the rows that have no room
 }
 
 // NewCollector makes one for columns of some types.
 func NewCollector(limits connectors.QueryLimits, columns, types []string) *Collector {
-	return &Collector{limits: limits.WithDefaults(), rows: &connectors.Rows{Columns: columns, Types: types, Values: [][]any{}}}
+	limits = limits.WithDefaults()
+	return &Collector{limits: limits, rows: &connectors.Rows{Columns: columns, Types: types, Values: [][]any{}, Limits: limits}}
 }
 
-// Add takes a row in, or reports that there is no more room.
-func (c *Collector) Add(row []any) (more bool) {
+// Wanted is how many rows an engine should send: those of an answer, and those that are counted behind them.
+func Wanted(limits connectors.QueryLimits) int { return limits.WithDefaults().Rows + maxCounted }
+
+// Add takes a row in. It reports false for the first row that has no room; the
+// further ones are to be given to Count.
+func (c *Collector) Add(row []any) (taken bool) {
 	if len(c.rows.Values) >= c.limits.Rows {
-		c.rows.Truncated = ByRows
+		c.rows.Truncated, c.rows.LeftOut = connectors.TruncatedByRows, 1
 		return false
 	}
 	// One long value is cut so that a row of it still says something.
@@ -50,7 +59,10 @@ func (c *Collector) Add(row []any) (more bool) {
 		size += sizeOf(row[i])
 	}
 	if c.bytes+size > c.limits.Bytes {
-		c.rows.Truncated = ByBytes
+		c.rows.Truncated, c.rows.LeftOut = connectors.TruncatedByBytes, 1
+		if size > c.limits.Bytes {
+			c.rows.Oversized = len(c.rows.Values) + 1
+		}
 		return false
 	}
 	c.bytes += size
@@ -58,8 +70,23 @@ func (c *Collector) Add(row []any) (more bool) {
 	return true
 }
 
-// Rows are those gathered so far.
-func (c *Collector) Rows() *connectors.Rows { return c.rows }
+// Count counts a row of some bytes that has no room, and reports whether it
+// would count another one.
+func (c *Collector) Count(bytes int) (more bool) {
+	c.rows.LeftOut++
+	c.counted += bytes
+	return c.rows.LeftOut < maxCounted && c.counted < maxCountedBytes
+}
+
+// Full reports whether a row had no room.
+func (c *Collector) Full() bool { return c.rows.Truncated != "" }
+
+// Rows are those gathered. All says that the engine sent everything: what was
+// left out is counted then.
+func (c *Collector) Rows(all bool) *connectors.Rows {
+	c.rows.Uncounted = c.Full() && !all
+	return c.rows
+}
 
 func sizeOf(value any) int {
 	const number = 8

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -12,13 +14,18 @@ import (
 
 // citations turns the passage numbers in a streamed answer into source numbers, piece by piece. A piece may end anywhere;
 // what cannot be decided yet is held back until it can. The zero value takes every citation out.
+//
+// A citation stands in prose: a bracket in code, one that follows a word or another bracket at once, as an index does, an
+// escaped one, and the text of a link are left as they are.
 type citations struct {
 	hits    []search.Hit // passage n is hits[n-1]
 	sources []Source     // in the order in which they were cited
 	used    map[int]bool // passages that were cited, by index in hits
 	number  map[uuid.UUID]int
+	escape  bool // citations become escaped brackets: the text is a quote, and they are those of its author
 
 	held      string
+	before    rune   // the character before this point; 0 behind a citation
 	gap       string // blanks before a citation that was taken out, for one that may follow right behind it
 	adjacent  []int  // sources cited right before this point, so that none stands twice in a row
 	midLine   bool   // something other than blanks stands on this line
@@ -108,7 +115,7 @@ func (c *citations) step(out *strings.Builder, s string, final bool) (int, bool)
 			return 0, false
 		}
 		if n == len(s) || s[n] != '[' {
-			c.gap = ""
+			c.gap, c.before = "", ' '
 			out.WriteString(s[:n])
 			return n, true
 		}
@@ -130,6 +137,7 @@ func (c *citations) inCode() bool { return c.fence != 0 || c.backticks > 0 }
 
 func (c *citations) plain(out *strings.Builder, s string) {
 	c.adjacent, c.gap = c.adjacent[:0], ""
+	c.before, _ = utf8.DecodeLastRuneInString(s)
 	out.WriteString(s)
 }
 
@@ -153,14 +161,27 @@ func (c *citations) ticks(b byte, n int) {
 // bracket handles the bracket at s[at], before which stand only blanks.
 func (c *citations) bracket(out *strings.Builder, s string, at int, final bool) (int, bool) {
 	numbers, n, status := citation(s[at:])
+	if status == complete && at+n == len(s) {
+		status = cutOff // a link may go on behind it
+		if final {
+			status = complete
+		}
+	}
+	isText := at == 0 && glues(c.before) || status == noCitation || status == complete && strings.HasPrefix(s[at+n:], "(")
 	switch {
-	case status == cutOff && !final:
+	case !isText && status == cutOff && !final:
 		return 0, false
-	case status != complete:
+	case isText || status == cutOff:
 		c.midLine = true
 		c.plain(out, s[:at+1])
 		return at + 1, true
+	case c.escape:
+		c.midLine = true
+		c.plain(out, s[:at]+`\[`+s[at+1:at+n-1]+`\]`)
+		c.before = 0 // what follows at once may be a citation as well
+		return at + n, true
 	}
+	c.before = 0
 	var cited []int
 	for _, number := range numbers {
 		if number > len(c.hits) {
@@ -183,6 +204,12 @@ func (c *citations) bracket(out *strings.Builder, s string, at int, final bool) 
 		out.WriteString("[" + strconv.Itoa(source) + "]")
 	}
 	return at + n, true
+}
+
+// glues reports whether a bracket right behind r is no citation: an index behind a name, the address of a link behind its
+// text, or an escaped bracket. Scripts that are written without blanks have citations right behind their letters.
+func glues(r rune) bool {
+	return r == ']' || r == '\\' || r == '_' || unicode.IsNumber(r) || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
 }
 
 // status says whether a text begins with a citation.
@@ -261,4 +288,10 @@ func blanks(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
 func withoutCitations(text string) string {
 	var c citations
 	return c.write(text) + c.flush()
+}
+
+// withEscapedCitations is a quote in which the author's own [1] cannot be taken for one of the answer's. Code stays as it is.
+func withEscapedCitations(quote string) string {
+	c := citations{escape: true}
+	return c.write(quote) + c.flush()
 }

@@ -45,6 +45,15 @@ func TestCitationsAreRenumberedBySource(t *testing.T) {
 		{"About ~5 [3] ~~gone~~ [4]", "About ~5 [1] ~~gone~~ [2]", "Beta Gamma"},
 		{"- item [3]\n- item [3]\n", "- item [1]\n- item [1]\n", "Beta"},
 		{"Größe 10 µm [3] – 値[4]。", "Größe 10 µm [1] – 値[2]。", "Beta Gamma"},
+		{"The first is args[1], a[0][2] a cell, os.Args[9] none [3].", "The first is args[1], a[0][2] a cell, os.Args[9] none [1].", "Beta"},
+		{"x_[1], größe[1], v2[1], индекс[1], a[4, 3], a[1-2].", "x_[1], größe[1], v2[1], индекс[1], a[4, 3], a[1-2].", ""},
+		{"A [name][1], a [box] [4].", "A [name][1], a [box] [1].", "Gamma"},
+		{"[1](https://example.com) and [2] (see there), ![3](x.png).", "[1](https://example.com) and [1] (see there), ![3](x.png).", "Alpha"},
+		{"[1][2](https://example.com)", "[1][2](https://example.com)", "Alpha"},
+		{`Escaped \[1\], \[1].`, `Escaped \[1\], \[1].`, ""},
+		{"`args`[3], **bold**[4], (aside)[1], \"quoted\"[1].", "`args`[1], **bold**[2], (aside)[3], \"quoted\"[3].", "Beta Gamma Alpha"},
+		{"Sentence.[3] Next![4]", "Sentence.[1] Next![2]", "Beta Gamma"},
+		{"an index a[1] [9][3]", "an index a[1] [1]", "Beta"},
 	} {
 		whole, sources := chat.Renumber(citable(), test.in)
 		titles := []string{}
@@ -58,6 +67,40 @@ func TestCitationsAreRenumberedBySource(t *testing.T) {
 			if got, _ := chat.Renumber(citable(), pieces(test.in, size)...); got != whole {
 				t.Errorf("%q in pieces of %d = %q", test.in, size, got)
 			}
+		}
+	}
+}
+
+func TestAnIndexIsKeptWhereNothingCanBeCited(t *testing.T) {
+	t.Parallel()
+	const answer = "Read `argv` as args[1], not a[0][2].\n\n```\nargs[1]\n```\n\nSee [1]."
+	const want = "Read `argv` as args[1], not a[0][2].\n\n```\nargs[1]\n```\n\nSee."
+	if got, sources := chat.Renumber(nil, answer); got != want || len(sources) > 0 {
+		t.Errorf("got %q, %v", got, sources)
+	}
+	if got := chat.WithoutCitations(answer); got != want {
+		t.Errorf("without citations %q", got)
+	}
+	cites := chat.NewCitations()
+	if got := cites.Write(answer) + cites.Flush(); got != want {
+		t.Errorf("of an agent %q", got)
+	}
+}
+
+func TestNumbersInQuotesAreNoCitations(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ in, want string }{
+		{"Keys rotate yearly.[1] See [2, 3] and [^4].", `Keys rotate yearly.\[1\] See \[2, 3\] and \[^4\].`},
+		{"Both.[1][2]", `Both.\[1\]\[2\]`},
+		{"args[1], `a [1]`, [1](https://example.com), [2024], [one]", "args[1], `a [1]`, [1](https://example.com), [2024], [one]"},
+		{"```\n [1]\n```\n[1]", "```\n [1]\n```\n\\[1\\]"},
+	} {
+		got := chat.Escaped(test.in)
+		if got != test.want {
+			t.Errorf("%q = %q, want %q", test.in, got, test.want)
+		}
+		if again, sources := chat.Renumber(citable(), got); again != got || len(sources) > 0 {
+			t.Errorf("%q has citations: %q, %v", got, again, sources)
 		}
 	}
 }
@@ -83,6 +126,11 @@ func FuzzCitations(f *testing.F) {
 		}
 		if len(sources) > 3 {
 			t.Fatalf("%d sources", len(sources))
+		}
+		if escaped := chat.Escaped(text); strings.ToValidUTF8(text, "") == text {
+			if again, sources := chat.Renumber(citable(), escaped); again != escaped || len(sources) > 0 {
+				t.Fatalf("%q escaped is %q and has %d sources", text, escaped, len(sources))
+			}
 		}
 		if !strings.Contains(text, "[") && whole != text {
 			t.Fatalf("%q became %q", text, whole)

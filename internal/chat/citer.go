@@ -11,8 +11,8 @@ import (
 )
 
 // Citations numbers the documents that a writer is shown, and turns those numbers in its streamed text into the numbers of
-// what was cited, as in an answer of Chat: [n] is the n-th of Sources. Numbers that were never given, and what looks like
-// one in code, are left to themselves as there. It is safe for concurrent use.
+// what was cited, as in an answer of Chat: [n] is the n-th of Sources. Numbers that were never given are taken out, and an
+// index, a link or what stands in code is left as it is, as there. It is safe for concurrent use.
 type Citations struct {
 	mu    sync.Mutex
 	c     *citations
@@ -65,7 +65,7 @@ func (c *Citations) Sources() []Source {
 	return append([]Source{}, c.c.sources...)
 }
 
-// Excerpt is a part of a passage, verbatim.
+// Excerpt is a part of a passage, verbatim but for the author's own [1], which is escaped.
 type Excerpt struct {
 	Text string
 	Hit  int // the passage's place

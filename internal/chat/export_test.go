@@ -25,6 +25,9 @@ func Renumber(hits []search.Hit, pieces ...string) (string, []Source) {
 	return text + c.flush(), c.sources
 }
 
+// Escaped is a quote without what would pass for a citation.
+func Escaped(quote string) string { return withEscapedCitations(quote) }
+
 // Quote is the text of a passage as it stands in a prompt.
 func Quote(text string) string { return quote(text) }
 

@@ -51,7 +51,8 @@ type wanted struct {
 }
 
 // extract chooses the quotes that answer a question best, two to five where the passages have as many, in the order to show
-// them: passages by their best quote, and in the order of the text within a passage. It returns none when nothing fits.
+// them: passages by their best quote, and in the order of the text within a passage. What would pass for a citation in them
+// is escaped. It returns none when nothing fits.
 func extract(a *analysis.Analyzer, question, standalone string, hits []search.Hit) []quoteOf {
 	all := candidates(a, hits)
 	words := wantedWords(a, question, standalone)
@@ -79,6 +80,9 @@ func extract(a *analysis.Analyzer, question, standalone string, hits []search.Hi
 	slices.SortFunc(chosen, func(x, y quoteOf) int {
 		return cmp.Or(cmp.Compare(best[x.hit], best[y.hit]), cmp.Compare(x.order, y.order))
 	})
+	for i := range chosen {
+		chosen[i].text = withEscapedCitations(chosen[i].text)
+	}
 	return chosen
 }
 

@@ -83,6 +83,34 @@ func TestExtractiveAnswersAreQuotes(t *testing.T) {
 	}
 }
 
+func TestFootnotesOfAPassageAreNotThoseOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.chat(t, &library{hits: []search.Hit{
+		passage("Keys", "Rotation", "The signing key is rotated once a year [2], see args[1] of the rotate command.", 0.9),
+	}}, nil, chat.Options{})
+	events, err := c.Stream(viewer.With(t.Context(), w.key()), chat.Request{Message: "How is the signing key rotated?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for event := range events {
+		switch e := event.(type) {
+		case chat.Content:
+			text += e.Delta
+		case chat.Sources:
+			if len(e.Sources) != 1 {
+				t.Errorf("sources %v", e.Sources)
+			}
+		case chat.Failed:
+			t.Errorf("failed: %+v", e)
+		}
+	}
+	if want := `rotated once a year \[2\], see args[1] of the rotate command. [1]`; !strings.HasSuffix(text, want) {
+		t.Errorf("got %q, want it to end with %q", text, want)
+	}
+}
+
 func TestPassagesAreCutIntoWhatCanBeQuoted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -128,17 +126,9 @@ func unique(names []string) []string {
 }
 
 func readModels(path string, environment map[string]string) ([]ChatModel, error) {
-	file, err := os.Open(path) //nolint:gosec // the operator names the file
+	content, err := readNamed(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
-	}
-	defer func() { _ = file.Close() }() // was only read
-	content, err := io.ReadAll(io.LimitReader(file, maxConfigFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the file: %w", err)
-	case len(content) > maxConfigFile:
-		return nil, errors.New("the file is too large")
 	}
 	return parseModels(content, environment)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/caarlos0/env/v11"
+
+	"magpie/internal/namedfile"
 )
 
 // Source says where settings come from.
@@ -92,8 +94,22 @@ func readable(err error) error {
 	return fmt.Errorf("%s: %w", name, parse.Err)
 }
 
+// readNamed reads a file of settings. One that cannot be opened names itself in the error, as the others do.
+func readNamed(path string) ([]byte, error) {
+	file, err := namedfile.Open(path)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the file
+	}
+	defer func() { _ = file.Close() }() // was only read
+	content, err := namedfile.ReadAll(file, maxConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, nil
+}
+
 func readFile(path string, into map[string]string) error {
-	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	content, err := readNamed(path)
 	if err != nil {
 		return fmt.Errorf("read the settings file: %w", err)
 	}

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"magpie/internal/namedfile"
 )
 
 // Set is a folder of corpus.jsonl, queries.jsonl and qrels.tsv.
@@ -121,7 +122,7 @@ func Load(folder string) (*Set, error) {
 const maxLine = 64 << 20
 
 func eachLine(path string, do func([]byte) error) error {
-	file, err := os.Open(path) //nolint:gosec // the caller names the folder
+	file, err := namedfile.Open(path)
 	if err != nil {
 		return fmt.Errorf("load a judged set: %w", err)
 	}

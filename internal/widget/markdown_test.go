@@ -61,6 +61,7 @@ func TestAnswersAreASmallMarkdown(t *testing.T) {
 		{"[x](https://e.example.com/a_(b)) [y](http://e.example.com \"t\") [z](mailto:a@b) <https://e.example.com/q?a=1>", "<p><a https://e.example.com/a_(b)>x</a> <a http://e.example.com/>y</a> z <a https://e.example.com/q?a=1>https://e.example.com/q?a=1</a></p>"},
 		{"See https://e.example.com/x, (https://e.example.com/y). ![alt](https://e.example.com/p.png)", "<p>See <a https://e.example.com/x>https://e.example.com/x</a>, (<a https://e.example.com/y>https://e.example.com/y</a>). alt</p>"},
 		{"It is [1] and [2][1], not [3], [0] or `[1]`.", "<p>It is {a1} and {button2}{a1}, not [3], [0] or <code>[1]</code>.</p>"},
+		{"No args[1], größe[1], a[0][2], [x][1], \\[1\\], but .[1], `a`[1], 値[2] and (b)[1].", "<p>No args[1], größe[1], a[0][2], [x][1], [1], but .{a1}, <code>a</code>{a1}, 値{button2} and (b){a1}.</p>"},
 		{"<b>no</b> &amp; &lt;", "<p><b>no</b> &amp; &lt;</p>"},
 		{"سلام **دنیا**\n\n你好 **世界**。", "<p>سلام <strong>دنیا</strong></p><p>你好 <strong>世界</strong>。</p>"},
 		{"a\r\nb\rc", "<p>a\nb\nc</p>"},

@@ -36,7 +36,7 @@ type Schema struct {
 	Items                *Schema      `json:"items,omitempty"`
 	Properties           Map[*Schema] `json:"properties,omitzero"`
 	Required             []string     `json:"required,omitempty"`
-	AdditionalProperties bool         `json:"additionalProperties,omitempty"` // said where it surprises: any are welcome anyway
+	AdditionalProperties *bool        `json:"additionalProperties,omitempty"` // said where it surprises; any are welcome where nothing is said
 	OneOf                []*Schema    `json:"oneOf,omitempty"`
 	ContentMediaType     string       `json:"contentMediaType,omitempty"`
 	Deprecated           bool         `json:"deprecated,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -124,21 +123,12 @@ func (c agentsCreate) Run(r *runtime) error {
 	})
 }
 
-// maxText is more than any text has that an operation takes, in bytes.
-const maxText = 1 << 20
-
 // readText reads a file, or the input for "-".
 func (r *runtime) readText(name string) (string, error) {
-	in := r.streams.In
-	if name != "-" && !strings.HasSuffix(name, string(os.PathSeparator)+"-") { // the parser makes paths absolute
-		file, err := os.Open(name) //nolint:gosec // the person at the shell names it
-		if err != nil {
-			return "", err //nolint:wrapcheck // it names the file
-		}
-		defer func() { _ = file.Close() }()
-		in = file
+	if strings.HasSuffix(name, string(os.PathSeparator)+"-") { // the parser makes paths absolute
+		name = "-"
 	}
-	content, err := io.ReadAll(io.LimitReader(in, maxText))
+	content, err := readInput(r, name)
 	if err != nil {
 		return "", fmt.Errorf("read the text: %w", err)
 	}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"magpie/internal/namedfile"
 )
 
 type connectorsCommand struct {
@@ -64,40 +64,27 @@ type connectorsKinds struct{}
 // Run lists the kinds.
 func (connectorsKinds) Run(r *runtime) error {
 	return r.operate(func(s *session) error {
-		var answer struct {
-			Kinds []kindRow `json:"kinds"`
-		}
-		if err := s.do(r, "ConnectorKinds", nil, &answer); err != nil {
+		kinds, err := connectorKinds(r, s)
+		if err != nil {
 			return err
 		}
-		return r.console.Result(answer.Kinds, func() {
-			for _, kind := range answer.Kinds {
+		return r.console.Result(kinds, func() {
+			for _, kind := range kinds {
 				r.console.Printf("%s  %s\n", r.console.Bold(kind.Name), kind.Description)
 				for _, option := range kind.Options {
-					r.console.Printf("  --option %s  %s\n", placeholder(option), option.Help)
+					r.console.Printf("  --option %s%s  %s\n", shellWord(option.Name+"="+option.sample()), option.needed(), option.Help)
 				}
 				for _, option := range kind.Credentials {
-					r.console.Printf("  --credential %s  %s\n", placeholder(option), option.Help)
+					r.console.Printf("  --credential %s%s  %s\n", shellWord(option.Name+"="+option.sample()), option.needed(), option.Help)
 				}
 			}
 		})
 	})
 }
 
-func placeholder(o kindOption) string {
-	value := o.Type
-	if o.Example != nil {
-		value = *o.Example
-	}
-	if o.Required {
-		return o.Name + "=" + value + " (needed)"
-	}
-	return o.Name + "=" + value
-}
-
 // connectorSettings are given when a connector is made and when it is changed.
 type connectorSettings struct {
-	Option          []string `placeholder:"NAME=VALUE" sep:"none" help:"Option of the kind; a list is given as JSON: repos=[\"a\",\"b\"]."`
+	Option          []string `placeholder:"NAME=VALUE" sep:"none" help:"Option of the kind, repeated; connectors kinds has examples. A list takes commas, the option again, or JSON: repos=[\"a\",\"b\"]."`
 	OptionJSON      string   `placeholder:"OBJECT" help:"All options as one JSON object."`
 	Credential      []string `placeholder:"NAME=VALUE" sep:"none" help:"Credential; other users of this machine can see it: prefer --credentials."`
 	CredentialsFile string   `name:"credentials" placeholder:"FILE" help:"File with the credentials as a JSON object; - reads them from the input."`
@@ -105,9 +92,21 @@ type connectorSettings struct {
 	Disabled        bool     `help:"Let no sync run."`
 }
 
-func (c connectorSettings) input(r *runtime) (variables, error) {
+// input is what the settings say for a connector of a kind, which is asked for
+// where there are options.
+func (c connectorSettings) input(r *runtime, s *session, kind func() (string, error)) (variables, error) {
 	input := variables{}
-	options, err := assignments(c.Option, c.OptionJSON, "--option")
+	var known []kindOption
+	if len(c.Option) > 0 {
+		name, err := kind()
+		if err != nil {
+			return nil, err
+		}
+		if known, err = optionsOf(r, s, name); err != nil {
+			return nil, err
+		}
+	}
+	options, err := readOptions(c.Option, c.OptionJSON, known)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +121,7 @@ func (c connectorSettings) input(r *runtime) (variables, error) {
 		}
 		secret = string(content)
 	}
-	credentials, err := assignments(c.Credential, secret, "--credential")
+	credentials, err := readCredentials(c.Credential, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -139,38 +138,19 @@ func (c connectorSettings) input(r *runtime) (variables, error) {
 	return input, nil
 }
 
-// assignments reads NAME=VALUE pairs over a JSON object. A value that is JSON
-// is taken as what it says, anything else as text.
-func assignments(pairs []string, object, flag string) (map[string]any, error) {
-	values := map[string]any{}
-	if strings.TrimSpace(object) != "" {
-		if err := json.Unmarshal([]byte(object), &values); err != nil {
-			return nil, fmt.Errorf("what was given beside %s is no JSON object", flag) // it may hold secrets
-		}
-	}
-	for _, pair := range pairs {
-		name, value, found := strings.Cut(pair, "=")
-		if !found || name == "" {
-			return nil, fmt.Errorf("%s takes NAME=VALUE", flag)
-		}
-		var structured any
-		if json.Unmarshal([]byte(value), &structured) == nil {
-			values[name] = structured
-			if _, isNumber := structured.(float64); isNumber && flag == "--credential" {
-				values[name] = value // credentials are texts, a password of digits too
-			}
-			continue
-		}
-		values[name] = value
-	}
-	return values, nil
-}
+// maxText is more than any text has that an operation takes, in bytes.
+const maxText = 1 << 20
 
+// readInput reads a file, or the input for "-".
 func readInput(r *runtime, path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(io.LimitReader(r.streams.In, 1<<20))
+		return namedfile.ReadFrom(r, r.streams.In, maxText) //nolint:wrapcheck // the caller says what for
 	}
-	return os.ReadFile(path) //nolint:gosec // the operator names the file
+	content, err := namedfile.Read(r, path, maxText)
+	if tooLarge := (*namedfile.SizeError)(nil); errors.As(err, &tooLarge) || errors.Is(err, namedfile.ErrNoWriter) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, err //nolint:wrapcheck // it names the file
 }
 
 type connectorsCreate struct {
@@ -184,7 +164,7 @@ type connectorsCreate struct {
 // Run makes the connector.
 func (c connectorsCreate) Run(r *runtime) error {
 	return r.operate(func(s *session) error {
-		input, err := c.input(r)
+		input, err := c.input(r, s, func() (string, error) { return c.Type, nil })
 		if err != nil {
 			return err
 		}
@@ -257,7 +237,10 @@ type connectorsUpdate struct {
 // Run changes the connector.
 func (c connectorsUpdate) Run(r *runtime) error {
 	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		input, err := c.input(r)
+		input, err := c.input(r, s, func() (string, error) {
+			row, err := getConnector(r, s, id)
+			return row.Type, err
+		})
 		if err != nil {
 			return err
 		}

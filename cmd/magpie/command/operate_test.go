@@ -1,9 +1,11 @@
 package command_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2"
@@ -158,6 +160,18 @@ func TestFiles(t *testing.T) {
 	}
 	s.fails("no such file", "files", "upload", "Files", filepath.Join(folder, "nope"))
 	s.fails("there is no file", "files", "upload", "Files", t.TempDir())
+	pipe, link := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink(folder, link)); err != nil {
+		t.Fatal(err)
+	}
+	s.fails("/dev/zero is a device", "files", "upload", "Files", "/dev/zero")
+	s.fails(pipe+" is no regular file", "files", "upload", "Files", pipe)
+	s.fails("/dev/zero: is a device", "connectors", "update", "Files", "--credentials", "/dev/zero")
+	s.fails("nobody writes to", "connectors", "update", "Files", "--credentials", pipe)
+	s.read(&upload, "files", "upload", "Files", link, "--prefix", "handbook")
+	if upload.Uploaded != 1 || upload.Unchanged != 2 {
+		t.Errorf("through a link: %+v", upload)
+	}
 }
 
 func TestKeysAreShownOnce(t *testing.T) {

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"time"
 
 	"magpie/cmd/magpie/wire"
 	"magpie/internal/ingest/chunk"
 	"magpie/internal/ingest/document"
 	"magpie/internal/ingest/parse"
+	"magpie/internal/namedfile"
 )
 
 type parseCommand struct {
@@ -53,16 +54,16 @@ func (c *parseCommand) Run(r *runtime) (err error) {
 }
 
 func (c *parseCommand) one(r *runtime, parser *parse.Parser, name string, at int) error {
-	content, err := c.content(r, name)
-	if err != nil {
-		return err
-	}
+	ctx, cancel := context.WithTimeout(r, c.Timeout)
+	defer cancel()
+	content, err := c.content(ctx, r.streams.In, name)
 	if name == "-" {
 		name = c.Name
 	}
-	ctx, cancel := context.WithTimeout(r, c.Timeout)
-	defer cancel()
-	found, err := parser.Parse(ctx, parse.Input{Name: name, Content: content})
+	var found *document.Document
+	if err == nil {
+		found, err = parser.Parse(ctx, parse.Input{Name: name, Content: content})
+	}
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("took longer than %s", c.Timeout)
@@ -72,19 +73,21 @@ func (c *parseCommand) one(r *runtime, parser *parse.Parser, name string, at int
 	return c.print(r, name, found, at)
 }
 
-func (c *parseCommand) content(r *runtime, name string) ([]byte, error) {
-	if name != "-" {
-		content, err := os.ReadFile(name) //nolint:gosec // the caller's own file
-		if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
-			return nil, pathError.Err // the caller names the file
+// content reads a file, no more of it than the parser takes.
+func (c *parseCommand) content(ctx context.Context, in io.Reader, name string) ([]byte, error) {
+	most := int64(document.Limits{}.WithDefaults().MaxBytes)
+	if name == "-" {
+		content, err := namedfile.ReadFrom(ctx, in, most)
+		if err != nil {
+			return nil, fmt.Errorf("read the standard input: %w", err)
 		}
-		return content, err
+		return content, nil
 	}
-	content, err := io.ReadAll(r.streams.In)
-	if err != nil {
-		return nil, fmt.Errorf("read the standard input: %w", err)
+	content, err := namedfile.Read(ctx, name, most)
+	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
+		return nil, pathError.Err // the caller names the file
 	}
-	return content, nil
+	return content, err //nolint:wrapcheck // the same
 }
 
 // parsed is the structure of a file as --json prints it.

@@ -1,11 +1,17 @@
 package command_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"magpie/cmd/magpie/command"
 )
 
 func TestParsePrintsWhatIsReadAndSaysWhatIsNot(t *testing.T) {
@@ -60,4 +66,87 @@ func TestParsePrintsWhatIsReadAndSaysWhatIsNot(t *testing.T) {
 	if got := s.run("parse"); got.code != 2 {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestWhatIsNoFileIsNeitherReadNorWaitedFor(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	settings := settingsFile(t)
+	s := &shell{t: t, flags: []string{"--config", settings}}
+	pipe, large := filepath.Join(folder, "pipe"), filepath.Join(folder, "large.txt")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(large, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	s.fails("/dev/zero: is a device", "parse", "/dev/zero")
+	s.fails(folder+": is a folder", "parse", folder)
+	s.fails(pipe+": is a pipe that nobody writes to", "parse", pipe)
+	s.fails("large.txt: content has 1099511627776 bytes, the limit is 33554432", "parse", large)
+	if got := s.run("parse", pipe, "/dev/zero", settings); got.code != 1 || !strings.Contains(got.err, "2 of 3 files") {
+		t.Errorf("%+v", got)
+	}
+	(&shell{t: t, flags: []string{"--config", "/dev/zero"}}).fails("/dev/zero: is a device", "parse", settings)
+	(&shell{t: t, flags: []string{"--config", pipe}}).fails("nobody writes to", "parse", settings)
+
+	var out bytes.Buffer
+	zero, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = zero.Close() }()
+	if code := command.Run(t.Context(), []string{"--config", settings, "parse", "-"}, command.Streams{In: zero, Out: &out, Err: &out}); code != 1 ||
+		!strings.Contains(out.String(), "content has more than 33554432 bytes") {
+		t.Errorf("an input without an end: %d, %s", code, &out)
+	}
+}
+
+func TestASilentPipeIsLeftWhenTheCommandIsInterrupted(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(pipe, os.O_RDWR, 0) // waits for nobody, unlike one that only writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }()
+	settings := settingsFile(t)
+	for _, file := range []string{pipe, "-"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		code := make(chan int)
+		go func() {
+			code <- command.Run(ctx, []string{"--config", settings, "parse", file}, command.Streams{In: interrupting{writer, cancel}, Out: &out, Err: &out})
+		}()
+		if file == pipe {
+			cancel()
+		}
+		if got := <-code; got != 1 || !strings.Contains(out.String(), "interrupted") {
+			t.Errorf("%s: %d, %s", file, got, &out)
+		}
+		cancel()
+	}
+	if _, err := writer.WriteString("x"); err != nil { // ends the reading that was left behind
+		t.Fatal(err)
+	}
+}
+
+// interrupting is an input at which the command is interrupted once it is read.
+type interrupting struct {
+	in        *os.File
+	interrupt func()
+}
+
+func (i interrupting) Read(p []byte) (int, error) {
+	i.interrupt()
+	if _, err := i.in.Read(p); err != nil {
+		return 0, err
+	}
+	return 0, io.EOF
 }

@@ -50,13 +50,15 @@ type connectorRow struct {
 }
 
 type kindOption struct {
-	Name      string  `json:"name"`
-	Title     string  `json:"title"`
-	Help      string  `json:"help"`
-	Type      string  `json:"type"`
-	Required  bool    `json:"required"`
-	Sensitive bool    `json:"sensitive"`
-	Example   *string `json:"example"`
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Help      string   `json:"help"`
+	Type      string   `json:"type"`
+	Required  bool     `json:"required"`
+	Sensitive bool     `json:"sensitive"`
+	Default   any      `json:"default"`
+	Example   *string  `json:"example"`
+	Choices   []string `json:"choices"`
 }
 
 type kindRow struct {

@@ -59,15 +59,12 @@ func (c upCommand) find(r *runtime, folder *local.Folder) (local.Run, error) {
 	if !held {
 		return local.Run{}, errNobody
 	}
-	r.console.Note("Magpie runs here already (process %d).", pid)
-	run, err := folder.Await(r)
-	if err != nil {
-		return local.Run{}, err
+	r.console.Note("Magpie runs in %s already (process %d).", folder.Path(), pid)
+	run, err := folder.AwaitDemo(r)
+	if busy := (*local.BusyError)(nil); errors.As(err, &busy) {
+		return local.Run{}, fmt.Errorf("it has no demo documents: %w", err)
 	}
-	if !run.Demo {
-		return local.Run{}, fmt.Errorf("`magpie dev` runs here without the demo documents (process %d); stop it first, or give another --data", run.PID)
-	}
-	return run, nil
+	return run, err
 }
 
 func (c upCommand) start(r *runtime, folder *local.Folder, docs string) (local.Run, error) {

@@ -22,6 +22,7 @@ import (
 
 	"magpie/cmd/magpie/console"
 	"magpie/internal/apierr"
+	"magpie/internal/namedfile"
 )
 
 // uploadsAtOnce hides the wait for the disk at the other end.
@@ -38,14 +39,24 @@ type diskFile struct {
 type leftOut struct{ path, reason string }
 
 // gather lists the files at and below a path in their order. Links, devices and
-// the folders of version control are left out.
+// the folders of version control are left out below it; the path itself may be a
+// link to a file or a folder.
 func gather(root string) (files []diskFile, left []leftOut, err error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", root, err)
 	}
 	if !info.IsDir() {
+		if err := namedfile.Kind(info.Mode()); err != nil {
+			return nil, nil, fmt.Errorf("%s %w", root, err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, nil, fmt.Errorf("%s is no regular file", root)
+		}
 		return []diskFile{{path: filepath.Base(root), name: root, size: info.Size()}}, nil, nil
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil { // a walk follows none
+		return nil, nil, fmt.Errorf("read the folder: %w", err)
 	}
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		relative, relErr := filepath.Rel(root, name)
@@ -165,7 +176,7 @@ func refusal(err error) bool {
 }
 
 func uploadOne(ctx context.Context, s *session, connector uuid.UUID, file diskFile) error {
-	content, err := os.Open(file.name)
+	content, err := namedfile.Open(file.name)
 	if err != nil {
 		return fmt.Errorf("open the file: %w", err)
 	}
@@ -178,7 +189,7 @@ func uploadOne(ctx context.Context, s *session, connector uuid.UUID, file diskFi
 }
 
 func sameContent(name, sum string) bool {
-	content, err := os.Open(name) //nolint:gosec // the operator names the files
+	content, err := namedfile.Open(name)
 	if err != nil {
 		return false // the upload says why
 	}

@@ -14,13 +14,16 @@ func filterCases() map[string]check {
 			if len(all) != len(library()) {
 				t.Errorf("without a filter: %v", all)
 			}
-			for _, none := range []string{`null`, `{"section":null,"tags":null,"date_after":null}`, `{"tags":[],"doc_types":[]}`, `{"unknown":[{}],"section":""}`} {
+			for _, none := range []string{`null`, `{"section":null,"tags":null,"date_after":null}`, `{"tags":[],"doc_types":[]}`, `{"section":""}`} {
 				if got := filtered(t, s, none); !slices.Equal(got, all) {
 					t.Errorf("%s filters: %v", none, got)
 				}
 			}
 			sees(t, s, `{"section":"operations","language":"en","tags":["backup"],"doc_types":["how-to"],"version":"1.0","date_after":"2024-05-05","date_before":"2024-05-05"}`, "Backup and restore")
 			sees(t, s, `{"section":"operations","version":"9"}`)
+			for unknown, field := range map[string]string{`{"unknown":[{}],"section":"guides"}`: "filters.unknown", `{"tag":["backup"]}`: "filters.tag", `{"Section":null}`: "filters.Section", `{"":1}`: "filters."} {
+				invalid(t, unknown, s.search(t, `{"query":"lighthouse","filters":`+unknown+`}`), field)
+			}
 			for _, bad := range []string{`[]`, `"section"`, `1`, `true`} {
 				invalid(t, bad, s.search(t, `{"query":"lighthouse","filters":`+bad+`}`), "filters")
 			}
@@ -75,15 +78,15 @@ func filterCases() map[string]check {
 		},
 		"design filters on GET": func(t *testing.T, s *site) {
 			for query, want := range map[string][]string{
-				"filters[section]=guides&filters[tags]=keys":                  {"Rotate the signing key"},
-				"filters[tags]=security&filters[tags]=long":                   {"Rotate the signing key", "Long guide"},
-				"filters[tags][]=security&filters[tags][]=long":               {"Rotate the signing key", "Long guide"},
-				"filters%5Btags%5D=long":                                      {"Long guide"},
-				"filters[doc_types]=guide&filters[unknown]=1&filters[]=2":     {"Long guide"},
-				"filters[language]=de":                                        {"Sicherung"},
-				"filters[section]=&filters[tags]=&filters[version]=1.0":       {"Backup and restore"},
-				"filters[date_after]=2026-01-02":                              {"Rotate the signing key"},
-				"filters=" + url.QueryEscape(`{"tags":["long"],"unknown":1}`): {"Long guide"},
+				"filters[section]=guides&filters[tags]=keys":            {"Rotate the signing key"},
+				"filters[tags]=security&filters[tags]=long":             {"Rotate the signing key", "Long guide"},
+				"filters[tags][]=security&filters[tags][]=long":         {"Rotate the signing key", "Long guide"},
+				"filters%5Btags%5D=long":                                {"Long guide"},
+				"filters[doc_types]=guide&unknown=1&filtersX=2":         {"Long guide"},
+				"filters[language]=de":                                  {"Sicherung"},
+				"filters[section]=&filters[tags]=&filters[version]=1.0": {"Backup and restore"},
+				"filters[date_after]=2026-01-02":                        {"Rotate the signing key"},
+				"filters=" + url.QueryEscape(`{"tags":["long"]}`):       {"Long guide"},
 			} {
 				r := found(t, query, s.get(t, "query=lighthouse&min_score=0&limit=100&"+query))
 				if got := r.titles(); !same(got, want) {
@@ -91,19 +94,38 @@ func filterCases() map[string]check {
 				}
 			}
 			for query, field := range map[string]string{
-				"filters[section]=a&filters[section]=b":                   "filters[section]",
-				"filters[date_after]=yesterday":                           "filters[date_after]",
-				"filters[date_after]=":                                    "filters[date_after]",
-				"filters=guides":                                          "filters",
-				"filters=" + url.QueryEscape(`{"tags":[1]}`):              "filters.tags[0]",
-				"filters=" + url.QueryEscape(`{} {}`):                     "filters",
-				"filters=" + url.QueryEscape(`{}}`):                       "filters",
-				"filters=%7B%7D&filters[tags]=a":                          "filters",
-				"filters[tags]=a&filters[tags]=%FF":                       "filters[tags]",
-				"filters[version]=%00":                                    "filters[version]",
-				"filters=" + url.QueryEscape(`{"date_before":"2026-13"}`): "filters.date_before",
+				"filters[section]=a&filters[section]=b":       "filters[section]",
+				"filters[doc_types]=guide&filters[unknown]=1": "filters[unknown]",
+				"filters[foo]=":            "filters[foo]",
+				"filters[section][x]=a":    "filters[section][x]",
+				"filters[section][]=a":     "filters[section][]",
+				"filters[tags][0]=a":       "filters[tags][0]",
+				"filters[tags=a":           "filters[tags",
+				"filters[]=2":              "filters[]",
+				"filters.section=guides":   "filters.section",
+				"filters[SECTION]=guides":  "filters[SECTION]",
+				"filters%5Bfoo%00%0A%5D=1": `"filters[foo\x00\n]"`,
+				"filters[date_after]=2026-01-01&filters[date_after]=2026-01-02": "filters[date_after]",
+				"filters=abc": "filters",
+				"filters=" + url.QueryEscape(`{"tags":["long"],"unknown":1}`): "filters.unknown",
+				"filters[date_after]=yesterday":                               "filters[date_after]",
+				"filters[date_after]=":                                        "filters[date_after]",
+				"filters=guides":                                              "filters",
+				"filters=" + url.QueryEscape(`{"tags":[1]}`):                  "filters.tags[0]",
+				"filters=" + url.QueryEscape(`{} {}`):                         "filters",
+				"filters=" + url.QueryEscape(`{}}`):                           "filters",
+				"filters=%7B%7D&filters[tags]=a":                              "filters",
+				"filters[tags]=a&filters[tags]=%FF":                           "filters[tags]",
+				"filters[version]=%00":                                        "filters[version]",
+				"filters=" + url.QueryEscape(`{"date_before":"2026-13"}`):     "filters.date_before",
 			} {
 				invalid(t, query, s.get(t, "query=lighthouse&"+query), field)
+			}
+			for _, path := range []string{"/api/v1/search", "/api/v1/search/facets"} {
+				for _, bad := range []string{"filters[foo]=x", "filters[section][x]=a", "filters[tags", "filters[]=x", "filters=abc", "filters[sections]=a&filters[collectionz]=b"} {
+					denied(t, path+" "+bad, s.dashboard(t, "GET", path+"?query=lighthouse&"+bad, ""), 400, "invalid_request")
+				}
+				read[any](t, path, s.dashboard(t, "GET", path+"?query=lighthouse&filters[sections]=guides&filters[sections][]=operations&other=1", ""), 200)
 			}
 			for _, broken := range []string{"%", "%zz", "query=%2", "a=1;b=2"} {
 				refused(t, broken, s.do(t, call{"GET", searchPath + "?query=lighthouse&" + broken, "", s.keyed(nil)}), 400, "invalid_request", "")

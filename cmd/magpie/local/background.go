@@ -36,7 +36,7 @@ func (f *Folder) Background(ctx context.Context, program string, arguments ...st
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }() // ends with the process, or with this one
-	run, err := f.await(ctx, ended)
+	run, err := f.await(ctx, ended, func(run Run) bool { return run.Ready })
 	if err != nil && ctx.Err() != nil {
 		err = errors.Join(err, command.Process.Signal(syscall.SIGTERM))
 	}
@@ -44,9 +44,21 @@ func (f *Folder) Background(ctx context.Context, program string, arguments ...st
 }
 
 // Await returns once the process that runs in the folder is ready.
-func (f *Folder) Await(ctx context.Context) (Run, error) { return f.await(ctx, nil) }
+func (f *Folder) Await(ctx context.Context) (Run, error) {
+	return f.await(ctx, nil, func(run Run) bool { return run.Ready })
+}
 
-func (f *Folder) await(ctx context.Context, ended <-chan error) (Run, error) {
+// AwaitDemo is Await for a process that keeps the demo documents. For one that
+// does not it returns a *BusyError as soon as the process tells.
+func (f *Folder) AwaitDemo(ctx context.Context) (Run, error) {
+	run, err := f.await(ctx, nil, func(run Run) bool { return run.Ready || !run.Demo })
+	if err == nil && !run.Demo {
+		return Run{}, &BusyError{Path: f.path, PID: run.PID, Run: run}
+	}
+	return run, err
+}
+
+func (f *Folder) await(ctx context.Context, ended <-chan error, enough func(Run) bool) (Run, error) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -54,7 +66,7 @@ func (f *Folder) await(ctx context.Context, ended <-chan error) (Run, error) {
 		if err != nil {
 			return Run{}, err
 		}
-		if found && run.Ready {
+		if found && enough(run) {
 			return run, nil
 		}
 		if ended == nil {

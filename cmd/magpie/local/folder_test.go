@@ -3,6 +3,7 @@ package local_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,6 +118,22 @@ func TestOneProcessRunsInAFolder(t *testing.T) {
 	_, err = f.Claim(t.Context())
 	if busy, ok := errors.AsType[*local.BusyError](err); !ok || busy.PID != os.Getpid() {
 		t.Errorf("a second claim: %v", err)
+	}
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) || !strings.Contains(err.Error(), "http://127.0.0.1:1)") ||
+		!strings.Contains(err.Error(), "`magpie dev` runs in "+f.Path()) || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("a second claim says %v", err)
+	}
+	if _, err := f.AwaitDemo(t.Context()); err == nil || !strings.Contains(err.Error(), "`magpie dev` runs in "+f.Path()) {
+		t.Errorf("a wait for the demo documents: %v", err)
+	}
+	if run, found, err := f.Running(); !found || err != nil || !run.Ready {
+		t.Errorf("the second claim harmed the first: %+v, %v, %v", run, found, err)
+	}
+	if err := claim.Publish(local.Run{BaseURL: "http://127.0.0.1:1", Demo: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.Claim(t.Context()); err == nil || !strings.Contains(err.Error(), "magpie up") || !strings.Contains(err.Error(), "magpie down") {
+		t.Errorf("beside up: %v", err)
 	}
 	if err := claim.Release(); err != nil {
 		t.Fatal(err)

@@ -35,15 +35,35 @@ type Claim struct {
 	lock   *os.File
 }
 
-// BusyError says that another process runs in the folder.
+// BusyError says that another process runs in a folder.
 type BusyError struct {
 	Path string
-	PID  int
+	// PID is 0 in the moment before the process has written it down.
+	PID int
+	// Run is what the process told of itself; the zero value while it starts.
+	Run Run
 }
 
-// Error says who is in the way and what to do.
+// Error implements error. It says what runs, where it is reached, and what to do.
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("Magpie runs in %s already (process %d); stop it with `magpie down`, or use another folder with --data", e.Path, e.PID)
+	command, stop := "Magpie", "stop it with `magpie down`"
+	switch {
+	case e.Run.PID == 0:
+	case e.Run.Demo:
+		command = "Magpie with the demo documents (`magpie up`)"
+	default:
+		command, stop = "`magpie dev`", "stop it with Ctrl+C in its terminal or `magpie down` here"
+	}
+	var about []string
+	if e.PID > 0 {
+		about = append(about, fmt.Sprintf("process %d", e.PID))
+	}
+	if e.Run.BaseURL != "" {
+		about = append(about, e.Run.BaseURL)
+	} else {
+		about = append(about, "still starting")
+	}
+	return fmt.Sprintf("%s runs in %s already (%s); use that one, %s, or give another folder with --data", command, e.Path, strings.Join(about, ", "), stop)
 }
 
 // Claim takes the folder for this process; *BusyError when another has it.
@@ -55,7 +75,7 @@ func (f *Folder) Claim(ctx context.Context) (*Claim, error) {
 	if err := exclusive(ctx, lock); err != nil {
 		defer func() { _ = lock.Close() }()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &BusyError{Path: f.path, PID: holder(lock)}
+			return nil, f.busy(holder(lock))
 		}
 		return nil, fmt.Errorf("claim the data folder: %w", err)
 	}
@@ -68,6 +88,17 @@ func (f *Folder) Claim(ctx context.Context) (*Claim, error) {
 		return nil, fmt.Errorf("claim the data folder: %w", errors.Join(err, c.Release()))
 	}
 	return c, nil
+}
+
+// busy is the error for a folder that a process holds.
+func (f *Folder) busy(pid int) *BusyError {
+	e := &BusyError{Path: f.path, PID: pid}
+	// What cannot be read, or is another process's, tells nothing of this one.
+	var run Run
+	if found, err := f.read(runFile, &run); err == nil && found && run.PID == pid {
+		e.Run = run
+	}
+	return e
 }
 
 // exclusive takes the lock. Those who only look (Holder) hold it for an

@@ -102,19 +102,7 @@ func handler(app *wire.App, streams *live.Server, drain *web.Drain, version stri
 	metrics.Counter("graphql", "slow_readers_total", "Streams that were cut off since nothing was read from them.", func() float64 {
 		return float64(streams.Stats().Slow)
 	})
-	for _, g := range []struct {
-		name, help string
-		read       func(resident.CacheStats) float64
-	}{
-		{"resident_collections", "Collections that are kept in memory.", func(s resident.CacheStats) float64 { return float64(s.Collections) }},
-		{"resident_passages", "Passages of those collections.", func(s resident.CacheStats) float64 { return float64(s.Passages) }},
-		{"resident_bytes", "Bytes that those collections take.", func(s resident.CacheStats) float64 { return float64(s.Bytes) }},
-		{"loads_total", "Collections that were loaded into memory.", func(s resident.CacheStats) float64 { return float64(s.Loads) }},
-		{"catchups_total", "Times that changes were read into memory.", func(s resident.CacheStats) float64 { return float64(s.CatchUps) }},
-		{"evictions_total", "Collections that left memory for others.", func(s resident.CacheStats) float64 { return float64(s.Evictions) }},
-	} {
-		metrics.Gauge("search", g.name, g.help, func() float64 { return g.read(app.Search.Resident()) })
-	}
+	residentMetrics(metrics, app.Search.Resident)
 	freshnessMetrics(metrics, app)
 	return web.New(web.Options{
 		GraphQL:     server,
@@ -133,4 +121,14 @@ func handler(app *wire.App, streams *live.Server, drain *web.Drain, version stri
 		Metrics: metrics, MetricsNetworks: c.MetricsNetworks,
 		TrustedProxies: c.TrustedProxies, Page: page, Version: version, Log: app.Log,
 	}), nil
+}
+
+// residentMetrics tells of the collections that searches keep in memory.
+func residentMetrics(metrics *web.Metrics, stats func() resident.CacheStats) {
+	metrics.Gauge("search", "resident_collections", "Collections that are kept in memory.", func() float64 { return float64(stats().Collections) })
+	metrics.Gauge("search", "resident_passages", "Passages of those collections.", func() float64 { return float64(stats().Passages) })
+	metrics.Gauge("search", "resident_bytes", "Bytes that those collections take.", func() float64 { return float64(stats().Bytes) })
+	metrics.Counter("search", "loads_total", "Collections that were loaded into memory.", func() float64 { return float64(stats().Loads) })
+	metrics.Counter("search", "catchups_total", "Times that changes were read into memory.", func() float64 { return float64(stats().CatchUps) })
+	metrics.Counter("search", "evictions_total", "Collections that left memory for others.", func() float64 { return float64(stats().Evictions) })
 }

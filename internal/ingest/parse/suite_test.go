@@ -37,7 +37,9 @@ type expectation struct {
 	// Expect is text, refuse (the document fails), skip (it is not read), or ocr (text where images are read, else skip).
 	Expect  string   `json:"expect"`
 	Phrases []string `json:"phrases"` // that the text must have, white space folded
-	Reason  string   `json:"reason"`  // part of the error of refuse and skip
+	// PhrasesIn are those of a picture that are read only where tesseract has the language, such as deu.
+	PhrasesIn map[string][]string `json:"phrases_in"`
+	Reason    string              `json:"reason"` // part of the error of refuse and skip
 	// What the structure must have, where it is set.
 	Title    string   `json:"title"`
 	Headings []string `json:"headings"`
@@ -167,6 +169,20 @@ func newParser(t testing.TB) *parse.Parser {
 	return parser
 }
 
+// languagesOfImages are those that images are read in here.
+func languagesOfImages(t *testing.T) []string {
+	t.Helper()
+	program, err := ocr.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	languages, err := program.Languages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return languages
+}
+
 // cacheDir is a folder that keeps compiled code between runs, where there is one.
 func cacheDir(t testing.TB) string {
 	t.Helper()
@@ -194,6 +210,9 @@ func checkExpectation(t *testing.T, parser *parse.Parser, format string, e expec
 		expect, e.Reason = "skip", "tesseract"
 	case expect == "ocr":
 		expect = "text"
+		for _, language := range languagesOfImages(t) {
+			e.Phrases = append(e.Phrases, e.PhrasesIn[language]...)
+		}
 	}
 	switch expect {
 	case "text":

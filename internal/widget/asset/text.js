@@ -145,7 +145,7 @@ const INLINE = new RegExp([
   "(`+)(?!`)([\\s\\S]*?[^`])\\2(?!`)",
   "!\\[([^\\[\\]]*)\\]\\([^()\\s]*(?:\\([^()\\s]*\\)[^()\\s]*)*(?:\\s+\"[^\"]*\")?\\)",
   "\\[((?:[^\\[\\]\\\\]|\\\\.)+)\\]\\(\\s*<?([^\\s()<>]*(?:\\([^\\s()<>]*\\)[^\\s()<>]*)*)>?(?:\\s+\"[^\"]*\")?\\s*\\)",
-  "\\[(\\d{1,2})\\]",
+  "(?<![\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}_])\\[(\\d{1,2})\\]", // behind a word it is an index
   "<?(https?:\\/\\/[^\\s<>]*[^\\s<>.,;:!?'\")\\]*_`])>?",
   "(\\*\\*|__)(?=\\S)([\\s\\S]*?\\S)\\9(?!\\*)",
   "(?<![\\p{L}\\p{N}])([*_])(?=[^\\s*_])([^*_]*[^\\s*_])\\11(?![\\p{L}\\p{N}])",
@@ -155,7 +155,7 @@ const INLINE = new RegExp([
 function inlineNodes(text, cite) {
   if (text.length > MAX_INLINE) return [text];
   const nodes = [];
-  let at = 0;
+  let at = 0, cited = 0; // cited is where the last citation ends
   for (const found of text.matchAll(INLINE)) {
     const [whole, escaped, , code, alternative, label, target, number, address, , bold, , italic] = found;
     let node = whole;
@@ -165,8 +165,12 @@ function inlineNodes(text, cite) {
     else if (label !== undefined) {
       const url = safeURL(target);
       node = url ? h("a", linkTo(url), inlineNodes(label, () => null)) : unescapeMarks(label);
-    } else if (number) node = cite(Number(number)) ?? whole;
-    else if (address) {
+    } else if (number) {
+      const index = text[found.index - 1] === "]" && cited !== found.index; // as the second one of a[0][1]
+      const mark = index ? null : cite(Number(number));
+      if (mark) cited = found.index + whole.length;
+      node = mark ?? whole;
+    } else if (address) {
       const url = safeURL(address);
       node = url ? h("a", linkTo(url), address) : whole;
     } else if (bold) node = h("strong", null, inlineNodes(bold, cite));

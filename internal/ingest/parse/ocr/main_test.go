@@ -35,6 +35,13 @@ row 1 4 1 31 'vvWv'
 row 2 1 1 88 second
 row 2 1 1 88 page
 `,
+	// Knows English alone, as Debian installs it, and says what it was given.
+	"english": `#!/bin/sh
+if [ "$1" = --list-langs ]; then printf 'List of available languages in "/x" (2):\neng\nosd\n'; exit 0; fi
+cat > /dev/null
+printf 'level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n'
+for argument in "$@"; do printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t95\t%s\n' "$argument"; done
+`,
 	// Hangs.
 	"hang": `#!/bin/sh
 if [ "$1" = --list-langs ]; then echo eng; exit 0; fi

@@ -113,6 +113,12 @@ func (t *Tesseract) installed(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// Languages are the names of the installed languages, as tesseract has them: eng, deu.
+func (t *Tesseract) Languages(ctx context.Context) ([]string, error) {
+	names, err := t.installed(ctx)
+	return spoken(names), err
+}
+
 // run runs the program and returns what it prints.
 func (t *Tesseract) run(ctx context.Context, input []byte, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, t.program, arguments...) //nolint:gosec // the program is the operator's choice, the arguments are names from its own list

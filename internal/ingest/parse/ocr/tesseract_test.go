@@ -72,6 +72,20 @@ func TestProgramGetsThePictureAndInstalledLanguagesOnly(t *testing.T) {
 	}
 }
 
+func TestALanguageThatIsNotInstalledIsReadAsEnglish(t *testing.T) {
+	t.Parallel()
+	program := find(t, "english")
+	text, err := program.Text(t.Context(), white(t, 40, 40), []string{"de"})
+	if want := "stdin stdout -l eng -c tessedit_create_tsv=1 --psm 1"; err != nil || text != want {
+		t.Errorf("got %q, %v, want %q", text, err, want)
+	}
+	for name, want := range map[string][]string{"english": {"eng"}, "echo": {"deu", "eng"}} {
+		if got, err := find(t, name).Languages(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s knows %q, %v", name, got, err)
+		}
+	}
+}
+
 func TestLanguagesAreAskedForOnce(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(folder, "echo")
