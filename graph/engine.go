@@ -113,6 +113,12 @@ func (r *Resolver) restoreDocument(ctx context.Context, id, connectorID uuid.UUI
 		case n == 0:
 			return apierr.New(apierr.Conflict, "The document is not deleted.")
 		}
+		// The policy of the ledger's lines decides whether the caller may.
+		err = client.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.SourceID(row.SourceID)).
+			SetSuppressed(false).SetHold(syncitem.HoldRestored).Exec(ctx)
+		if err != nil {
+			return err
+		}
 		return r.audited(ctx, audit.Event{Action: "document.restore", TargetKind: "document", TargetID: id, TargetName: row.Path})
 	})
 	if err != nil {

@@ -183,7 +183,9 @@ func (d *describer) fields(to *openapi.Schema, s *shape, concrete string, nullab
 			made = &described
 		}
 		to.Properties.Set(m.key, made)
-		to.Required = append(to.Required, m.key) // every field is there, if only as null
+		if m.field.Directives.ForName(sparseDirective) == nil {
+			to.Required = append(to.Required, m.key) // every other field is there, if only as null
+		}
 	}
 }
 

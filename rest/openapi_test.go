@@ -171,7 +171,7 @@ func TestTheRequestsOfTheExamplesAreAccepted(t *testing.T) {
 func TestTheCheckNoticesWhatIsNotDescribed(t *testing.T) {
 	t.Parallel()
 	key := []string{"X-Service-Key", secretKey}
-	found := `{"data":{"results":[],"total":0,"limit":10,"offset":0,"took_ms":1,"warnings":[]}}`
+	found := `{"data":{"results":[],"total":0,"limit":10,"offset":0,"took_ms":1}}`
 	event := "event: content\ndata: {\"delta\":\"a\"}\n\n"
 	for name, c := range map[string]struct {
 		request      *http.Request

@@ -28,6 +28,10 @@ func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
 		}
 		at = s.at(r.answer)
 	}
+	if kept, ok := at.withoutEmpty(raw); ok {
+		body := append(make([]byte, 0, len(raw)+len(head)), head...)
+		return append(append(body, kept...), "}}"...), nil
+	}
 	if body := withoutCopy(at, data, raw); body != nil && r.pages == "" {
 		return body, nil
 	}

@@ -29,6 +29,7 @@ type shape struct {
 	kind    shapeKind
 	of      *ast.Definition // the type of what it describes
 	plain   bool            // nothing below has to change: the bytes are copied
+	sparse  bool            // the last field is a list that is left out while it is empty
 	list    bool            // of what the rest describes
 	typed   bool            // a union or interface: which fields there are depends on __typename
 	members []member
@@ -49,7 +50,28 @@ func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet)
 		return nil, err
 	}
 	s.plain = !s.typed && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.plain || m.key == lift })
+	for i, m := range s.members {
+		if m.field.Directives.ForName(sparseDirective) == nil {
+			continue
+		}
+		if i+1 < len(s.members) || !s.plain {
+			return nil, fmt.Errorf("%s may be left out: it has to be the last field of an object that is copied", m.key)
+		}
+		s.sparse = true
+	}
 	return s, nil
+}
+
+// sparseDirective marks lists that are left out while they are empty.
+const sparseDirective = "sparse"
+
+// withoutEmpty is the object without its sparse list, if that is empty, up to its
+// closing brace; ok says that it is.
+func (s *shape) withoutEmpty(raw json.RawMessage) (rest []byte, ok bool) {
+	if !s.sparse {
+		return nil, false
+	}
+	return bytes.CutSuffix(raw, []byte(`,"`+s.members[len(s.members)-1].key+`":[]}`))
 }
 
 func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []string) error {

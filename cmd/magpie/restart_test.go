@@ -212,8 +212,9 @@ func (s *backend) check(ctx context.Context, client *http.Client) {
 
 // choose gives the next healthy server.
 func (b *balancer) choose() string {
-	for range b.servers {
-		if s := b.servers[int(b.next.Add(1))%len(b.servers)]; s.healthy.Load() {
+	turn := int(b.next.Add(1)) // once: two requests that took turns by turns could each meet one server twice
+	for i := range b.servers {
+		if s := b.servers[(turn+i)%len(b.servers)]; s.healthy.Load() {
 			return s.address
 		}
 	}

@@ -7651,6 +7651,9 @@ directive @surface(on: [Surface!]!, anonymous: Boolean! = false) on FIELD_DEFINI
 "The least role that a signed-in person needs."
 directive @role(atLeast: Role!) on FIELD_DEFINITION
 
+"A list that REST leaves out while it is empty."
+directive @sparse on FIELD_DEFINITION
+
 "A file sent as multipart/form-data (GraphQL multipart request specification)."
 scalar Upload
 
@@ -9433,7 +9436,7 @@ type SearchResults {
   "In the order asked for; null where none were."
   facets: [SearchFacet!]
   "What the search had to do without, in words for people; empty where nothing. Clients may go on."
-  warnings: [String!]!
+  warnings: [String!]! @sparse
 }
 
 type SearchResult {
