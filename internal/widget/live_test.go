@@ -149,7 +149,10 @@ func ended(t *testing.T, model *llmtest.Server) {
 
 func TestStoppingAnAnswer(t *testing.T) {
 	t.Parallel()
-	model := llmtest.NewServer(t, llmtest.Reply{Parts: []string{"The signing key is rotated ", "once a year, and "}, HoldAfter: make(chan struct{})})
+	// Both answers are held back, and the rewriting of the second question is not: to wait for the end of its time would be
+	// most of what the test takes, and of its patience under load.
+	held := llmtest.Reply{Parts: []string{"The signing key is rotated ", "once a year, and "}, HoldAfter: make(chan struct{})}
+	model := llmtest.NewServer(t, held, llmtest.Reply{Parts: []string{"How is the signing key rotated now?"}}, held)
 	m := start(t, handbook(), "LLM_BASE_URL", model.URL, "LLM_MODEL", "small")
 	key, _ := m.key(home, nil)
 	page := newSite(t).put(home, "/", page{attributes: attributes(m.public, key, "data-mode", "chat")})
@@ -170,6 +173,9 @@ func TestStoppingAnAnswer(t *testing.T) {
 	b.press(kb.Escape)
 	ended(t, model)
 	b.until(`!$("dialog").open`)
+	if asked := len(model.Requests()); asked != 3 {
+		t.Errorf("the model was asked %d times", asked)
+	}
 	b.clean()
 }
 

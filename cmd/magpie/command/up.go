@@ -21,12 +21,12 @@ func (c upCommand) Run(r *runtime) error {
 	if err != nil {
 		return err
 	}
-	docs, err := demoFolder(c.DemoDocs)
-	if err != nil {
-		return err
-	}
 	run, err := c.find(r, folder)
 	if errors.Is(err, errNobody) {
+		var docs string
+		if docs, err = demoFolder(c.DemoDocs); err != nil {
+			return err
+		}
 		err = r.console.Step("Magpie is up", func() (err error) {
 			run, err = c.start(r, folder, docs)
 			return err
@@ -59,7 +59,13 @@ func (c upCommand) find(r *runtime, folder *local.Folder) (local.Run, error) {
 	if !held {
 		return local.Run{}, errNobody
 	}
-	r.console.Note("Magpie runs in %s already (process %d).", folder.Path(), pid)
+	told, found, err := folder.Running()
+	if err != nil {
+		return local.Run{}, err
+	}
+	if !found || told.Demo {
+		r.console.Note("Magpie runs in %s already (process %d).", folder.Path(), pid)
+	}
 	run, err := folder.AwaitDemo(r)
 	if busy := (*local.BusyError)(nil); errors.As(err, &busy) {
 		return local.Run{}, fmt.Errorf("it has no demo documents: %w", err)
