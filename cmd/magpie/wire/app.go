@@ -309,7 +309,7 @@ func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
-		Leaks: a.Keys, Limiter: a.limiter,
+		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays,
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},
