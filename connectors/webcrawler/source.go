@@ -252,12 +252,8 @@ func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error)
 	switch {
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow):
 		return ctx.Err()
-	case errors.Is(err, httpx.ErrRefused):
-		if e.Start {
-			return err
-		}
-		v.warn("Addresses in private or reserved networks were not followed.")
-		return nil
+	case errors.Is(err, httpx.ErrRefused) && e.Start:
+		return err
 	case e.Start && e.Try == 0 && v.crawl.fetched == 0:
 		return err // nothing may be known of the site
 	}
