@@ -70,6 +70,8 @@ type Options struct {
 	Leaks    LeakNoter            // nil: nobody is told
 	Limiter  Limiter              // nil: counts in this process
 	Limits   Limits
+	// Secure says that browsers reach the service by https alone.
+	Secure bool
 	// AllowReplays takes the same signature more than once, also by a key that asks
 	// for signatures.
 	AllowReplays bool
@@ -96,6 +98,7 @@ type Transport struct {
 	leaks      LeakNoter
 	limiter    Limiter
 	limits     Limits
+	secure     bool // browsers reach the service by https
 	replays    bool // the same signature is taken more than once
 	proxies    []netip.Prefix
 	origins    []string
@@ -131,7 +134,7 @@ func New(o Options) (*Transport, error) {
 	t := &Transport{
 		schema: o.Schema, matcher: newMatcher(table), operations: operations,
 		keys: o.Keys, sessions: o.Sessions, leaks: o.Leaks, limiter: o.Limiter, limits: o.Limits.withDefaults(),
-		replays: o.AllowReplays,
+		secure: o.Secure, replays: o.AllowReplays,
 		proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,
 	}
