@@ -125,6 +125,12 @@ type Option struct {
 	Required bool
 	// Sensitive values are never shown again once they were given.
 	Sensitive bool
+	// Destination says that the value decides where the credentials are sent, or
+	// how well they are guarded on the way: a change of it asks for them again
+	// ([Kind.Moved]). Choices of such an option go from the weakest to the
+	// strongest. ApartFromGrants says that the token of an OAuth grant is not sent
+	// there.
+	Destination, ApartFromGrants bool
 	// Default is what an absent value means; nil means nothing.
 	Default any
 	// Example is a valid value, for forms and documentation.

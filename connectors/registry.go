@@ -56,6 +56,11 @@ func (r *Registry) Lookup(nameOrAlias string) (Kind, bool) {
 	return kind, ok
 }
 
+// GrantHosts are those of a kind ([Kind.GrantHosts]), none of an unknown one.
+func (r *Registry) GrantHosts(nameOrAlias string, config map[string]any) map[string][]string {
+	return r.byName[nameOrAlias].GrantHosts(config)
+}
+
 // Kinds returns all kinds, sorted by name.
 func (r *Registry) Kinds() []Kind { return slices.Clone(r.kinds) }
 

@@ -24,6 +24,14 @@ type Webhook struct {
 	// header and a bounded reading of the body. The keys only choose connectors
 	// whose secrets are tried. It refuses what is no delivery with ErrDelivery.
 	Route func(header http.Header, body []byte) (keys []string, err error)
+	// Challenge reports whether a delivery only asks whether it is heard, and
+	// names nothing that Route could find a connector by: the secrets of all
+	// connectors of the kind are tried then, the newest first and a bounded
+	// number of them. It looks at small bodies only. May be nil.
+	Challenge func(body []byte) bool
+	// Validates says that the platform looks for the address by a GET request
+	// before it sends anything there.
+	Validates bool
 	// Verify says whether the delivery was made by who knows the secret, in
 	// constant time, and not too long ago where the scheme can tell. The body is
 	// that on the wire, byte for byte. ErrSignature is the only error.

@@ -11,21 +11,33 @@ import (
 	"magpie/graph/model"
 )
 
-func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error) {
+// testConnector tries a connector as it is, or with changes that are not stored.
+func (r *Resolver) testConnector(ctx context.Context, id uuid.UUID, config, credentials map[string]any) (*model.ConnectionTest, error) {
 	row, err := r.Ent.Connector.Get(ctx, id)
 	if _, err := found("Connector", row, err); err != nil {
-		return nil, err
-	}
-	credentials, err := r.credentials(row)
-	if err != nil {
 		return nil, err
 	}
 	kind, err := r.kind(row.Type)
 	if err != nil {
 		return nil, err
 	}
-	test := r.try(ctx, kind, connectors.Settings{ConnectorID: id.String(), Config: row.Config, Credentials: credentials, Token: r.tokens(ctx, row.GrantID)}, row.GrantID)
-	return r.tested(ctx, id, row.Name, test)
+	if config != nil || credentials != nil {
+		settings, grant, err := r.changedSettings(ctx, row, kind, config, credentials)
+		if err != nil {
+			return nil, err
+		}
+		return r.tested(ctx, id, row.Name, r.try(ctx, kind, settings, grant))
+	}
+	settings := connectors.Settings{ConnectorID: id.String(), Config: row.Config, Token: r.tokens(ctx, row.GrantID)}
+	opened, lost := r.opened(ctx, row)
+	if lost != "" {
+		return r.tested(ctx, id, row.Name, &model.ConnectionTest{Message: lost, Details: map[string]any{"type": kind.Name, "needsAuth": true, "retryable": false}})
+	}
+	settings.Credentials = opened
+	if err := r.suits(ctx, kind, row.Config, row.GrantID); err != nil {
+		return nil, err
+	}
+	return r.tested(ctx, id, row.Name, r.try(ctx, kind, settings, row.GrantID))
 }
 
 func (r *Resolver) testConnection(ctx context.Context, kindName string, config, secrets map[string]any) (*model.ConnectionTest, error) {
@@ -43,6 +55,9 @@ func (r *Resolver) testConnection(ctx context.Context, kindName string, config, 
 	}
 	settings.Token = r.tokens(ctx, grant)
 	if settings.Credentials, err = merged(nil, secrets, asText); err != nil {
+		return nil, err
+	}
+	if err := r.suits(ctx, kind, settings.Config, grant); err != nil {
 		return nil, err
 	}
 	if err := checkSettings(kind, settings); err != nil {

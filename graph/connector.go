@@ -123,6 +123,9 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 	if err != nil {
 		return nil, err
 	}
+	if err := r.suits(ctx, kind, config, grant); err != nil {
+		return nil, err
+	}
 	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
 		return nil, err
 	}
@@ -165,11 +168,6 @@ func (r *Resolver) seal(id uuid.UUID, credentials map[string]string) ([]byte, er
 	}
 	sealed, err := r.Secrets.Seal(text, secret.CredentialsAAD(id.String()))
 	return sealed, apierr.Wrap("seal credentials", err)
-}
-
-func (r *Resolver) credentials(row *ent.Connector) (map[string]string, error) {
-	credentials, err := r.Secrets.OpenCredentials(row.ID.String(), row.Credentials)
-	return credentials, apierr.Wrap("open credentials", err)
 }
 
 func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.UpdateConnectorInput) (*ent.Connector, error) {
@@ -234,30 +232,12 @@ func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpda
 	if in.Config == nil && in.Credentials == nil {
 		return nil
 	}
-	config, err := merged(row.Config, in.Config, asIs)
+	s, grant, err := r.changedSettings(ctx, row, kind, in.Config, in.Credentials)
 	if err != nil {
 		return err
 	}
-	old, err := r.credentials(row)
-	if err != nil {
-		return err
-	}
-	secrets, grant, named, err := r.granted(ctx, kind.Name, in.Credentials)
-	if err != nil {
-		return err
-	}
-	credentials, err := merged(old, secrets, asText)
-	if err != nil {
-		return err
-	}
-	if !named {
-		grant = row.GrantID
-	}
-	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
-		return err
-	}
-	update.SetConfig(config)
-	repermit(update, row.Config, config)
+	update.SetConfig(s.Config)
+	repermit(update, row.Config, s.Config)
 	if grant != nil {
 		update.SetGrantID(*grant)
 	} else {
@@ -266,12 +246,42 @@ func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpda
 	if in.Credentials == nil {
 		return nil
 	}
-	sealed, err := r.seal(row.ID, credentials)
+	sealed, err := r.seal(row.ID, s.Credentials)
 	if err != nil {
 		return err
 	}
 	update.SetCredentials(sealed)
 	return nil
+}
+
+// changedSettings are those of a connector with changes merged into them, checked.
+func (r *Resolver) changedSettings(ctx context.Context, row *ent.Connector, kind connectors.Kind, config, given map[string]any) (s connectors.Settings, grant *uuid.UUID, err error) {
+	s.ConnectorID = row.ID.String()
+	if s.Config, err = merged(row.Config, config, asIs); err != nil {
+		return s, nil, err
+	}
+	old, lost := r.opened(ctx, row)
+	if lost != "" && len(given) == 0 {
+		return s, nil, lostCredentials(lost)
+	}
+	secrets, grant, named, err := r.granted(ctx, kind.Name, given)
+	if err != nil {
+		return s, nil, err
+	}
+	if s.Credentials, err = merged(old, secrets, asText); err != nil {
+		return s, nil, err
+	}
+	if !named {
+		grant = row.GrantID
+	}
+	if err := staysPut(kind, row.Config, s.Config, old, s.Credentials, given); err != nil {
+		return s, nil, err
+	}
+	if err := r.suits(ctx, kind, s.Config, grant); err != nil {
+		return s, nil, err
+	}
+	s.Token = r.tokens(ctx, grant)
+	return s, grant, checkSettings(kind, s)
 }
 
 // connectors are those that fit what is asked for; nil asks for nothing.

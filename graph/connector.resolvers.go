@@ -61,8 +61,8 @@ func (r *mutationResolver) DeleteConnector(ctx context.Context, id uuid.UUID) (u
 	return id, r.deleteConnector(ctx, id)
 }
 
-func (r *mutationResolver) TestConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error) {
-	return r.testConnector(ctx, id)
+func (r *mutationResolver) TestConnector(ctx context.Context, id uuid.UUID, config map[string]any, credentials map[string]any) (*model.ConnectionTest, error) {
+	return r.testConnector(ctx, id, config, credentials)
 }
 
 func (r *mutationResolver) TestConnection(ctx context.Context, input model.TestConnectionInput) (*model.ConnectionTest, error) {

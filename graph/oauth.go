@@ -48,16 +48,16 @@ func (r *Resolver) oauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UU
 }
 
 func (r *Resolver) startOAuth(ctx context.Context, in model.StartOAuthInput) (*model.OAuthStart, error) {
-	address, expires, err := r.Grants.Begin(ctx, oauth.Start{Provider: in.Provider, Connector: in.ConnectorID, Place: orEmpty(in.RedirectURL)})
+	begun, err := r.Grants.Begin(ctx, oauth.Start{Provider: in.Provider, Connector: in.ConnectorID, Place: orEmpty(in.RedirectURL)})
 	if err != nil {
 		return nil, err
 	}
-	return &model.OAuthStart{AuthorizationURL: address, ExpiresAt: expires}, nil
+	return &model.OAuthStart{AuthorizationURL: begun.Address, Binding: begun.Binding, ExpiresAt: begun.ExpiresAt}, nil
 }
 
 func (r *Resolver) finishOAuth(ctx context.Context, in model.FinishOAuthInput) (*model.OAuthOutcome, error) {
 	done, err := r.Grants.Finish(ctx, oauth.Return{
-		Provider: in.Provider, State: in.State, Code: orEmpty(in.Code), Error: orEmpty(in.Error), Description: orEmpty(in.ErrorDescription),
+		Provider: in.Provider, State: in.State, Binding: orEmpty(in.Binding), Code: orEmpty(in.Code), Error: orEmpty(in.Error), Description: orEmpty(in.ErrorDescription),
 	})
 	if err != nil {
 		return nil, err

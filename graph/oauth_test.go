@@ -47,6 +47,9 @@ func withOAuth(t *testing.T, h *house) *authserver.Server {
 	server := authserver.Start(t)
 	server.Register(authserver.Client{ID: "magpie", Secret: "s3cret", Redirects: []string{"https://magpie.example.com/api/v1/oauth/callback/google"}})
 	grants := oauth.New(h.db.Ent, oauth.Options{
+		Hosts: func(kind string, config map[string]any) map[string][]string {
+			return h.resolver.Kinds.GrantHosts(kind, config)
+		},
 		Flows: oauth.NewFlows(h.db.Pool, h.box, nil), Secrets: h.box, BaseURL: "https://magpie.example.com", Log: h.resolver.Log,
 		Clients: map[string]oauth.Client{"google": {
 			ID: "magpie", Secret: "s3cret", AuthURL: server.URL + authserver.AuthorizePath, TokenURL: server.URL + authserver.TokenPath,
@@ -67,6 +70,7 @@ func withOAuth(t *testing.T, h *house) *authserver.Server {
 			return drive{server: server, settings: s}, nil
 		},
 	}
+	kind.Options = []connectors.Option{{Name: "api", Title: "API", Type: connectors.TypeString, Format: connectors.FormatURL, Destination: true}}
 	bucket := connectors.Kind{Name: "s3", Title: "Bucket", New: kind.New}
 	files := connectors.Kind{Name: "file_upload", Title: "Files", New: kind.New}
 	registry, err := connectors.NewRegistry(kind, bucket, files)
@@ -80,7 +84,7 @@ func withOAuth(t *testing.T, h *house) *authserver.Server {
 // grantOf connects by GraphQL alone and returns the grant's id.
 func (h *house) grantOf(t *testing.T, server *authserver.Server, v viewer.Viewer, input map[string]any) answer {
 	t.Helper()
-	begun := h.ask(t, v, "mutation($i: StartOAuthInput!) { startOAuth(input: $i) { authorizationUrl expiresAt } }", map[string]any{"i": input})
+	begun := h.ask(t, v, "mutation($i: StartOAuthInput!) { startOAuth(input: $i) { authorizationUrl expiresAt binding } }", map[string]any{"i": input})
 	address, _ := begun.at("startOAuth.authorizationUrl").(string)
 	if address == "" {
 		t.Fatal(begun.body)
@@ -88,7 +92,7 @@ func (h *house) grantOf(t *testing.T, server *authserver.Server, v viewer.Viewer
 	q := server.Browse(t, address).Query()
 	nobody := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
 	return h.ask(t, nobody, "mutation($i: FinishOAuthInput!) { finishOAuth(input: $i) { provider grantId account connectorId redirectUrl } }",
-		map[string]any{"i": map[string]any{"provider": "google", "state": q.Get("state"), "code": q.Get("code")}})
+		map[string]any{"i": map[string]any{"provider": "google", "state": q.Get("state"), "binding": begun.at("startOAuth.binding"), "code": q.Get("code")}})
 }
 
 const makeDrive = `mutation($c: ID!, $g: Map) { createConnector(input: {name: "Drive", type: "google_drive", collection: $c, credentials: $g}) { id status grantID } }`
@@ -222,5 +226,55 @@ func TestGrantsAreForEditors(t *testing.T) {
 		t.Error("no time is told")
 	} else if at, err := time.Parse(time.RFC3339Nano, soon.(string)); err != nil || time.Until(at) > 11*time.Minute {
 		t.Errorf("it ends at %v, %v", soon, err)
+	}
+}
+
+// Every editor may use the grants of a workspace, and nobody sees their tokens.
+func TestAGrantIsSentToItsProviderAlone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	server := withOAuth(t, h)
+	ada := h.tenant(t, "ada")
+	grant := map[string]any{"grant": h.grantOf(t, server, ada.viewer, map[string]any{"provider": "google"}).at("finishOAuth.grantId")}
+	evil, fine := map[string]any{"api": "https://evil.example.com/v1"}, map[string]any{"api": server.URL + "/v1"}
+	const create = `mutation($t: ID!, $c: Map, $g: Map) { createConnector(input: {name: "Drive", type: "google_drive", collection: $t, config: $c, credentials: $g}) { id } }`
+	made := h.ask(t, ada.viewer, create, map[string]any{"t": ada.collection, "c": fine, "g": grant})
+	id := made.at("createConnector.id")
+	if id == nil {
+		t.Fatal(made.body)
+	}
+	const update = `mutation($i: ID!, $c: Map, $g: Map) { updateConnector(id: $i, input: {config: $c, credentials: $g}) { id } }`
+	for what, a := range map[string]answer{
+		"made":              h.ask(t, ada.viewer, create, map[string]any{"t": ada.collection, "c": evil, "g": grant}),
+		"changed":           h.ask(t, ada.viewer, update, map[string]any{"i": id, "c": evil}),
+		"changed and named": h.ask(t, ada.viewer, update, map[string]any{"i": id, "c": evil, "g": grant}),
+		"tried": h.ask(t, ada.viewer, `mutation($c: Map, $g: Map) { testConnection(input: {type: "google_drive", config: $c, credentials: $g}) { ok } }`,
+			map[string]any{"c": evil, "g": grant}),
+		"tried with a change": h.ask(t, ada.viewer, `mutation($i: ID!, $c: Map) { testConnector(id: $i, config: $c) { ok } }`, map[string]any{"i": id, "c": evil}),
+	} {
+		if a.code() != "invalid_request" || !strings.Contains(a.body, "config.api: leads to evil.example.com") {
+			t.Errorf("%s: %s", what, a.body)
+		}
+	}
+	// What has begun does not end at a connector that was led elsewhere meanwhile.
+	begun := h.ask(t, ada.viewer, `mutation($i: ID!) { startOAuth(input: {provider: "google", connectorId: $i}) { authorizationUrl binding } }`, map[string]any{"i": id})
+	defer func() {
+		address, _ := begun.at("startOAuth.authorizationUrl").(string)
+		q := server.Browse(t, address).Query()
+		ended := h.ask(t, ada.viewer, "mutation($i: FinishOAuthInput!) { finishOAuth(input: $i) { grantId } }",
+			map[string]any{"i": map[string]any{"provider": "google", "state": q.Get("state"), "code": q.Get("code")}})
+		if ended.code() != "invalid_request" || !strings.Contains(ended.body, "config.api: ") {
+			t.Errorf("a connection that began before: %s", ended.body)
+		}
+	}()
+	// With a token of its own the connector may lead there, and is given no grant then.
+	if a := h.ask(t, ada.viewer, update, map[string]any{"i": id, "c": evil, "g": map[string]any{"grant": nil, "token": "mine"}}); a.code() != "" {
+		t.Fatal(a.body)
+	}
+	if a := h.ask(t, ada.viewer, `mutation($i: ID!) { startOAuth(input: {provider: "google", connectorId: $i}) { authorizationUrl } }`, map[string]any{"i": id}); a.code() != "invalid_request" {
+		t.Errorf("a connection for it: %s", a.body)
+	}
+	if a := h.ask(t, ada.viewer, update, map[string]any{"i": id, "g": grant}); a.code() != "invalid_request" {
+		t.Errorf("a grant put on it: %s", a.body)
 	}
 }

@@ -184,13 +184,13 @@ func signOnCalls() map[string]maker {
 		// A session has to be that of who began; a viewer's beginning ends in a refusal.
 		"Mutation.finishOAuth": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
 			h.browser(uuid.NewString() + "@google.example")
-			address, _, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.person(who)), oauth.Start{Provider: "google"})
+			begun, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.person(who)), oauth.Start{Provider: "google"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			back := h.provider.Browse(t, address).Query()
-			return call{query: `mutation($s: String!, $c: String!) { finishOAuth(input: {provider: "google", state: $s, code: $c}) { grantId } }`,
-				variables: map[string]any{"s": back.Get("state"), "c": back.Get("code")}}
+			back := h.provider.Browse(t, begun.Address).Query()
+			return call{query: `mutation($s: String!, $b: String!, $c: String!) { finishOAuth(input: {provider: "google", state: $s, binding: $b, code: $c}) { grantId } }`,
+				variables: map[string]any{"s": back.Get("state"), "b": begun.Binding, "c": back.Get("code")}}
 		},
 		"Mutation.revokeOAuthGrant": on("mutation($i: ID!) { revokeOAuthGrant(id: $i) }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
 			h.browser(uuid.NewString() + "@google.example")

@@ -85,6 +85,11 @@ func (x *exchange) admitKey(raw []byte) error {
 		x.standing(caller)
 		return err
 	}
+	again, err := x.first(key)
+	if err != nil {
+		x.standing(caller)
+		return err
+	}
 	if err := key.CheckOrigin(x.r.Header); err != nil {
 		x.standing(caller)
 		return err
@@ -95,6 +100,7 @@ func (x *exchange) admitKey(raw []byte) error {
 	}
 	x.rateHeaders(result)
 	if !result.Allowed {
+		again()
 		return &apierr.Error{Code: apierr.RateLimited, Message: "Rate limit exceeded", RetryAfter: max(result.RetryAfter, 1)}
 	}
 	v := key.Viewer
@@ -151,6 +157,31 @@ func (x *exchange) signed(key authn.Key, presented string, raw []byte) error {
 		return apierr.New(apierr.InvalidSignature, "Invalid request signature")
 	}
 	return authn.VerifySignature(presented, timestamps[0], signatures[0], raw, x.t.now())
+}
+
+// seenFor is for how long a signature is remembered: one of a timestamp ahead of
+// the clock is valid for twice the skew.
+const seenFor = 2 * authn.MaxSkew
+
+// first refuses a signature that was presented before, by a key that asks for
+// signatures. It goes by the signature alone, which covers neither the path nor
+// the query. It is remembered where rates are counted: for all nodes together,
+// or while that place does not answer by each node. again forgets it, for a
+// request that is refused and may be sent again as it is.
+func (x *exchange) first(key authn.Key) (again func(), err error) {
+	if !key.RequireSignature || key.Publishable || x.t.replays {
+		return func() {}, nil
+	}
+	// Hexadecimal digits have two cases: one signature has one name.
+	name := "signature:" + key.ID.String() + ":" + authn.Fingerprint(strings.ToLower(x.r.Header.Get(signatureHeader)))
+	seen, err := x.t.limiter.AllowIn(x.ctx, name, 1, seenFor)
+	switch {
+	case err != nil:
+		return nil, apierr.Wrap("look for the signature", err)
+	case !seen.Allowed:
+		return nil, apierr.New(apierr.InvalidSignature, "Invalid request signature")
+	}
+	return func() { x.t.limiter.ReturnIn(x.ctx, name, 1, seenFor) }, nil
 }
 
 // caller is who a request is counted for.

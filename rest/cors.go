@@ -26,7 +26,9 @@ func PublicCORS() *cors.Cors {
 // DashboardCORS lets pages of the given origins use /api/v1 and /graphql; "*" is
 // any origin. Without any it lets none, which is not what an empty list means
 // to the library.
-func DashboardCORS(origins []string) *cors.Cors {
+func DashboardCORS(origins []string) *cors.Cors { return cors.New(dashboardCORS(origins)) }
+
+func dashboardCORS(origins []string) cors.Options {
 	o := cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
@@ -37,6 +39,13 @@ func DashboardCORS(origins []string) *cors.Cors {
 	if len(origins) == 0 {
 		o.AllowOriginFunc = func(string) bool { return false }
 	}
+	return o
+}
+
+// keepingCORS is DashboardCORS for a path whose cookie the browser has to keep.
+func keepingCORS(origins []string) *cors.Cors {
+	o := dashboardCORS(origins)
+	o.AllowCredentials = true
 	return cors.New(o)
 }
 
@@ -45,6 +54,7 @@ func DashboardCORS(origins []string) *cors.Cors {
 // the path as it came: a ServeMux before it would answer some with redirects.
 func (t *Transport) Handler(server, next http.Handler) http.Handler {
 	public, dashboard := PublicCORS().Handler(server), DashboardCORS(t.origins).Handler(server)
+	keeping := keepingCORS(t.origins).Handler(server)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := t.identify(r)
 		w.Header().Set(requestid.Header, id)
@@ -52,6 +62,8 @@ func (t *Transport) Handler(server, next http.Handler) http.Handler {
 		switch {
 		case !Owns(r.URL.Path):
 			next.ServeHTTP(w, r)
+		case t.takesCookies(r.URL.Path):
+			keeping.ServeHTTP(w, r)
 		case isDashboard(r.URL.Path):
 			dashboard.ServeHTTP(w, r)
 		default:

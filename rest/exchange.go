@@ -107,6 +107,7 @@ func (x *exchange) answer() error {
 	if err := x.reachable(values); err != nil {
 		return err
 	}
+	x.binding(values)
 	if x.t.operations[found.Operation].stream {
 		return x.stream(values)
 	}
@@ -235,6 +236,9 @@ func (x *exchange) run(values variables) error {
 	}
 	if len(response.Errors) > 0 {
 		return x.route.edgeError(response.Errors)
+	}
+	if err := x.bind(response.Data); err != nil {
+		return apierr.Wrap("bind the browser", err)
 	}
 	if x.route.redirect != "" {
 		if gone, err := x.leave(response.Data); gone || err != nil {

@@ -412,7 +412,7 @@ func rows() map[string]any {
 		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
 		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
 		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,
-		"startOAuth":  object{"authorizationUrl": "https://accounts.example.com/authorize?state=s&code_challenge_method=S256"},
+		"startOAuth":  object{"authorizationUrl": "https://accounts.example.com/authorize?state=s&code_challenge_method=S256", "binding": "b1nding"},
 		"finishOAuth": object{"provider": "google", "grantId": messageID, "account": "ada@example.com", "connectorId": connectorID, "redirectUrl": nil},
 		"signIn":      tokens, "refreshSession": tokens, "signOut": true,
 		"collections": page("end+of/collections", collection), "createCollection": collection, "collection": collection,

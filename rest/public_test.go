@@ -274,6 +274,54 @@ func TestSignaturesCoverTheExactBytes(t *testing.T) {
 	}
 }
 
+func TestASignatureThatAKeyAsksForWorksOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	try := func(h *house, want int, what, key string, at time.Time, change func([]string)) {
+		t.Helper()
+		headers := append(sign(key, searchBody, at), "X-Service-Key", key)
+		if change != nil {
+			change(headers)
+		}
+		answer := h.ask(search(headers...))
+		if answer.Code != want {
+			t.Errorf("%s: %d %s", what, answer.Code, answer.Body)
+		}
+		if want == 401 {
+			if got := refusalOf(t, answer); got.code != "invalid_signature" || got.message != "Invalid request signature" {
+				t.Errorf("%s: %+v", what, got)
+			}
+			if answer.Header().Get("X-RateLimit-Remaining") == "" {
+				t.Errorf("%s: the standing is not told", what)
+			}
+		}
+	}
+	upper := func(headers []string) { headers[3] = strings.ToUpper(headers[3]) }
+	try(h, 200, "the first time", signedKey, now(), nil)
+	try(h, 401, "again", signedKey, now(), nil)
+	try(h, 401, "again in other letters", signedKey, now(), upper)
+	try(h, 200, "the next millisecond", signedKey, now().Add(time.Millisecond), nil)
+	try(h, 200, "a key that asks for none", secretKey, now(), nil)
+	try(h, 200, "that key again", secretKey, now(), nil)
+	get := func(query string) int {
+		return h.ask(request(http.MethodGet, "/v1/docs/search?query="+query, "", append(sign(signedKey, "", now()), "X-Service-Key", signedKey)...)).Code
+	}
+	if first, other := get("a"), get("b"); first != 200 || other != 401 {
+		t.Errorf("a GET is answered %d, another one with its signature %d", first, other)
+	}
+
+	slow := newHouse(t, func(o *rest.Options) { o.Limits.Secret = 1 })
+	try(slow, 200, "within the rate", signedKey, now(), nil)
+	for range 2 {
+		try(slow, 429, "over the rate, as often as it is tried", signedKey, now().Add(time.Second), nil)
+	}
+
+	lax := newHouse(t, func(o *rest.Options) { o.AllowReplays = true })
+	for range 2 {
+		try(lax, 200, "where it is allowed", signedKey, now(), nil)
+	}
+}
+
 func TestTheResolversSeeTheKeysReach(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -2,7 +2,10 @@ package rest_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+
+	"magpie/rest"
 )
 
 func TestACallbackSendsTheBrowserOnAndKeepsItsAddressToItself(t *testing.T) {
@@ -41,5 +44,34 @@ func TestLookingAheadUsesNoStateUp(t *testing.T) {
 	}
 	if len(h.calls) != 0 {
 		t.Errorf("it called %v", h.calls)
+	}
+}
+
+// A page of another origin may have its browser keep what ties it to a
+// connection, where it is named; everything else goes without credentials.
+func TestCookiesAreKeptForNamedOriginsAlone(t *testing.T) {
+	t.Parallel()
+	const page = "https://app.example.com"
+	for _, c := range []struct {
+		origins []string
+		path    string
+		want    string
+	}{
+		{[]string{page}, "/api/v1/oauth/init", "true"}, {[]string{page}, "/api/v1/collections", ""},
+		{[]string{"https://other.example.com"}, "/api/v1/oauth/init", ""}, {[]string{"*"}, "/api/v1/oauth/init", ""}, {nil, "/api/v1/oauth/init", ""},
+	} {
+		h := newHouse(t, func(o *rest.Options) { o.Origins = c.origins })
+		answer := h.ask(request(http.MethodPost, c.path, `{"provider":"google"}`, "Origin", page, "Authorization", "Bearer session"))
+		if got := answer.Header().Get("Access-Control-Allow-Credentials"); got != c.want {
+			t.Errorf("%v, %s: %q", c.origins, c.path, got)
+		}
+	}
+	h := newHouse(t, func(o *rest.Options) { o.Origins, o.Secure = []string{page}, true })
+	for site, want := range map[string]http.SameSite{"": http.SameSiteLaxMode, "same-site": http.SameSiteLaxMode, "cross-site": http.SameSiteNoneMode} {
+		answer := h.ask(request(http.MethodPost, "/api/v1/oauth/init", `{"provider":"google"}`, "Origin", page, "Authorization", "Bearer session", "Sec-Fetch-Site", site))
+		cookies := (&http.Response{Header: answer.Header()}).Cookies()
+		if len(cookies) != 1 || cookies[0].SameSite != want || !cookies[0].Secure || !cookies[0].HttpOnly || !strings.HasPrefix(cookies[0].Name, "__Host-magpie_oauth_") || cookies[0].Path != "/" {
+			t.Errorf("%q: %v", site, answer.Header().Values("Set-Cookie"))
+		}
 	}
 }

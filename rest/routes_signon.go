@@ -33,12 +33,12 @@ func signOnRoutes() []*route {
 			}},
 
 		{Route: Route{http.MethodPost, "/api/v1/oauth/init", "StartOAuth", dashboard, false, 200},
-			from: body, input: true, fields: []field{
+			from: body, input: true, binds: true, fields: []field{
 				{name: "provider", variable: "input.provider", required: true, filled: true, longest: maxName},
 				{name: "connectorId", variable: "input.connectorId", kind: uid},
 				{name: "redirectUrl", variable: "input.redirectUrl", longest: maxReturned},
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/oauth/callback/{provider}", "FinishOAuth", dashboard, true, 200},
-			from: query, fields: returned, input: true, named: "input.provider", optional: true, refuses: true, redirect: "data.redirectUrl"},
+			from: query, fields: returned, input: true, named: "input.provider", optional: true, refuses: true, bound: true, redirect: "data.redirectUrl"},
 	}
 }

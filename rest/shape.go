@@ -23,6 +23,10 @@ const (
 // lift is the alias of an object whose fields belong to the object around it.
 const lift = "_"
 
+// unseen begins the aliases of fields that the transport reads itself and that no
+// answer has.
+const unseen = "unseen_"
+
 // shape is what a selection's answer looks like, worked out once from the
 // operation and the schema.
 type shape struct {
@@ -31,6 +35,7 @@ type shape struct {
 	plain   bool            // nothing below has to change: the bytes are copied
 	sparse  bool            // the last field is a list that is left out while it is empty
 	list    bool            // of what the rest describes
+	partial bool            // there are fields that no answer has
 	typed   bool            // a union or interface: which fields there are depends on __typename
 	members []member
 }
@@ -49,7 +54,7 @@ func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet)
 	if err := s.collect(schema, selection, nil); err != nil {
 		return nil, err
 	}
-	s.plain = !s.typed && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.plain || m.key == lift })
+	s.plain = !s.typed && !s.partial && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.plain || m.key == lift })
 	for i, m := range s.members {
 		if m.field.Directives.ForName(sparseDirective) == nil {
 			continue
@@ -79,6 +84,10 @@ func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []str
 		switch part := part.(type) {
 		case *ast.Field:
 			if part.Name == "__typename" {
+				continue
+			}
+			if strings.HasPrefix(part.Alias, unseen) {
+				s.partial = true
 				continue
 			}
 			if slices.ContainsFunc(s.members, func(m member) bool {

@@ -54,6 +54,8 @@ type route struct {
 	named    string   // variable for the path's parameter where that is a name and no id
 	optional bool     // an anonymous route that takes notice of a session
 	refuses  bool     // an anonymous route that may answer 403
+	binds    bool     // begins what only the same browser may end
+	bound    bool     // ends what only the browser that began it may end
 	redirect string   // path in the answer of an address to send the browser to; empty for none
 	file     fileKind // answered whole as a file; empty for JSON
 	whole    string   // path of the connection that a file holds
@@ -128,7 +130,11 @@ func newTable() []*route {
 		{Route: Route{http.MethodPatch, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
 			from: body, input: true, fields: []field{docSync(true), schemaSync()}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
-		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/test", "TestConnector", dashboard, false, 200}},
+		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/test", "TestConnector", dashboard, false, 200},
+			from: body, fields: []field{
+				{name: "config", variable: "config", kind: anything},
+				{name: "credentials", variable: "credentials", kind: anything},
+			}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/sync", "StartSync", dashboard, false, 202},
 			from: body, input: true, fields: syncFields()},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}/sync/{jobId}", "GetSync", dashboard, false, 200}},

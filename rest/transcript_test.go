@@ -140,7 +140,7 @@ func examples() map[string][]example {
 		},
 		"GET /api/v1/oauth/callback/{provider}": {
 			{target: "/api/v1/oauth/callback/google?state=s&code=c&scope=drive+email&authuser=0"},
-			{target: "/api/v1/oauth/callback/google?state=dashboard&code=c"},
+			{target: "/api/v1/oauth/callback/google?state=dashboard&code=c", headers: []string{"Cookie", "magpie_oauth_AAAAAAAAAAAA=other; " + "magpie_oauth_Zs2WiKKuBoJE=b1nding"}},
 			{target: "/api/v1/oauth/callback/google?state=s&error=access_denied&error_description=The+person+refused"},
 			{target: "/api/v1/oauth/callback/google?state=unknown&code=c"},
 			{target: "/api/v1/oauth/callback/google"},
@@ -179,8 +179,9 @@ func examples() map[string][]example {
 		"GET /api/v1/connectors":                      {{target: "/api/v1/connectors?collection=" + collectionID}, {target: "/api/v1/connectors?collection=x"}, {target: "/api/v1/connectors?type=file&status=needs_auth&q=up"}},
 		"GET /api/v1/connectors/{id}":                 {{target: connector}, {target: "/api/v1/connectors/test"}},
 		"DELETE /api/v1/connectors/{id}":              {{target: connector}},
-		"POST /api/v1/connectors/{id}/test":           {{target: connector + "/test"}, {target: connector + "/test", body: "ignored", headers: []string{"Content-Type", "text/plain"}}},
-		"GET /api/v1/connectors/{id}/sync/{jobId}":    {{target: connector + "/sync/" + jobID}, {target: connector + "/sync/1"}},
+		"POST /api/v1/connectors/{id}/test": {{target: connector + "/test"}, {target: connector + "/test", body: `{"config":{"bucket":"other"},"credentials":{"secretAccessKey":"s"}}`},
+			{target: connector + "/test", body: `{"type":"s3"}`}, {target: connector + "/test", body: "refused", headers: []string{"Content-Type", "text/plain"}}},
+		"GET /api/v1/connectors/{id}/sync/{jobId}": {{target: connector + "/sync/" + jobID}, {target: connector + "/sync/1"}},
 		"GET /api/v1/connectors/{id}/files": {
 			{target: connector + "/files"}, {target: connector + "/files?q=queues&sort=bytes&order=desc&limit=1"}, {target: connector + "/files?sort=name"},
 		},

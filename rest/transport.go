@@ -37,11 +37,15 @@ type LeakNoter interface {
 	Leaked(ctx context.Context, key authn.Key, origin string)
 }
 
-// Limiter counts requests a minute; ratelimit.Limiter does. Both methods answer
+// Limiter counts requests a minute; ratelimit.Limiter does. The methods answer
 // the key's standing, Peek without counting.
 type Limiter interface {
 	Allow(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
 	Peek(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
+	// AllowIn is Allow with another period than a minute; ReturnIn gives back what
+	// it counted.
+	AllowIn(ctx context.Context, key string, most int, period time.Duration) (ratelimit.Result, error)
+	ReturnIn(ctx context.Context, key string, most int, period time.Duration)
 }
 
 // Limits bound what a request may cost. Zero takes the value in the comment.
@@ -66,6 +70,11 @@ type Options struct {
 	Leaks    LeakNoter            // nil: nobody is told
 	Limiter  Limiter              // nil: counts in this process
 	Limits   Limits
+	// Secure says that browsers reach the service by https alone.
+	Secure bool
+	// AllowReplays takes the same signature more than once, also by a key that asks
+	// for signatures.
+	AllowReplays bool
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Origins may call the dashboard surface from a browser; "*" is any. None: only the same origin.
@@ -89,6 +98,8 @@ type Transport struct {
 	leaks      LeakNoter
 	limiter    Limiter
 	limits     Limits
+	secure     bool // browsers reach the service by https
+	replays    bool // the same signature is taken more than once
 	proxies    []netip.Prefix
 	origins    []string
 	uploadDir  string
@@ -123,6 +134,7 @@ func New(o Options) (*Transport, error) {
 	t := &Transport{
 		schema: o.Schema, matcher: newMatcher(table), operations: operations,
 		keys: o.Keys, sessions: o.Sessions, leaks: o.Leaks, limiter: o.Limiter, limits: o.Limits.withDefaults(),
+		secure: o.Secure, replays: o.AllowReplays,
 		proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,
 	}

@@ -21,6 +21,9 @@ type Inbox interface {
 	// Deliver takes a delivery for one connector or, with uuid.Nil, for all those
 	// of the kind that it names, and returns what the platform wants to hear.
 	Deliver(ctx context.Context, kind string, connector uuid.UUID, header http.Header, body []byte) (answer []byte, err error)
+	// Validates reports whether the platform of a kind asks whether it reaches
+	// this service before it sends deliveries.
+	Validates(kind string) bool
 }
 
 // WebhookOptions of a Webhooks handler.
@@ -58,6 +61,8 @@ func (h *Webhooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !strings.HasPrefix(r.URL.Path, webhookRoot) || !nameForm.MatchString(kind) || (deeper && (rest == "" || strings.Contains(rest, "/"))):
 		h.fail(w, r, apierr.NotFound("Page"))
+	case rest == "validate" && !h.opt.Inbox.Validates(kind):
+		h.fail(w, r, apierr.NotFound("Webhook"))
 	case rest == "validate":
 		h.validate(w, r)
 	case r.Method != http.MethodPost:

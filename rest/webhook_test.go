@@ -35,6 +35,8 @@ func (b inbox) Deliver(_ context.Context, kind string, connector uuid.UUID, head
 	return b.answer, nil
 }
 
+func (inbox) Validates(kind string) bool { return kind == "wiki" }
+
 func TestWebhooksAnswer(t *testing.T) {
 	t.Parallel()
 	h := rest.NewWebhooks(rest.WebhookOptions{Inbox: inbox{}, Body: 64})
@@ -62,6 +64,8 @@ func TestWebhooksAnswer(t *testing.T) {
 		{"GET", "/webhooks/connectors/wiki/validate", "", "", 200, `{"data":{"ok":true}}`},
 		{"GET", "/webhooks/connectors/wiki/validate?validationToken=a%20%3Cb%3E", "", "", 200, `a <b>`},
 		{"GET", "/webhooks/connectors/wiki/validate?validationToken=" + strings.Repeat("x", 1025), "", "", 400, `{"error":{"code":"invalid_request","message":"validationToken: is longer than 1024 bytes"}}`},
+		{"GET", "/webhooks/connectors/other/validate?challenge=x", "", "", 404, `{"error":{"code":"not_found","message":"Webhook not found"}}`},
+		{"POST", "/webhooks/connectors/other/validate", "good", "{}", 404, `{"error":{"code":"not_found","message":"Webhook not found"}}`},
 		{"POST", "/webhooks/connectors/wiki/validate", "good", "{}", 405, `{"error":{"code":"method_not_allowed","message":"Method not allowed; this path takes GET"}}`},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(c.body))

@@ -76,6 +76,8 @@ func options() []connectors.Option {
 	return []connectors.Option{
 		{
 			Name: optionURL, Title: "Address", Type: connectors.TypeString, Required: true, Format: connectors.FormatURL,
+			// Grants go to Atlassian's gateway, which knows the sites that they are for.
+			Destination: true, ApartFromGrants: true,
 			Example: "https://acme.atlassian.net/wiki", Help: "Where people open Confluence, with or without /wiki.",
 			Check: func(value any) error {
 				text, _ := value.(string)

@@ -118,7 +118,8 @@ func options() []connectors.Option {
 		},
 		{
 			Name: optionAPI, Title: "Address of the API", Type: connectors.TypeString, Format: connectors.FormatURL, Default: publicAPI, Advanced: true,
-			Help: "Of a GitHub Enterprise Server: https://github.example.com/api/v3.", Example: "https://github.example.com/api/v3",
+			Destination: true,
+			Help:        "Of a GitHub Enterprise Server: https://github.example.com/api/v3.", Example: "https://github.example.com/api/v3",
 			Check: func(value any) error {
 				text, _ := value.(string)
 				_, err := parseAPI(text)

@@ -75,7 +75,7 @@ func New(base string, dial Dial, o Options) (*Client, error) {
 		return nil, connectors.Fatal(errors.New("the address of the platform must begin with https:// or http://"))
 	}
 	transport := &http.Transport{
-		DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTime, ResponseHeaderTimeout: headerTime,
+		DialContext: guarded(address, dial), ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTime, ResponseHeaderTimeout: headerTime,
 		IdleConnTimeout: idleTime, MaxIdleConns: connections, MaxIdleConnsPerHost: connections, MaxResponseHeaderBytes: headerBytes,
 	}
 	c := &Client{base: address, transport: transport, opt: o}
@@ -83,12 +83,40 @@ func New(base string, dial Dial, o Options) (*Client, error) {
 	return c, nil
 }
 
-// redirected keeps the authorization to the platform's own host.
+// errPlain says that credentials would be readable on the way.
+var errPlain = errors.New("credentials are not sent over http to a host on the internet; write the address with https://")
+
+// guarded refuses to connect to the platform without encryption where that is
+// more than the networks that the operator allowed.
+func guarded(base *url.URL, dial Dial) Dial {
+	if base.Scheme != "http" || dial == nil {
+		return dial
+	}
+	port := base.Port()
+	if port == "" {
+		port = "80"
+	}
+	platform := net.JoinHostPort(base.Hostname(), port)
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		made, err := dial(ctx, network, address)
+		if err == nil && strings.EqualFold(address, platform) && httpx.Public(made.RemoteAddr()) {
+			_ = made.Close()
+			return nil, errPlain
+		}
+		return made, err
+	}
+}
+
+// redirected keeps the authorization, and what bodies hold, to the platform's own
+// host and to the scheme that it was given for.
 func (c *Client) redirected(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return errors.New("too many redirects")
 	}
-	if r.URL.Host != c.base.Host {
+	if r.URL.Host != c.base.Host || r.URL.Scheme != c.base.Scheme {
+		if r.Body != nil && r.Body != http.NoBody {
+			return errors.New("a request with a body was sent on to another host")
+		}
 		for name := range c.opt.Header {
 			r.Header.Del(name)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -116,11 +115,11 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer text repeats the whole address
 	}
-	if errors.Is(err, httpx.ErrRefused) {
+	if httpx.IsHidden(err) {
 		return connectors.Fatal(httpx.ErrRefused)
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return connectors.Retryable(fmt.Errorf("there is no host of this name; correct the address of %s", c.opt.Name), 0)
+	if errors.Is(err, errPlain) {
+		return connectors.Fatal(fmt.Errorf("%s is not asked without encryption: %w", c.opt.Name, errPlain))
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); untrusted || unknown {

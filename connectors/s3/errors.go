@@ -33,7 +33,7 @@ func (s *source) explain(ctx context.Context, e *exchange, doing string, err err
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer text repeats the whole address
 	}
-	if errors.Is(err, httpx.ErrRefused) {
+	if httpx.IsHidden(err) {
 		return connectors.Fatal(fmt.Errorf("%s: config.endpoint: %w", doing, err))
 	}
 	if errors.Is(err, errEndlessListing) {

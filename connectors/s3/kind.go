@@ -50,7 +50,7 @@ func Kind(dial Dial) connectors.Kind {
 			},
 			{
 				Name: optionEndpoint, Title: "Endpoint", Type: connectors.TypeString, Example: "https://minio.example.com:9000",
-				Format: connectors.FormatURL, Advanced: true,
+				Format: connectors.FormatURL, Advanced: true, Destination: true,
 				Help: "Address of a service other than Amazon's. Without http:// in front it is https.", Check: checkEndpoint,
 			},
 		},

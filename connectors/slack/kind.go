@@ -84,7 +84,8 @@ func Kind(dial restapi.Dial) connectors.Kind {
 			},
 			{
 				Name: optionAddress, Title: "API address", Type: connectors.TypeString, Format: connectors.FormatURL, Default: defaultAddress,
-				Example: "https://slack-gov.com/api", Advanced: true, Help: "Another one than Slack's own, for GovSlack.",
+				Destination: true,
+				Example:     "https://slack-gov.com/api", Advanced: true, Help: "Another one than Slack's own, for GovSlack.",
 				Check: checkAddress,
 			},
 		},

@@ -35,7 +35,7 @@ func webhook() *connectors.Webhook {
 			}
 			return nil
 		},
-		Route: route, Verify: verify, Read: read,
+		Route: route, Challenge: challenges, Verify: verify, Read: read,
 	}
 }
 
@@ -90,12 +90,15 @@ func envelopeOf(body []byte) (delivery, error) {
 	return delivery{}, connectors.ErrDelivery
 }
 
-// route tells the workspaces that a delivery is for. The verification of an
-// address names none: it reaches a connector only at an address of its own.
-func route(header http.Header, body []byte) ([]string, error) {
-	if header.Get(headerSignature) == "" {
-		return nil, connectors.ErrDelivery
-	}
+// challenges reports whether a body is Slack's verification of an address, which
+// names no workspace.
+func challenges(body []byte) bool {
+	d, err := envelopeOf(body)
+	return err == nil && d.Type == "url_verification" && d.Challenge != ""
+}
+
+// route tells the workspaces that a delivery is for.
+func route(_ http.Header, body []byte) ([]string, error) {
 	d, err := envelopeOf(body)
 	if err != nil {
 		return nil, err

@@ -33,18 +33,19 @@ const (
 	TLSVerify  = "verify-full"
 )
 
-// TLSModes are the values of a kind's option about encryption.
+// TLSModes are the values of a kind's option about encryption, from the weakest
+// to the strongest.
 func TLSModes() []string { return []string{TLSDisable, TLSPrefer, TLSRequire, TLSVerify} }
 
 // Place are the options that say where a database is.
 func Place(port int64, example string) []connectors.Option {
 	return []connectors.Option{
 		{
-			Name: OptionHost, Title: "Host", Type: connectors.TypeString, Required: true, Format: connectors.FormatHostname,
+			Name: OptionHost, Title: "Host", Type: connectors.TypeString, Required: true, Format: connectors.FormatHostname, Destination: true,
 			Example: "db.example.com", Help: "Name or address of the server.", Check: checkHost,
 		},
 		{
-			Name: OptionPort, Title: "Port", Type: connectors.TypeInteger, Default: port, Min: 1, Max: 65535,
+			Name: OptionPort, Title: "Port", Type: connectors.TypeInteger, Default: port, Min: 1, Max: 65535, Destination: true,
 			Help: "The server's TCP port.",
 		},
 		{
@@ -59,12 +60,14 @@ func TLS(name string) []connectors.Option {
 	return []connectors.Option{
 		{
 			Name: name, Title: "Encryption", Type: connectors.TypeString, Choices: TLSModes(), Default: TLSPrefer, Group: "Connection",
-			Help: "disable: none; prefer: where the server has it; require: always; verify-full: always, with a certificate for the host that can be verified.",
+			Destination: true,
+			Help:        "disable: none; prefer: where the server has it; require: always; verify-full: always, with a certificate for the host that can be verified.",
 		},
 		{
 			Name: OptionCA, Title: "Certificate authority", Type: connectors.TypeString, Multiline: true, Group: "Connection", Advanced: true,
-			Help:      "With verify-full: the certificates that the server's is verified with, in PEM; those of the system when left out.",
-			DependsOn: []connectors.Dependency{{Option: name, Values: []any{TLSVerify}}},
+			Destination: true,
+			Help:        "With verify-full: the certificates that the server's is verified with, in PEM; those of the system when left out.",
+			DependsOn:   []connectors.Dependency{{Option: name, Values: []any{TLSVerify}}},
 		},
 	}
 }

@@ -27,6 +27,39 @@ const (
 	fetchTime = 60 * time.Second
 )
 
+// errPlain says that credentials would be readable on the way.
+var errPlain = errors.New("credentials are not sent over http to a host on the internet; write the start address with https://")
+
+// originOf is where a request goes, as far as credentials are concerned.
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// guarded refuses to connect to a start address without encryption where there
+// are credentials for it and it is more than the networks that the operator
+// allowed.
+func guarded(starts []*url.URL, s connectors.Settings, dial Dial) Dial {
+	if dial == nil || s.Credentials[credentialKey] == "" && s.Credentials[credentialWord] == "" {
+		return dial
+	}
+	plain := map[string]bool{}
+	for _, u := range starts {
+		if u.Scheme == "http" {
+			port := u.Port()
+			if port == "" {
+				port = "80"
+			}
+			plain[net.JoinHostPort(u.Hostname(), port)] = true
+		}
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		made, err := dial(ctx, network, address)
+		if err == nil && plain[address] && httpx.Public(made.RemoteAddr()) {
+			_ = made.Close()
+			return nil, errPlain
+		}
+		return made, err
+	}
+}
+
 // request asks for an address. The caller closes the body.
 func (s *source) request(ctx context.Context, address string, header http.Header) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -38,7 +71,7 @@ func (s *source) request(ctx context.Context, address string, header http.Header
 	}
 	r.Header.Set("User-Agent", s.agent)
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
-	if s.own[r.URL.Host] {
+	if s.own[originOf(r.URL)] {
 		if key := s.settings.Credentials[credentialKey]; key != "" {
 			r.Header.Set("Authorization", "Bearer "+key)
 		} else if user := s.settings.Credentials[credentialUser]; user != "" {
@@ -60,12 +93,11 @@ func (s *source) explain(ctx context.Context, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer text repeats the whole address
 	}
-	var dns *net.DNSError
 	switch {
-	case errors.Is(err, httpx.ErrRefused):
+	case httpx.IsHidden(err):
 		return connectors.Fatal(httpx.ErrRefused)
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return connectors.Retryable(errors.New("there is no host of this name; correct the address"), 0)
+	case errors.Is(err, errPlain):
+		return connectors.Fatal(errPlain)
 	case s.late(ctx), errors.Is(err, context.DeadlineExceeded):
 		return connectors.Retryable(s.slow(), 0)
 	}

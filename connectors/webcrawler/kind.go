@@ -53,7 +53,7 @@ func Kind(dial Dial, options ...Option) connectors.Kind {
 		Description: "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{
-				Name: optionStarts, Title: "Start addresses", Type: connectors.TypeStringList, Required: true,
+				Name: optionStarts, Title: "Start addresses", Type: connectors.TypeStringList, Required: true, Format: connectors.FormatURL, Destination: true,
 				Help:    "Where the crawl begins: https://docs.example.com/guide/",
 				Example: "https://docs.example.com/", Check: checkStarts,
 			},
@@ -139,14 +139,17 @@ func open(dial Dial, s connectors.Settings) (*source, error) {
 	}
 	hosts := make(map[string]bool)
 	for _, u := range starts {
-		hosts[u.Host] = true
+		hosts[originOf(u)] = true
+		if u.Scheme == "http" {
+			hosts["https://"+u.Host] = true // where sites send on to
+		}
 	}
 	notes := s.Notes
 	if notes == nil {
 		notes = &connectors.PassingNotes{}
 	}
 	transport := &http.Transport{ // no proxy: it would connect in our place, unguarded
-		DialContext: dial, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: fetchTime, IdleConnTimeout: time.Minute,
+		DialContext: guarded(starts, s, dial), TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: fetchTime, IdleConnTimeout: time.Minute,
 		MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 256 << 10, ForceAttemptHTTP2: true,
 	}
 	return &source{
@@ -168,7 +171,7 @@ type source struct {
 	scope     scope
 	exclude   connectors.Filters // nothing is fetched from there
 	agent     string
-	own       map[string]bool // hosts that may have the credentials
+	own       map[string]bool // origins that may have the credentials
 	client    *http.Client
 	transport *http.Transport
 	now       func() time.Time

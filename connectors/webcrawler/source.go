@@ -263,12 +263,8 @@ func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error)
 	switch {
 	case ctx.Err() != nil && !v.source.late(ctx):
 		return ctx.Err()
-	case errors.Is(err, httpx.ErrRefused):
-		if e.Start {
-			return err
-		}
-		v.warn("Addresses in private or reserved networks were not followed.")
-		return nil
+	case errors.Is(err, httpx.ErrRefused) && e.Start:
+		return err
 	case e.Start && e.Try == 0 && v.crawl.fetched == 0:
 		return err // nothing may be known of the site
 	}

@@ -823,7 +823,7 @@ type ComplexityRoot struct {
 		StartSync               func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		SwitchWorkspace         func(childComplexity int, id uuid.UUID) int
 		TestConnection          func(childComplexity int, input model.TestConnectionInput) int
-		TestConnector           func(childComplexity int, id uuid.UUID) int
+		TestConnector           func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
 		UpdateAPIKey            func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
 		UpdateAgent             func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
 		UpdateAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
@@ -887,6 +887,7 @@ type ComplexityRoot struct {
 
 	OAuthStart struct {
 		AuthorizationURL func(childComplexity int) int
+		Binding          func(childComplexity int) int
 		ExpiresAt        func(childComplexity int) int
 	}
 
@@ -1429,7 +1430,7 @@ type MutationResolver interface {
 	PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	ResumeConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
-	TestConnector(ctx context.Context, id uuid.UUID) (*model.ConnectionTest, error)
+	TestConnector(ctx context.Context, id uuid.UUID, config map[string]any, credentials map[string]any) (*model.ConnectionTest, error)
 	TestConnection(ctx context.Context, input model.TestConnectionInput) (*model.ConnectionTest, error)
 	UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error)
 	DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error)
@@ -4977,7 +4978,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.TestConnector(childComplexity, args["id"].(uuid.UUID)), true
+		return e.ComplexityRoot.Mutation.TestConnector(childComplexity, args["id"].(uuid.UUID), args["config"].(map[string]any), args["credentials"].(map[string]any)), true
 	case "Mutation.updateAPIKey":
 		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
 			break
@@ -5287,6 +5288,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OAuthStart.AuthorizationURL(childComplexity), true
+	case "OAuthStart.binding":
+		if e.ComplexityRoot.OAuthStart.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthStart.Binding(childComplexity), true
 	case "OAuthStart.expiresAt":
 		if e.ComplexityRoot.OAuthStart.ExpiresAt == nil {
 			break
@@ -8467,8 +8474,11 @@ extend type Mutation {
   resumeConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Deletes the connector with its documents and files. Answers the id."
   deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Tries the connection of an existing connector."
-  testConnector(id: ID!): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  Tries the connection of an existing connector, as it is or with changes, which are merged as updateConnector does it and
+  not stored.
+  """
+  testConnector(id: ID!, config: Map, credentials: Map): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Tries a connection before a connector is made."
   testConnection(input: TestConnectionInput!): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Stores files with a file_upload connector; a sync indexes them."
@@ -9062,11 +9072,15 @@ type OAuthStart {
   authorizationUrl: String!
   "Until when it works."
   expiresAt: Time!
+  "A secret for the browser that goes there, which finishOAuth asks for: it has to be the one that comes back. REST keeps it in a cookie."
+  binding: String!
 }
 
 input FinishOAuthInput {
   provider: String!
   state: String!
+  "That of startOAuth. Whoever began may leave it out and send their session."
+  binding: String
   code: String
   error: String
   errorDescription: String
@@ -12714,6 +12728,8 @@ func (ec *executionContext) childFields_OAuthStart(ctx context.Context, field gr
 		return ec.fieldContext_OAuthStart_authorizationUrl(ctx, field)
 	case "expiresAt":
 		return ec.fieldContext_OAuthStart_expiresAt(ctx, field)
+	case "binding":
+		return ec.fieldContext_OAuthStart_binding(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OAuthStart", field.Name)
 }
@@ -14953,6 +14969,22 @@ func (ec *executionContext) field_Mutation_testConnector_args(ctx context.Contex
 		return nil, err
 	}
 	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "config",
+		func(ctx context.Context, v any) (map[string]any, error) {
+			return ec.unmarshalOMap2map(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["config"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "credentials",
+		func(ctx context.Context, v any) (map[string]any, error) {
+			return ec.unmarshalOMap2map(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["credentials"] = arg2
 	return args, nil
 }
 
@@ -31005,7 +31037,7 @@ func (ec *executionContext) _Mutation_testConnector(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().TestConnector(ctx, fc.Args["id"].(uuid.UUID))
+			return ec.Resolvers.Mutation().TestConnector(ctx, fc.Args["id"].(uuid.UUID), fc.Args["config"].(map[string]any), fc.Args["credentials"].(map[string]any))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -34226,6 +34258,29 @@ func (ec *executionContext) _OAuthStart_expiresAt(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_OAuthStart_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OAuthStart", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthStart_binding(ctx context.Context, field graphql.CollectedField, obj *model.OAuthStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthStart_binding(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Binding, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthStart_binding(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthStart", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _OIDCAnswer_code(ctx context.Context, field graphql.CollectedField, obj *model.OIDCAnswer) (ret graphql.Marshaler) {
@@ -46734,7 +46789,7 @@ func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"provider", "state", "code", "error", "errorDescription"}
+	fieldsInOrder := [...]string{"provider", "state", "binding", "code", "error", "errorDescription"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46755,6 +46810,13 @@ func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, 
 				return it, err
 			}
 			it.State = data
+		case "binding":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("binding"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Binding = data
 		case "code":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -55778,6 +55840,11 @@ func (ec *executionContext) _OAuthStart(ctx context.Context, sel ast.SelectionSe
 			}
 		case "expiresAt":
 			out.Values[i] = ec._OAuthStart_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "binding":
+			out.Values[i] = ec._OAuthStart_binding(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -574,8 +574,10 @@ type FeedbackInput struct {
 }
 
 type FinishOAuthInput struct {
-	Provider         string  `json:"provider"`
-	State            string  `json:"state"`
+	Provider string `json:"provider"`
+	State    string `json:"state"`
+	// That of startOAuth. Whoever began may leave it out and send their session.
+	Binding          *string `json:"binding,omitempty"`
 	Code             *string `json:"code,omitempty"`
 	Error            *string `json:"error,omitempty"`
 	ErrorDescription *string `json:"errorDescription,omitempty"`
@@ -675,6 +677,8 @@ type OAuthStart struct {
 	AuthorizationURL string `json:"authorizationUrl"`
 	// Until when it works.
 	ExpiresAt time.Time `json:"expiresAt"`
+	// A secret for the browser that goes there, which finishOAuth asks for: it has to be the one that comes back. REST keeps it in a cookie.
+	Binding string `json:"binding"`
 }
 
 type OIDCAnswer struct {

@@ -169,7 +169,7 @@ func (d *Databases) open(ctx context.Context, row *ent.Connector) (connectors.Da
 	}
 	credentials, err := d.o.Secrets.OpenCredentials(row.ID.String(), row.Credentials)
 	if err != nil {
-		return nil, kind, nil, err //nolint:wrapcheck // says what it was doing
+		return nil, kind, nil, connectors.NeedsAuth(err)
 	}
 	database, err := kind.Attach(ctx, connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials})
 	if err != nil {

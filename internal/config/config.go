@@ -121,6 +121,8 @@ type Config struct {
 	// PublishableRateLimit and SecretRateLimit are requests a minute; 0 is no limit.
 	PublishableRateLimit int `env:"PUBLISHABLE_RATE_LIMIT" envDefault:"60"`
 	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`
+	// RefuseReplays takes each signature once of keys that ask for signatures.
+	RefuseReplays bool `env:"REFUSE_REPLAYS" envDefault:"true"`
 	// QueryLimit is how many queries a month a workspace has that was given no limit of its own; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 

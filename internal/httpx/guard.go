@@ -2,21 +2,12 @@ package httpx
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"time"
 
 	"code.dny.dev/ssrf"
 )
-
-// ErrRefused is returned (wrapped) when an address lies in a network that
-// Magpie does not connect to. Its text tells the operator what to do; the
-// address a name resolved to is kept out of it, so that nobody learns the
-// layout of an internal network by trying names.
-var ErrRefused = errors.New("the address is in a private or reserved network, which is not allowed here " +
-	"(the operator can allow networks with ALLOWED_PRIVATE_NETWORKS)")
 
 const (
 	dialTimeout   = 10 * time.Second
@@ -62,15 +53,12 @@ func NewGuardWithResolver(allowed []netip.Prefix, resolver *net.Resolver) *Guard
 }
 
 // DialContext connects to an address as net.Dialer does, or returns ErrRefused.
-// Only TCP is allowed. Connecting takes at most 10 s.
+// Only TCP is allowed. Connecting takes at most 10 s. No error of it or of the
+// connection names an address but the one that was asked for.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	connection, err := g.dialer.DialContext(ctx, network, address)
-	switch {
-	case err == nil:
-		return connection, nil
-	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
-		return nil, fmt.Errorf("connect to %s: %w", address, ErrRefused)
-	default:
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	made, err := g.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, failed(address, err)
 	}
+	return connection{made}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -63,6 +64,8 @@ type directory struct {
 	stamp string // of the rows it was read from
 	byID  map[uuid.UUID]*addressee
 	byKey map[string][]*addressee
+	// newest are the connectors with a secret, the last changed one first.
+	newest []*addressee
 }
 
 func newAddressees(pool *pgxpool.Pool, client *ent.Client, box *secret.Box, o Options) *addressees {
@@ -77,6 +80,37 @@ func (d *directory) named(keys []string) []*addressee {
 			if !slices.Contains(found, one) {
 				found = append(found, one)
 			}
+		}
+	}
+	return found
+}
+
+const (
+	// maxTried is how many secrets a challenge that names no connector is tried with.
+	maxTried = 1000
+	// maxChallenge is the longest body of such a challenge, in bytes: each of those
+	// secrets costs a hash of it, and strangers may send it.
+	maxChallenge = 4 << 10
+)
+
+// challenged are connectors one of whose secrets a challenge may be made with,
+// one for each secret.
+func (d *directory) challenged() []*addressee {
+	var found []*addressee
+	tried := map[string]bool{}
+	for _, one := range d.newest {
+		fresh := make([]string, 0, len(one.secrets))
+		for _, s := range one.secrets {
+			if !tried[s] && len(tried) < maxTried {
+				tried[s] = true
+				fresh = append(fresh, s)
+			}
+		}
+		if len(fresh) > 0 {
+			found = append(found, &addressee{workspace: one.workspace, connector: one.connector, secrets: fresh})
+		}
+		if len(tried) == maxTried {
+			break
 		}
 	}
 	return found
@@ -133,6 +167,7 @@ func (a *addressees) stamp(ctx context.Context, kind connectors.Kind) (stamp str
 func (a *addressees) read(ctx context.Context, kind connectors.Kind) (*directory, error) {
 	rows, err := a.client.Connector.Query().Where(connector.Type(kind.Name), connector.DeletingAtIsNil()).
 		Select(connector.FieldID, connector.FieldWorkspaceID, connector.FieldConfig, connector.FieldCredentials).
+		Order(connector.ByUpdatedAt(sql.OrderDesc()), connector.ByID()).
 		All(viewer.With(ctx, viewer.System(uuid.Nil)))
 	if err != nil {
 		return nil, fmt.Errorf("read the connectors of a kind: %w", err)
@@ -151,6 +186,9 @@ func (a *addressees) read(ctx context.Context, kind connectors.Kind) (*directory
 			}
 		}
 		d.byID[row.ID] = one
+		if len(one.secrets) > 0 {
+			d.newest = append(d.newest, one)
+		}
 		if kind.Webhook.Keys == nil {
 			continue
 		}

@@ -70,8 +70,12 @@ func teller() connectors.Kind {
 			Keys: func(s connectors.Settings) []string { return s.Strings("rooms") },
 			Route: func(_ http.Header, body []byte) ([]string, error) {
 				t, err := read(body)
+				if t.Room == "" {
+					return nil, err
+				}
 				return []string{t.Room}, err
 			},
+			Challenge: func(body []byte) bool { t, err := read(body); return err == nil && t.Answer != "" },
 			Verify: func(secret string, header http.Header, body []byte, now time.Time) error {
 				at, err := strconv.ParseInt(header.Get("X-At"), 10, 64)
 				if err != nil || now.Sub(time.Unix(at, 0)).Abs() > 5*time.Minute || !hmac.Equal([]byte(sign(secret, at, body)), []byte(header.Get("X-Signature"))) {

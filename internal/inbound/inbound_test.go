@@ -188,6 +188,39 @@ func TestOnlyWhoKnowsTheSecretIsHeard(t *testing.T) {
 	}
 }
 
+func TestAChallengeThatNamesNobodyIsTriedWithAllSecrets(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, word := range []string{"one", "two", "two", ""} {
+		h.connector(word)
+	}
+	if answer, code := h.send("two", uuid.Nil, told{Answer: "yes"}); code != "" || answer != "yes" {
+		t.Errorf("a challenge: %q %q", answer, code)
+	}
+	// A connector made just now is known, since that is when platforms ask.
+	h.connector("three")
+	if answer, code := h.send("three", uuid.Nil, told{Answer: "yes"}); code != "" || answer != "yes" {
+		t.Errorf("a challenge for a new connector: %q %q", answer, code)
+	}
+	for name, c := range map[string]struct {
+		word string
+		tell told
+	}{
+		"a stranger's":          {"four", told{Answer: "yes"}},
+		"no secret":             {"", told{Answer: "yes"}},
+		"no challenge":          {"one", told{ID: "1", All: true}},
+		"a long one":            {"one", told{ID: strings.Repeat("x", 5000), Answer: "yes"}},
+		"one that names a room": {"one", told{Room: "red", Answer: "yes"}},
+	} {
+		if _, code := h.send(c.word, uuid.Nil, c.tell); code != apierr.InvalidSignature {
+			t.Errorf("%s: %q", name, code)
+		}
+	}
+	if n := h.count("true"); n != 0 {
+		t.Errorf("%d deliveries were kept", n)
+	}
+}
+
 // Platforms send a first delivery at the moment in which a hook is made.
 func TestWhatIsNewCountsAtOnce(t *testing.T) {
 	t.Parallel()

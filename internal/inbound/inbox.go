@@ -163,7 +163,20 @@ func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, heade
 	if err != nil {
 		return nil, apierr.New(apierr.InvalidRequest, "body: "+connectors.ErrDelivery.Error())
 	}
+	if challenge := kind.Webhook.Challenge; len(keys) == 0 && challenge != nil && len(body) <= maxChallenge && challenge(body) {
+		return dir.challenged(), nil
+	}
 	return dir.named(keys), nil
+}
+
+// Validates reports whether the platform of a kind looks for its address by a
+// GET request before it sends deliveries there. Those whose connectors are still
+// to come answer already, so that their subscriptions can be prepared.
+func (b *Inbox) Validates(kindName string) bool {
+	if kind, known := b.kinds.Lookup(kindName); known {
+		return kind.Webhook != nil && kind.Webhook.Validates
+	}
+	return kindName == "google_drive" || kindName == "sharepoint"
 }
 
 // proper bounds what a delivery may ask for.

@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +36,7 @@ type pending struct {
 	Connector uuid.UUID `json:"connector"` // zero: none
 	Place     string    `json:"place"`     // where the browser goes in the end; empty: nowhere
 	Verifier  string    `json:"verifier"`  // of PKCE
+	Binding   []byte    `json:"binding"`   // SHA-256 of the secret of the browser that began
 }
 
 // Start asks for a connection.
@@ -44,44 +47,61 @@ type Start struct {
 	Place string
 }
 
-// Begin returns the provider's address to which the person's browser has to go,
-// and until when it can come back. The viewer is a signed-in person with the
-// role of an editor, which the caller has checked.
-func (g *Grants) Begin(ctx context.Context, s Start) (address string, expires time.Time, err error) {
+// Begun is a connection on its way: the provider's address to which the person's
+// browser has to go, the secret that it has to come back with, and until when.
+type Begun struct {
+	Address, Binding string
+	ExpiresAt        time.Time
+}
+
+// Begin begins a connection. The viewer is a signed-in person with the role of an
+// editor, which the caller has checked.
+func (g *Grants) Begin(ctx context.Context, s Start) (begun Begun, err error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession {
-		return "", time.Time{}, apierr.New(apierr.Unauthorized, "Session required")
+		return Begun{}, apierr.New(apierr.Unauthorized, "Session required")
 	}
 	p, err := g.provider(s.Provider)
 	if err != nil {
-		return "", time.Time{}, err
+		return Begun{}, err
 	}
-	flow := pending{Provider: p.Name, Workspace: v.Workspace, Person: v.Subject, Verifier: oauth2.GenerateVerifier()}
+	binding := NewToken()
+	flow := pending{Provider: p.Name, Workspace: v.Workspace, Person: v.Subject, Verifier: oauth2.GenerateVerifier(), Binding: bound(binding)}
 	if flow.Place, err = g.places.Check("redirectUrl", s.Place); err != nil {
-		return "", time.Time{}, err
+		return Begun{}, err
 	}
 	if s.Connector != nil {
 		row, err := g.ent.Connector.Get(ctx, *s.Connector)
 		switch {
 		case ent.IsNotFound(err):
-			return "", time.Time{}, apierr.NotFound("Connector")
+			return Begun{}, apierr.NotFound("Connector")
 		case err != nil:
-			return "", time.Time{}, fmt.Errorf("read the connector: %w", err)
+			return Begun{}, fmt.Errorf("read the connector: %w", err)
 		case !p.Serves(row.Type):
-			return "", time.Time{}, apierr.Invalid("connectorId", "a connector of type "+row.Type+" does not use "+p.Name)
+			return Begun{}, apierr.Invalid("connectorId", "a connector of type "+row.Type+" does not use "+p.Name)
+		}
+		if err := g.Suits(p.Name, row.Type, row.Config); err != nil {
+			return Begun{}, err
 		}
 		flow.Connector = row.ID
 	}
 	state, expires, err := g.flows.Put(ctx, connectPurpose, StateLifetime, flow)
 	if err != nil {
-		return "", time.Time{}, err
+		return Begun{}, err
 	}
-	return p.authorization(state, flow.Verifier), expires, nil
+	return Begun{Address: p.authorization(state, flow.Verifier), Binding: binding, ExpiresAt: expires}, nil
+}
+
+func bound(binding string) []byte {
+	sum := sha256.Sum256([]byte(binding))
+	return sum[:]
 }
 
 // Return is what a provider sent the browser back with.
 type Return struct {
 	Provider, State, Code, Error, Description string
+	// Binding is the secret of the browser that came back; empty for none.
+	Binding string
 }
 
 // Outcome is how a connection ended.
@@ -95,19 +115,30 @@ type Outcome struct {
 }
 
 // Finish ends a connection: it takes the state, which works once, exchanges the
-// code and keeps the grant. The state alone says who began: browsers come here
-// by a redirect, which carries no session. A session that is there all the same
-// has to be of the same person and workspace.
+// code and keeps the grant. The state says who began, and the binding that it is
+// their browser that comes back: nobody can have somebody else agree at the
+// provider, or finish with another account than that of whoever began. A session
+// of that person in that workspace does in the place of the binding; a session
+// that is there all the same has to be theirs.
 //
-// A wrong state is an invalid_request, and the browser is sent nowhere. What
-// goes wrong later is told at the place that the beginning named, else as an error.
+// A wrong state or binding is an invalid_request, and the browser is sent nowhere;
+// a wrong binding leaves the connection to the browser that began it. What goes
+// wrong later is told at the place that the beginning named, else as an error.
 func (g *Grants) Finish(ctx context.Context, r Return) (Outcome, error) {
 	p, known := g.remotes[r.Provider]
 	if !known {
 		return Outcome{}, apierr.NotFound("Provider")
 	}
 	var flow pending
-	err := g.flows.Take(ctx, connectPurpose, r.State, &flow)
+	err := g.flows.Peek(ctx, connectPurpose, r.State, &flow)
+	v, ok := viewer.From(ctx)
+	session := ok && v.Kind == viewer.KindSession
+	if err == nil && !session && subtle.ConstantTimeCompare(bound(r.Binding), flow.Binding) != 1 {
+		return Outcome{}, apierr.Invalid("state", "is of a connection that another browser began; begin it in this one, or send what came back with the session of whoever began")
+	}
+	if err == nil || errors.Is(err, ErrNoFlow) { // what has expired is forgotten
+		err = g.flows.Take(ctx, connectPurpose, r.State, &flow)
+	}
 	if err == nil && flow.Provider != p.Name {
 		err = ErrNoFlow
 	}
@@ -117,7 +148,7 @@ func (g *Grants) Finish(ctx context.Context, r Return) (Outcome, error) {
 	case err != nil:
 		return Outcome{}, err
 	}
-	if v, ok := viewer.From(ctx); ok && v.Kind == viewer.KindSession && (v.Subject != flow.Person || v.Workspace != flow.Workspace) {
+	if session && (v.Subject != flow.Person || v.Workspace != flow.Workspace) {
 		return Outcome{}, apierr.New(apierr.Forbidden, "Somebody else began this connection")
 	}
 	out, err := g.complete(ctx, p, flow, r)
@@ -229,6 +260,10 @@ func (g *Grants) keep(ctx context.Context, p *remote, flow pending, made issued)
 				return apierr.NotFound("Connector")
 			} else if err != nil {
 				return fmt.Errorf("read the connector: %w", err)
+			}
+			// It may have been changed since the connection began.
+			if err := g.Suits(p.Name, row.Type, row.Config); err != nil {
+				return err
 			}
 			if row.GrantID != nil {
 				if before, err = tx.OAuthGrant.Query().Where(oauthgrant.ID(*row.GrantID)).ForUpdate().Only(ctx); err != nil {

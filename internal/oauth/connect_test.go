@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"magpie/ent/oauthgrant"
 	"magpie/internal/apierr"
 	"magpie/internal/oauth"
+	"magpie/internal/secret"
 	"magpie/internal/testkit/authserver"
 	"magpie/internal/viewer"
 )
@@ -26,19 +28,22 @@ func TestAConnectionMakesAGrantThatWorks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	ada := h.tenant(t, "ada")
-	address, expires, err := h.grants.Begin(ada.ctx, oauth.Start{Provider: "google", Connector: &ada.connector, Place: "https://app.example.com/connectors?tab=1"})
+	begun, err := h.grants.Begin(ada.ctx, oauth.Start{Provider: "google", Connector: &ada.connector, Place: "https://app.example.com/connectors?tab=1"})
 	must(t, err)
-	if got := expires.Sub(h.clock.now()); got != 10*time.Minute {
+	if got := begun.ExpiresAt.Sub(h.clock.now()); got != 10*time.Minute {
 		t.Errorf("the state lives %s", got)
 	}
+	address := begun.Address
 	to, err := url.Parse(address)
 	must(t, err)
 	q := to.Query()
-	if q.Get("code_challenge_method") != "S256" || q.Get("access_type") != "offline" || q.Get("redirect_uri") != baseURL+"/api/v1/oauth/callback/google" ||
+	if len(begun.Binding) != 43 || strings.Contains(address, begun.Binding) || q.Get("code_challenge_method") != "S256" || q.Get("access_type") != "offline" || q.Get("redirect_uri") != baseURL+"/api/v1/oauth/callback/google" ||
 		len(q.Get("state")) != 43 || !strings.Contains(q.Get("scope"), "drive.readonly") {
 		t.Errorf("the authorization address is %s", address)
 	}
-	out, err := h.grants.Finish(anonymous(t), returned("google", h.server.Browse(t, address)))
+	back := returned("google", h.server.Browse(t, address))
+	back.Binding = begun.Binding
+	out, err := h.grants.Finish(anonymous(t), back)
 	must(t, err)
 	place, err := url.Parse(out.Place)
 	must(t, err)
@@ -133,6 +138,81 @@ func TestAStateOutlivesTheProcessAndServesOneOfMany(t *testing.T) {
 	group.Wait()
 	if done.Load() != 1 || refused.Load() != 15 {
 		t.Errorf("%d ended the connection, %d were refused", done.Load(), refused.Load())
+	}
+}
+
+func TestOnlyTheBrowserThatBeganEnds(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.tenant(t, "ada")
+	s := oauth.Start{Provider: "google", Connector: &ada.connector, Place: "https://app.example.com/"}
+	back, mine := h.begin(t, ada, s), h.begin(t, ada, oauth.Start{Provider: "google"})
+	for what, binding := range map[string]string{"none": "", "another flow's": mine.Binding, "a guess": strings.Repeat("A", 43), "the state": back.State} {
+		try := back
+		try.Binding = binding
+		out, err := h.grants.Finish(anonymous(t), try)
+		if code(err) != apierr.InvalidRequest || !strings.HasPrefix(err.Error(), "state: ") || out != (oauth.Outcome{}) {
+			t.Errorf("%s: %+v, %v", what, out, err)
+		}
+	}
+	if n := h.server.Requests(authserver.TokenPath); n != 0 {
+		t.Errorf("%d codes were exchanged", n)
+	}
+	if _, err := h.grants.Finish(anonymous(t), back); err != nil {
+		t.Errorf("the browser that began: %v", err)
+	}
+	mine.Binding = ""
+	if _, err := h.grants.Finish(ada.ctx, mine); err != nil {
+		t.Errorf("another program of who began: %v", err)
+	}
+}
+
+// The operator took the key away that the tokens were sealed with.
+func TestAGrantOfALostKeyIsGivenAnew(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada := h.tenant(t, "ada")
+	grant := h.connect(t, ada, ada.connector)
+	old, err := secret.NewBox(map[string][]byte{"gone-2024": make([]byte, secret.KeyBytes)}, "gone-2024")
+	must(t, err)
+	sealed, err := old.Seal([]byte(`{"access":"a"}`), secret.AAD("oauth_grants", grant.String()))
+	must(t, err)
+	must(t, h.db.Ent.OAuthGrant.UpdateOneID(grant).SetTokens(sealed).Exec(viewer.With(t.Context(), viewer.System(ada.viewer.Workspace))))
+	_, err = h.grants.Token(ada.ctx, grant)
+	needs, ok := errors.AsType[interface {
+		error
+		NeedsAuth() bool
+	}](err)
+	if !ok || !needs.NeedsAuth() || !strings.Contains(err.Error(), `"gone-2024"`) || !strings.Contains(err.Error(), "connect again") {
+		t.Errorf("a token of it: %v", err)
+	}
+	if again := h.connect(t, ada, ada.connector); again != grant {
+		t.Errorf("the connector has another grant now")
+	}
+	if _, err := h.grants.Token(ada.ctx, grant); err != nil {
+		t.Errorf("given anew: %v", err)
+	}
+}
+
+func TestHostsOfAProvider(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	enterprise := h.node(t, func(o *oauth.Options) {
+		o.Clients = map[string]oauth.Client{"github": {URL: "https://git.example.com"}}
+	})
+	for _, c := range []struct {
+		grants         *oauth.Grants
+		provider, host string
+		want           bool
+	}{
+		{h.grants, "github", "api.github.com", true}, {h.grants, "github", "GitHub.com", true}, {h.grants, "github", "127.0.0.1", true},
+		{h.grants, "github", "github.com.evil.example", false}, {h.grants, "github", "evilgithub.com", false}, {h.grants, "github", "", false},
+		{h.grants, "myspace", "github.com", false}, {h.grants, "slack", "slack.com", true}, {h.grants, "slack", "slack-gov.com", false},
+		{enterprise, "github", "git.example.com", true}, {enterprise, "github", "example.com", false},
+	} {
+		if got := c.grants.Belongs(c.provider, c.host); got != c.want {
+			t.Errorf("%s of %s: %v", c.host, c.provider, got)
+		}
 	}
 }
 
@@ -304,8 +384,9 @@ func TestBeginningAsksForWhatIsThere(t *testing.T) {
 		"a place of strangers": {ada.ctx, oauth.Start{Provider: "google", Place: "https://evil.com/"}, apierr.InvalidRequest, "redirectUrl: "},
 		"nobody":               {anonymous(t), oauth.Start{Provider: "google"}, apierr.Unauthorized, "Session required"},
 	} {
-		address, _, err := h.grants.Begin(try.ctx, try.start)
-		if code(err) != try.code || address != "" || !strings.Contains(err.Error(), try.text) {
+		begun, err := h.grants.Begin(try.ctx, try.start)
+		address := begun.Address
+		if code(err) != try.code || begun != (oauth.Begun{}) || !strings.Contains(err.Error(), try.text) {
 			t.Errorf("%s: %q, %v", what, address, err)
 		}
 	}

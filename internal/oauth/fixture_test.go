@@ -143,9 +143,11 @@ func (h *house) connector(t *testing.T, n *tenant, kind string) uuid.UUID {
 // back with.
 func (h *house) begin(t *testing.T, n *tenant, s oauth.Start) oauth.Return {
 	t.Helper()
-	address, _, err := h.grants.Begin(n.ctx, s)
+	begun, err := h.grants.Begin(n.ctx, s)
 	must(t, err)
-	return returned(s.Provider, h.server.Browse(t, address))
+	back := returned(s.Provider, h.server.Browse(t, begun.Address))
+	back.Binding = begun.Binding
+	return back
 }
 
 func returned(provider string, back *url.URL) oauth.Return {

@@ -76,19 +76,27 @@ func (f *Flows) Put(ctx context.Context, purpose string, lifetime time.Duration,
 // Take gives the content of a token back and forgets it, so that only one of
 // several callers gets it. The error is ErrNoFlow when there is nothing to give.
 func (f *Flows) Take(ctx context.Context, purpose, token string, into any) error {
+	return f.get(ctx, `delete from oauth_flows where token_hash = $1 and purpose = $2 returning content, expires_at`, purpose, token, into)
+}
+
+// Peek is Take for a caller who has yet to prove something: the content stays.
+func (f *Flows) Peek(ctx context.Context, purpose, token string, into any) error {
+	return f.get(ctx, `select content, expires_at from oauth_flows where token_hash = $1 and purpose = $2`, purpose, token, into)
+}
+
+func (f *Flows) get(ctx context.Context, query, purpose, token string, into any) error {
 	if len(token) != base64.RawURLEncoding.EncodedLen(tokenBytes) {
 		return ErrNoFlow
 	}
 	key := sha256.Sum256([]byte(token))
 	var sealed []byte
 	var expires time.Time
-	err := f.pool.QueryRow(ctx, `delete from oauth_flows where token_hash = $1 and purpose = $2 returning content, expires_at`, key[:], purpose).
-		Scan(&sealed, &expires)
+	err := f.pool.QueryRow(ctx, query, key[:], purpose).Scan(&sealed, &expires)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return ErrNoFlow
 	case err != nil:
-		return fmt.Errorf("take a flow: %w", err)
+		return fmt.Errorf("read a flow: %w", err)
 	case !f.now().Before(expires):
 		return ErrNoFlow
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +34,9 @@ type Options struct {
 	Origins []string
 	// Clients are what the operator set, by the provider's name.
 	Clients map[string]Client
+	// Hosts are the hosts that a connector of a type sends the tokens of a grant to
+	// because its config says so, by the option that does. Nil: there are none.
+	Hosts func(connectorType string, config map[string]any) map[string][]string
 	// HTTP speaks with providers; NewHTTPClient when nil.
 	HTTP *http.Client
 	Log  *slog.Logger
@@ -48,6 +53,7 @@ type Grants struct {
 	flows   *Flows
 	secrets *secret.Box
 	places  Places
+	hosts   func(connectorType string, config map[string]any) map[string][]string
 	log     *slog.Logger
 	now     func() time.Time
 	lease   time.Duration
@@ -68,7 +74,7 @@ func CallbackPath(provider string) string { return "/api/v1/oauth/callback/" + p
 func New(client *ent.Client, o Options) *Grants {
 	g := &Grants{
 		ent: client, remotes: map[string]*remote{}, flows: o.Flows, secrets: o.Secrets, places: NewPlaces(o.BaseURL, o.Origins),
-		log: o.Log, now: o.Now, lease: o.Lease, http: o.HTTP, flights: map[uuid.UUID]*flight{},
+		hosts: o.Hosts, log: o.Log, now: o.Now, lease: o.Lease, http: o.HTTP, flights: map[uuid.UUID]*flight{},
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -121,6 +127,45 @@ func (g *Grants) Providers() []Standing {
 func (g *Grants) Serves(provider, connectorType string) bool {
 	p, known := g.remotes[provider]
 	return known && p.Serves(connectorType)
+}
+
+// Suits refuses a connector whose config leads the tokens of a provider's grants
+// to a host that is not the provider's: every editor may use the grants of a
+// workspace, and nobody is to see their tokens. The error names the option.
+func (g *Grants) Suits(provider, connectorType string, config map[string]any) error {
+	if g.hosts == nil {
+		return nil
+	}
+	places := g.hosts(connectorType, config)
+	for _, option := range slices.Sorted(maps.Keys(places)) {
+		for _, host := range places[option] {
+			if !g.Belongs(provider, host) {
+				return apierr.Invalid("config."+option, fmt.Sprintf("leads to %s, which is not of %s, whose OAuth grant would be sent there; "+
+					"give credentials of that host in its place", host, provider))
+			}
+		}
+	}
+	return nil
+}
+
+// Belongs reports whether a host is one of a provider, or below one: of those
+// that its endpoints are at here, and where the service itself is.
+func (g *Grants) Belongs(provider, host string) bool {
+	p, known := g.remotes[provider]
+	if !known {
+		return false
+	}
+	host = strings.ToLower(host)
+	for _, address := range []string{p.client.URL, p.Base, p.Auth, p.Token, p.Account} {
+		u, err := url.Parse(address)
+		if err != nil || u.Hostname() == "" {
+			continue
+		}
+		if own := strings.ToLower(u.Hostname()); host == own || strings.HasSuffix(host, "."+own) {
+			return true
+		}
+	}
+	return false
 }
 
 // provider finds one that is set up.

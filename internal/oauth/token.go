@@ -13,6 +13,7 @@ import (
 	"magpie/ent/connector"
 	"magpie/ent/oauthgrant"
 	"magpie/internal/apierr"
+	"magpie/internal/secret"
 	"magpie/internal/viewer"
 )
 
@@ -47,6 +48,16 @@ func (e *NeedsAuthError) Error() string {
 
 // NeedsAuth marks the error for the sync engine.
 func (e *NeedsAuthError) NeedsAuth() bool { return true }
+
+// lostError says that the tokens of a grant do not open.
+type lostError struct {
+	text string
+	err  error
+}
+
+func (e *lostError) Error() string   { return e.text }
+func (e *lostError) Unwrap() error   { return e.err }
+func (e *lostError) NeedsAuth() bool { return true }
 
 // retryError is a renewal that may succeed later.
 type retryError struct {
@@ -86,7 +97,8 @@ func (g *Grants) token(ctx context.Context, grant uuid.UUID, refused string) (To
 		}
 		t, err := g.open(row)
 		if err != nil {
-			return Token{}, err
+			// The row is left as it is: the operator may put a key back.
+			return Token{}, &lostError{text: secret.Lost("The tokens of the grant of "+row.Provider, "connect again", err), err: err}
 		}
 		present := Token{Access: t.Access, Details: t.Details, ExpiresAt: row.ExpiresAt}
 		works := t.Access != refused && (row.ExpiresAt == nil || g.now().Before(*row.ExpiresAt))

@@ -458,11 +458,12 @@ func TestTheWaysOfProviders(t *testing.T) {
 		mu.Lock()
 		answer = reply
 		mu.Unlock()
-		address, _, err := grants.Begin(ada.ctx, oauth.Start{Provider: provider})
+		begun, err := grants.Begin(ada.ctx, oauth.Start{Provider: provider})
 		must(t, err)
+		address := begun.Address
 		_, state, _ := strings.Cut(address, "state=")
 		state, _, _ = strings.Cut(state, "&")
-		out, err := grants.Finish(anonymous(t), oauth.Return{Provider: provider, State: state, Code: "the code"})
+		out, err := grants.Finish(anonymous(t), oauth.Return{Provider: provider, State: state, Binding: begun.Binding, Code: "the code"})
 		must(t, err)
 		return out, address
 	}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // KeyBytes is the length of a key: AES-256.
@@ -34,6 +37,27 @@ var (
 	// another row, or sealed with another key of the same id.
 	ErrTampered = errors.New("does not open: changed, moved to another row, or sealed with another key")
 )
+
+// KeyError is ErrUnknownKey with the id of the key that is missing. Its text says
+// what there is to do.
+type KeyError struct{ ID string }
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("sealed with the key %q, which SECRET_KEYS lacks: put it back there, or set anew what it sealed", printable(e.ID))
+}
+
+// Unwrap makes the error ErrUnknownKey.
+func (e *KeyError) Unwrap() error { return ErrUnknownKey }
+
+// printable is the id that an envelope names, which nobody vouches for.
+func printable(id string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			return r
+		}
+		return -1
+	}, id)
+}
 
 // Box seals and opens secrets. It is safe for concurrent use. No error of it
 // holds a secret or a key.
@@ -81,7 +105,7 @@ func (b *Box) Seal(plain, aad []byte) ([]byte, error) {
 }
 
 // Open decrypts what Seal made, with the key it names. The error is
-// ErrMalformed, ErrUnknownKey or ErrTampered.
+// ErrMalformed, a *KeyError or ErrTampered.
 func (b *Box) Open(sealed, aad []byte) ([]byte, error) {
 	header, body, err := split(sealed)
 	if err != nil {
@@ -89,7 +113,7 @@ func (b *Box) Open(sealed, aad []byte) ([]byte, error) {
 	}
 	sealer, ok := b.sealers[string(header[prefixBytes:])]
 	if !ok {
-		return nil, ErrUnknownKey
+		return nil, &KeyError{ID: string(header[prefixBytes:])}
 	}
 	plain, err := sealer.Open(nil, nil, body, bind(header, aad))
 	if err != nil {

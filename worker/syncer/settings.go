@@ -6,6 +6,7 @@ import (
 
 	"magpie/connectors"
 	"magpie/ent"
+	"magpie/internal/secret"
 	"magpie/internal/viewer"
 )
 
@@ -13,7 +14,7 @@ import (
 func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Settings, error) {
 	credentials, err := e.secrets.OpenCredentials(row.ID.String(), row.Credentials)
 	if err != nil {
-		return connectors.Settings{}, &stopError{message: "The connector's credentials cannot be opened any more; enter them again.", needsAuth: true, cause: err}
+		return connectors.Settings{}, &stopError{message: secret.Lost("The connector's credentials", "enter them again", err), needsAuth: true, cause: err}
 	}
 	s := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
 	if row.GrantID != nil && e.opt.Grants != nil {

@@ -378,6 +378,19 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	if job.Status != entjob.StatusFailed || row.Status != connector.StatusNeedsAuth || !strings.Contains(*job.Error, "enter them again") {
 		t.Errorf("the job is %+v, the connector %+v", job, row)
 	}
+	// A key that the operator took away is named, and nothing is tried again.
+	other, err := secret.NewBox(map[string][]byte{"gone-2024": make([]byte, secret.KeyBytes)}, "gone-2024")
+	f.must(err)
+	lost, err := other.Seal([]byte(`{"token":"t0k3n"}`), secret.CredentialsAAD(f.row.ID.String()))
+	f.must(err)
+	f.must(f.row.Update().SetCredentials(lost).SetStatus(connector.StatusActive).Exec(f.ctx))
+	job = f.sync(auto())
+	row, err = f.db.Ent.Connector.Get(f.ctx, f.row.ID)
+	f.must(err)
+	if job.Status != entjob.StatusFailed || job.Retries != 0 || row.Status != connector.StatusNeedsAuth || row.LastError == nil ||
+		!strings.Contains(*row.LastError, `"gone-2024"`) || !strings.Contains(*row.LastError, "SECRET_KEYS") {
+		t.Errorf("the job is %+v, the connector %+v", job, row)
+	}
 }
 
 // purse gives out the tokens of one grant.

@@ -86,6 +86,8 @@ func TestCollectionsAndConnectors(t *testing.T) {
 	if changed.Name != "Pail" || changed.Config["prefix"] != "handbook/" || changed.Config["bucket"] != "docs" {
 		t.Errorf("%+v", changed)
 	}
+	s.fails("config.endpoint", "connectors", "update", "Pail", "--option", "endpoint=http://127.0.0.1:8")
+	s.ok("connectors", "update", "Pail", "--option", "endpoint=http://127.0.0.1:8", "--credential", "accessKeyId=12345", "--credential", "secretAccessKey=hunter2")
 	if out := s.ok("connectors", "kinds"); !strings.Contains(out, "file_upload") || !strings.Contains(out, "bucket=") {
 		t.Errorf("%s", out)
 	}

@@ -66,6 +66,15 @@ func keyCases() map[string]check {
 			for name, key := range map[string]string{"signature required": must.Secret, "signature optional": s.open.Secret} {
 				signatures(t, s, name, key)
 			}
+			once := signed(must.Secret, query, time.Now())
+			found(t, "a signature", s.search(t, query, once...))
+			for _, node := range []*site{s, s.with(t, func(*rest.Options) {})} {
+				refused(t, "a signature again", node.search(t, query, once...), 401, "invalid_signature", "Invalid request signature")
+			}
+			once = signed(s.open.Secret, query, time.Now())
+			for range 2 {
+				found(t, "a signature that is not asked for", s.search(t, query, once...))
+			}
 			for what, headers := range map[string][]string{"no signature": {"X-Service-Key", must.Secret}, "unknown": {"X-Service-Key", must.Secret, "X-Signature", "x"}} {
 				refused(t, what, s.search(t, query, headers...), 401, "invalid_signature", "Invalid request signature")
 				refused(t, what+", GET", s.get(t, "query=key", headers...), 401, "invalid_signature", "Invalid request signature")
@@ -108,12 +117,13 @@ func signatures(t *testing.T, s *site, name, key string) {
 	now := time.Now()
 	reordered := `{"limit":5,"query":"signing key"}`
 	good := signed(key, query, now)
+	later := signed(key, query, now.Add(time.Millisecond)) // a signature works once where the key asks for one
 	accepted := map[string]answer{
 		"POST":                                 s.search(t, query, good...),
 		"spaces":                               s.search(t, " {\n\"query\" : \"signing key\" } \n", signed(key, " {\n\"query\" : \"signing key\" } \n", now)...),
-		"upper case hex":                       s.search(t, query, "X-Service-Key", key, "X-Service-Timestamp", good[3], "X-Service-Signature", strings.ToUpper(good[5])),
+		"upper case hex":                       s.search(t, query, "X-Service-Key", key, "X-Service-Timestamp", later[3], "X-Service-Signature", strings.ToUpper(later[5])),
 		"GET":                                  s.get(t, "query=key", signed(key, "", now)...),
-		"HEAD":                                 s.do(t, call{http.MethodHead, searchPath + "?query=key", "", signed(key, "", now)}),
+		"HEAD":                                 s.do(t, call{http.MethodHead, searchPath + "?query=key", "", signed(key, "", now.Add(time.Millisecond))}),
 		"GET with a body, which is signed too": s.do(t, call{http.MethodGet, searchPath + "?query=key", "x=1", signed(key, "x=1", now)}),
 		"chat":                                 s.post(t, chatPath, `{"message":"key"}`, signed(key, `{"message":"key"}`, now)...),
 	}

@@ -102,24 +102,48 @@ func oauthCases() map[string]check {
 			ctx := viewer.With(t.Context(), viewer.System(s.workspace))
 			row, err := s.app.DB.Ent.Connector.Create().SetName("Drive").SetType("google_drive").SetCollectionID(uuid.MustParse(s.docs.id)).Save(ctx)
 			must(t, err)
+			// What the browser keeps between the two requests, as a header of the second.
+			var kept []string
 			begin := func(body string) *url.URL {
-				got := data(t, "init", s.atDashboard(t, "POST", "/api/v1/oauth/init", body), 200)
+				a := s.atDashboard(t, "POST", "/api/v1/oauth/init", body)
+				got := data(t, "init", a, 200)
+				cookies := (&http.Response{Header: a.header}).Cookies()
+				if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode || cookies[0].MaxAge != 600 || strings.Contains(a.body, cookies[0].Value) {
+					t.Fatalf("the cookies are %v", a.header.Values("Set-Cookie"))
+				}
+				kept = []string{"Cookie", cookies[0].Name + "=" + cookies[0].Value}
 				return server.Browse(t, got["authorizationUrl"].(string))
 			}
 			back := begin(`{"provider":"google","connectorId":"` + row.ID.String() + `"}`)
-			got := data(t, "callback", s.atDashboard(t, "GET", at(back), "", nobody...), 200)
+			mine := kept
+			begin(`{"provider":"google"}`)
+			for what, headers := range map[string][]string{"another browser": nobody, "one that began something else": kept, "a guess": {"Cookie", strings.SplitN(mine[1], "=", 2)[0] + "=x"}} {
+				rejected(t, what, s.atDashboard(t, "GET", at(back), "", headers...), 400, "invalid_request", "")
+			}
+			a := s.atDashboard(t, "GET", at(back), "", mine...)
+			got := data(t, "callback", a, 200)
+			if cookies := (&http.Response{Header: a.header}).Cookies(); len(cookies) != 1 || cookies[0].MaxAge >= 0 {
+				t.Errorf("the cookie stays: %v", a.header.Values("Set-Cookie"))
+			}
 			if got["provider"] != "google" || got["connectorId"] != row.ID.String() || got["account"] != email || got["redirectUrl"] != nil {
 				t.Errorf("the answer is %v", got)
 			}
-			rejected(t, "a second time", s.atDashboard(t, "GET", at(back), "", nobody...), 400, "invalid_request", "")
-			a := s.atDashboard(t, "GET", at(begin(`{"provider":"google","redirectUrl":"https://app.example.com/connectors"}`)), "", nobody...)
+			rejected(t, "a second time", s.atDashboard(t, "GET", at(back), "", mine...), 400, "invalid_request", "")
+			// A program of who began may send what came back to a browser that did not.
+			if a := s.atDashboard(t, "GET", at(begin(`{"provider":"google"}`)), ""); a.status != 200 {
+				t.Errorf("with the session: %d %s", a.status, a.body)
+			}
+			place := begin(`{"provider":"google","redirectUrl":"https://app.example.com/connectors"}`)
+			rejected(t, "another browser, with a place", s.atDashboard(t, "GET", at(place), "", nobody...), 400, "invalid_request", "")
+			a = s.atDashboard(t, "GET", at(place), "", kept...)
 			to, err := url.Parse(a.header.Get("Location"))
 			if err != nil || a.status != http.StatusSeeOther || to.Host != "app.example.com" || to.Query().Get("oauth") != "connected" {
 				t.Errorf("%d to %s", a.status, a.header.Get("Location"))
 			}
 			rejected(t, "a session that is none", s.atDashboard(t, "GET", at(begin(`{"provider":"google"}`)), "", "Authorization", "Bearer x"), 401, "unauthorized", "Session required")
 			server.SignIn(authserver.Account{Subject: "1", Denies: true})
-			rejected(t, "the provider's refusal", s.atDashboard(t, "GET", at(begin(`{"provider":"google"}`)), "", nobody...), 400, "invalid_request",
+			back = begin(`{"provider":"google"}`)
+			rejected(t, "the provider's refusal", s.atDashboard(t, "GET", at(back), "", kept...), 400, "invalid_request",
 				"Google did not grant access: access_denied (The person refused)")
 		},
 		"design sign-in by an OpenID provider": func(t *testing.T, plain *site) {

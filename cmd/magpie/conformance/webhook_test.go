@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,12 +45,13 @@ func (s *site) told(t *testing.T, kind, config, credentials string) string {
 func webhookCases() map[string]check {
 	const push = `{"ref":"refs/heads/main","repository":{"id":7,"name":"hooks","full_name":"acme/hooks","default_branch":"main","owner":{"login":"acme"}},` +
 		`"commits":[{"added":["a.md"],"modified":[],"removed":[]}]}`
-	github := func(t *testing.T, s *site) string {
-		return s.told(t, "github", `{"repos":["acme/hooks"]}`, `{"token":"t","webhookSecret":"`+hookSecret+`"}`)
+	// A push without a connector's id reaches all connectors of its repository, those of a row that runs beside among them.
+	github := func(t *testing.T, s *site, repository string) string {
+		return s.told(t, "github", `{"repos":["`+repository+`"]}`, `{"token":"t","webhookSecret":"`+hookSecret+`"}`)
 	}
 	return map[string]check{
 		"4 POST /webhooks/connectors/{connectorType}": func(t *testing.T, s *site) {
-			github(t, s)
+			github(t, s, "acme/hooks")
 			const path = "/webhooks/connectors/github"
 			if a := s.do(t, call{"POST", path, push, fromGitHub(hookSecret, "push", push)}); a.status != 200 {
 				t.Errorf("a push: %d %s", a.status, a.body)
@@ -62,9 +64,10 @@ func webhookCases() map[string]check {
 			rejected(t, "GET", s.do(t, call{"GET", path, "", nil}), 405, "method_not_allowed", "")
 		},
 		"4 POST /webhooks/connectors/{connectorType}/{connectorID}": func(t *testing.T, s *site) {
-			id := github(t, s)
+			id := github(t, s, "acme/one")
+			push := strings.ReplaceAll(push, "acme/hooks", "acme/one")
 			path := "/webhooks/connectors/github/" + id
-			const ping = `{"zen":"Keep it logically awesome.","hook_id":1,"repository":{"id":7,"name":"hooks","full_name":"acme/hooks","owner":{"login":"acme"}}}`
+			const ping = `{"zen":"Keep it logically awesome.","hook_id":1,"repository":{"id":7,"name":"hooks","full_name":"acme/one","owner":{"login":"acme"}}}`
 			for event, body := range map[string]string{"ping": ping, "push": push} {
 				if a := s.do(t, call{"POST", path, body, fromGitHub(hookSecret, event, body)}); a.status != 200 {
 					t.Errorf("%s: %d %s", event, a.status, a.body)
@@ -88,6 +91,12 @@ func webhookCases() map[string]check {
 				t.Errorf("%d %s %v", a.status, a.body, a.header)
 			}
 			rejected(t, "POST", s.do(t, call{"POST", path, "{}", nil}), 405, "method_not_allowed", "")
+			if a := s.do(t, call{"GET", "/webhooks/connectors/sharepoint/validate?validationToken=t", "", nil}); a.status != 200 || a.body != "t" {
+				t.Errorf("sharepoint: %d %s", a.status, a.body)
+			}
+			for _, kind := range []string{"github", "slack", "s3", "web_crawler", "web", "file_upload", "wizard"} {
+				rejected(t, kind, s.do(t, call{"GET", "/webhooks/connectors/" + kind + "/validate?challenge=x", "", nil}), 404, "not_found", "")
+			}
 		},
 		"5 code hosting: X-Hub-Signature-256": func(t *testing.T, s *site) {
 			id := s.told(t, "github", `{"repos":["acme/signed"]}`, `{"token":"t","webhookSecret":"It's a Secret to Everybody"}`)
@@ -103,6 +112,17 @@ func webhookCases() map[string]check {
 			if a := s.do(t, call{"POST", path, hello, fromSlack(hookSecret, hello, time.Now())}); a.status != 200 || a.body != "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" {
 				t.Errorf("the challenge: %d %s", a.status, a.body)
 			}
+			// Slack asks so, too, at the address without an id, where the body names nobody.
+			const shared = "/webhooks/connectors/slack"
+			if a := s.do(t, call{"POST", shared, hello, fromSlack(hookSecret, hello, time.Now())}); a.status != 200 || a.body != "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" {
+				t.Errorf("the challenge without an id: %d %s", a.status, a.body)
+			}
+			rejected(t, "a challenge by a stranger", s.do(t, call{"POST", shared, hello, fromSlack("another", hello, time.Now())}), 401, "invalid_signature", "")
+			rejected(t, "an old challenge", s.do(t, call{"POST", shared, hello, fromSlack(hookSecret, hello, time.Now().Add(-6*time.Minute))}), 401, "invalid_signature", "")
+			rejected(t, "an unsigned challenge", s.do(t, call{"POST", shared, hello, []string{"Accept", "*/*"}}), 401, "invalid_signature", "")
+			long := strings.Replace(hello, "{", "{"+strings.Repeat(" ", 4<<10), 1)
+			rejected(t, "a long challenge", s.do(t, call{"POST", shared, long, fromSlack(hookSecret, long, time.Now())}), 401, "invalid_signature", "")
+			rejected(t, "an event of nobody", s.do(t, call{"POST", shared, `{"type":"event_callback"}`, fromSlack(hookSecret, `{"type":"event_callback"}`, time.Now())}), 401, "invalid_signature", "")
 			rejected(t, "an old one", s.do(t, call{"POST", path, hello, fromSlack(hookSecret, hello, time.Now().Add(-6*time.Minute))}), 401, "invalid_signature", "")
 			rejected(t, "the published example, today", s.do(t, call{"POST", path, "token=xyzz0WbapA4vBCDEFasx0q6G", []string{
 				"X-Slack-Request-Timestamp", "1531420618", "X-Slack-Signature", "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",

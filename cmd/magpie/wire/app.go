@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -316,7 +317,7 @@ func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
-		Leaks: a.Keys, Limiter: a.limiter,
+		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays, Secure: strings.HasPrefix(c.PublicURL(), "https://"),
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},

@@ -1,0 +1,350 @@
+package all_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"magpie/connectors"
+	"magpie/connectors/all"
+	"magpie/internal/httpx"
+)
+
+// steering says of each option of each kind whether it decides where credentials
+// go. An option that is new has to be put on one of the two sides.
+func steering() map[string]struct{ steers, others []string } {
+	tables := []string{"database", "includeTables", "excludeTables", "sampleRows", "allowWriteAccess"}
+	return map[string]struct{ steers, others []string }{
+		"confluence": {[]string{"instanceUrl"}, []string{"spaceKeys", "deployment", "includeAttachments", "includeBlogPosts", "includeComments", "includePersonalSpaces", "includeArchived", "labels", "cql"}},
+		// A region and a bucket name hosts of the service's own, and requests are signed: the secret is not sent.
+		"s3":          {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
+		"github":      {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
+		"slack":       {[]string{"apiUrl"}, []string{"channels", "dateRange", "includePrivate", "includeArchived", "includeFiles", "includeBots", "joinPublic", "teamId"}},
+		"web_crawler": {[]string{"startUrls"}, []string{"scope", "maxPages", "maxDepth", "delayMs", "useSitemaps", "userAgent"}},
+		"postgresql":  {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
+		"mysql":       {[]string{"host", "port", "tls", "caCertificate"}, tables},
+		"file_upload": {},
+	}
+}
+
+func kinds(t *testing.T, d all.Deps) []connectors.Kind {
+	t.Helper()
+	registry, err := all.Registry(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return registry.Kinds()
+}
+
+func TestEveryOptionThatSteersCredentialsIsMarked(t *testing.T) {
+	t.Parallel()
+	known := steering()
+	for _, kind := range kinds(t, all.Deps{}) {
+		want, listed := known[kind.Name]
+		if !listed {
+			t.Errorf("%s is not listed", kind.Name)
+		}
+		delete(known, kind.Name)
+		var steers, others []string
+		for _, option := range kind.Options {
+			if option.Destination {
+				steers = append(steers, option.Name)
+			} else {
+				others = append(others, option.Name)
+			}
+			if place := option.Format == connectors.FormatURL || option.Format == connectors.FormatHostname; place && !option.Destination {
+				t.Errorf("%s: config.%s is a place and not marked", kind.Name, option.Name)
+			}
+		}
+		for what, lists := range map[string][2][]string{"marked": {steers, want.steers}, "not marked": {others, want.others}} {
+			slices.Sort(lists[0])
+			slices.Sort(lists[1])
+			if !slices.Equal(lists[0], lists[1]) {
+				t.Errorf("%s: %s are %q, not %q", kind.Name, what, lists[0], lists[1])
+			}
+		}
+	}
+	if len(known) > 0 {
+		t.Errorf("there are no such kinds: %v", slices.Collect(maps.Keys(known)))
+	}
+}
+
+func TestWhatMovesCredentials(t *testing.T) {
+	t.Parallel()
+	type config = map[string]any
+	const first, second = "-----BEGIN CERTIFICATE-----\nA\n", "-----BEGIN CERTIFICATE-----\nB\n"
+	cases := map[string]struct {
+		before     config
+		same, away []config
+	}{
+		"confluence": {config{"instanceUrl": "https://acme.atlassian.net/wiki"},
+			[]config{
+				{"instanceUrl": "https://ACME.atlassian.net:443/"}, {"instanceUrl": "acme.atlassian.net"}, {"instanceUrl": "https://acme.atlassian.net./wiki/"},
+				{"instanceUrl": "https://acme.atlassian.net/wiki", "spaceKeys": []any{"A"}},
+			},
+			[]config{
+				{"instanceUrl": "https://acme.atlassian.net.evil.example"}, {"instanceUrl": "http://acme.atlassian.net/wiki"}, {"instanceUrl": "https://acme.atlassian.net:8443/wiki"},
+				{"instanceUrl": "https://acme.atlassian.net@evil.example/wiki"},
+			}},
+		"github": {config{"repos": []any{"a/b"}},
+			[]config{{"apiUrl": "https://api.github.com"}, {"apiUrl": "https://API.GitHub.com:443/"}, {"apiUrl": ""}, {"apiUrl": nil}},
+			[]config{{"apiUrl": "https://github.example.com/api/v3"}, {"apiUrl": "http://api.github.com"}}},
+		"slack": {config{"apiUrl": "https://slack-gov.com/api"},
+			[]config{{"apiUrl": "https://slack-gov.com/api/"}, {"apiUrl": "https://slack-gov.com/other"}},
+			[]config{{}, {"apiUrl": nil}, {"apiUrl": "https://slack.com/api"}, {"apiUrl": "https://slack-gov.com:444/api"}}},
+		"s3": {config{"endpoint": "https://minio.example.com:9000", "bucket": "docs"},
+			[]config{{"endpoint": "minio.example.com:9000", "bucket": "other", "region": "eu-west-1", "prefix": "p"}},
+			[]config{{"bucket": "docs"}, {"endpoint": "https://minio.example.com"}, {"endpoint": "http://minio.example.com:9000"}}},
+		"web_crawler": {config{"startUrls": []any{"https://docs.example.com/a", "https://help.example.com/"}},
+			[]config{{"startUrls": []any{"https://DOCS.example.com:443/b"}}, {"startUrls": []any{"https://help.example.com/", "https://docs.example.com/"}, "scope": "domain"}},
+			[]config{{"startUrls": []any{"https://docs.example.com/a", "https://evil.example.com/"}}, {"startUrls": []any{"http://docs.example.com/a"}}}},
+		"postgresql": {config{"host": "db.example.com", "database": "a", "sslMode": "verify-full", "caCertificate": first},
+			[]config{{"host": "DB.example.com.", "port": 5432.0, "database": "b", "sslMode": "verify-full", "caCertificate": strings.ReplaceAll(first, "\n", "\r\n")}},
+			[]config{
+				{"host": "evil.example.com", "sslMode": "verify-full", "caCertificate": first}, {"host": "db.example.com", "port": 6432.0, "sslMode": "verify-full", "caCertificate": first},
+				{"host": "db.example.com", "sslMode": "disable", "caCertificate": first}, {"host": "db.example.com", "caCertificate": first},
+				{"host": "db.example.com", "sslMode": "verify-full", "caCertificate": second}, {"host": "db.example.com", "sslMode": "verify-full"},
+			}},
+		"mysql": {config{"host": "db.example.com", "port": 3306.0},
+			[]config{{"host": "db.example.com", "database": "b"}, {"host": "db.example.com", "tls": "verify-full"}, {"host": "db.example.com", "tls": "prefer"}},
+			[]config{{"host": "10.0.0.1"}, {"host": "db.example.com", "port": 3307.0}, {"host": "db.example.com", "tls": "disable"}}},
+		"file_upload": {config{}, []config{{}}, nil},
+	}
+	for _, kind := range kinds(t, all.Deps{}) {
+		c, listed := cases[kind.Name]
+		if !listed {
+			t.Errorf("%s has no case", kind.Name)
+		}
+		for _, after := range c.same {
+			if field := kind.Moved(c.before, after); field != "" {
+				t.Errorf("%s: %v is moved by %s", kind.Name, after, field)
+			}
+		}
+		for _, after := range c.away {
+			if kind.Moved(c.before, after) == "" {
+				t.Errorf("%s: %v is not moved", kind.Name, after)
+			}
+		}
+	}
+}
+
+// secrets are credentials of a kind, whose secret values have a word in them.
+const word = "s3cretword"
+
+// settled are settings of each kind that talks HTTP, with the service at an
+// address.
+func settled(t *testing.T, kind, address string) connectors.Settings {
+	t.Helper()
+	s := map[string]connectors.Settings{
+		"confluence": {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
+		"github":     {Config: map[string]any{"repos": []any{"a/b"}, "apiUrl": address}, Credentials: map[string]string{"token": word}},
+		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
+		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
+			Credentials: map[string]string{"accessKeyId": word + "id", "secretAccessKey": word}},
+		"web_crawler": {Config: map[string]any{"startUrls": []any{address + "/"}}, Credentials: map[string]string{"bearerToken": word}},
+	}[kind]
+	if s.Config == nil {
+		t.Fatalf("there are no settings of %s", kind)
+	}
+	return s
+}
+
+func talksHTTP(kind connectors.Kind) bool {
+	return slices.ContainsFunc(kind.Options, func(o connectors.Option) bool { return o.Format == connectors.FormatURL })
+}
+
+// A service that sends on to another host gets its credentials to that host
+// neither in a header nor in a body or address.
+func TestNoKindSendsItsCredentialsToWhereItIsRedirected(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds(t, all.Deps{Dial: new(net.Dialer).DialContext}) {
+		if !talksHTTP(kind) {
+			continue
+		}
+		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+			t.Run(fmt.Sprint(kind.Name, " ", status), func(t *testing.T) {
+				t.Parallel()
+				var mutex sync.Mutex
+				asked, given := 0, false
+				other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					all := fmt.Sprint(r.URL, r.Header, string(body))
+					if strings.Contains(all, word) || r.Header.Get("Authorization") != "" {
+						t.Errorf("another host got %s", all)
+					}
+					_, _ = io.WriteString(w, "{}")
+				}))
+				defer other.Close()
+				service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					mutex.Lock()
+					asked++
+					given = given || r.Header.Get("Authorization") != ""
+					mutex.Unlock()
+					if r.URL.Path == "/robots.txt" {
+						http.NotFound(w, r)
+						return
+					}
+					http.Redirect(w, r, other.URL+r.URL.RequestURI(), status)
+				}))
+				defer service.Close()
+				check(t, kind, settled(t, kind.Name, service.URL))
+				mutex.Lock()
+				defer mutex.Unlock()
+				if asked == 0 || !given {
+					t.Errorf("the service was asked %d times, with credentials: %v", asked, given)
+				}
+			})
+		}
+	}
+}
+
+// check opens what the settings stand for and asks it; the text of its error is
+// "" for none.
+func check(t *testing.T, kind connectors.Kind, s connectors.Settings) (text string, class string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var place interface {
+		Check(ctx context.Context) error
+		Close() error
+	}
+	var err error
+	if kind.AttachesDatabase() {
+		place, err = kind.Attach(ctx, s)
+	} else {
+		place, err = kind.New(ctx, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = place.Close() }()
+	if err = place.Check(ctx); err == nil {
+		return "", ""
+	}
+	_, retryable := connectors.RetryAfterOf(err)
+	return err.Error(), fmt.Sprint(connectors.IsFatal(err), connectors.IsNeedsAuth(err), retryable)
+}
+
+// Whoever may try addresses learns neither which names an internal network has
+// nor who resolves them.
+func TestNamesThatAreMissingAndNamesThatArePrivateAreAlike(t *testing.T) {
+	t.Parallel()
+	server, resolver := names(t, map[string]netip.Addr{"private.example.": netip.MustParseAddr("10.1.2.3")})
+	guard := httpx.NewGuardWithResolver(nil, resolver)
+	tried := 0
+	for _, kind := range kinds(t, all.Deps{Dial: guard.DialContext}) {
+		if kind.AcceptsFiles {
+			continue
+		}
+		tried++
+		at := func(host string) connectors.Settings {
+			if !kind.AttachesDatabase() {
+				return settled(t, kind.Name, "https://"+host)
+			}
+			return connectors.Settings{Config: map[string]any{"host": host, "database": "a"}, Credentials: map[string]string{"user": "u", "password": "p"}}
+		}
+		missing, class := check(t, kind, at("missing.example"))
+		private, other := check(t, kind, at("private.example"))
+		if missing == "" || strings.ReplaceAll(missing, "missing", "private") != private || class != other {
+			t.Errorf("%s says %q (%s) and %q (%s)", kind.Name, missing, class, private, other)
+		}
+		for _, told := range []string{server, "10.1.2.3", "lookup", "no such host", "127.0.0.1"} {
+			if strings.Contains(missing+private, told) {
+				t.Errorf("%s tells %q: %s", kind.Name, told, missing)
+			}
+		}
+	}
+	if tried != 7 {
+		t.Errorf("%d kinds were tried", tried)
+	}
+}
+
+// Without encryption credentials go no farther than the networks that the
+// operator allowed. The address is one for documentation, which nobody has: the
+// dialer says that it is there.
+func TestCredentialsAreNotSentInTheClearOverTheInternet(t *testing.T) {
+	t.Parallel()
+	var listeners sync.WaitGroup
+	public := func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		listeners.Go(func() {
+			defer func() { _ = theirs.Close() }()
+			buffer := make([]byte, 4096)
+			_ = theirs.SetDeadline(time.Now().Add(5 * time.Second))
+			if n, _ := theirs.Read(buffer); strings.Contains(string(buffer[:n]), word) {
+				t.Errorf("it was sent: %s", buffer[:n])
+			}
+		})
+		return pretended{ours}, nil
+	}
+	for _, kind := range kinds(t, all.Deps{Dial: public}) {
+		if !talksHTTP(kind) || kind.Name == "s3" { // which signs, and does not send
+			continue
+		}
+		if text, _ := check(t, kind, settled(t, kind.Name, "http://service.example")); !strings.Contains(text, "https://") || !strings.Contains(text, "over http") {
+			t.Errorf("%s: %q", kind.Name, text)
+		}
+	}
+	listeners.Wait()
+}
+
+// pretended is a connection to a public address.
+type pretended struct{ net.Conn }
+
+func (pretended) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("93.184.215.14:80"))
+}
+
+// names is a resolver of a table and the address of its server.
+func names(t *testing.T, table map[string]netip.Addr) (string, *net.Resolver) {
+	t.Helper()
+	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		buffer := make([]byte, 1500)
+		for {
+			n, peer, err := socket.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			var query dnsmessage.Message
+			if query.Unpack(buffer[:n]) != nil || len(query.Questions) != 1 {
+				continue
+			}
+			question := query.Questions[0]
+			reply := dnsmessage.Message{Header: dnsmessage.Header{ID: query.ID, Response: true, RecursionAvailable: true}, Questions: query.Questions}
+			at, known := table[strings.TrimPrefix(strings.ToLower(question.Name.String()), "docs.")]
+			switch {
+			case !known:
+				reply.RCode = dnsmessage.RCodeNameError
+			case question.Type == dnsmessage.TypeA:
+				reply.Answers = []dnsmessage.Resource{{
+					Header: dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class, TTL: 1}, Body: &dnsmessage.AResource{A: at.As4()},
+				}}
+			}
+			if packed, err := reply.Pack(); err == nil {
+				_, _ = socket.WriteTo(packed, peer)
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = socket.Close(); <-served })
+	return socket.LocalAddr().String(), &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", socket.LocalAddr().String())
+	}}
+}
