@@ -205,7 +205,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	if n > 0 {
 		m.fetched(int64(n))
 	}
-	return n, err //nolint:wrapcheck // a reader passes its end on
+	return n, err
 }
 
 // Wait is to be called before each request to a platform that counts them.

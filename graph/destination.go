@@ -55,7 +55,7 @@ func (r *Resolver) suits(ctx context.Context, kind connectors.Kind, config map[s
 	if _, err := found("OAuth grant", row, err); err != nil {
 		return err
 	}
-	return r.Grants.Suits(row.Provider, kind.Name, config) //nolint:wrapcheck // an apierr
+	return r.Grants.Suits(row.Provider, kind.Name, config)
 }
 
 // lostCredentials asks for credentials in the place of those that do not open.

@@ -144,7 +144,7 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestParsedDocumentsAreKeptUpToANumberOfBytes(t *testing.T) { //nolint:paralleltest // measures the heap
+func TestParsedDocumentsAreKeptUpToANumberOfBytes(t *testing.T) { // measures the heap
 	h := newHouse(t)
 	ada := h.tenant(t, "ada")
 	h.ask(t, ada.viewer, "{ me { role } }", nil)

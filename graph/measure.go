@@ -102,7 +102,7 @@ func (b bounds) read(text string) (*ast.QueryDocument, measured, error) {
 	}
 	document, err := parser.ParseQuery(&ast.Source{Input: text})
 	if err != nil {
-		return nil, m, err //nolint:wrapcheck // the client's own mistake, said by the parser
+		return nil, m, err
 	}
 	if wrong = m.count(document); wrong != nil {
 		return nil, m, wrong

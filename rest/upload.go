@@ -116,7 +116,7 @@ func (e *endReader) Read(b []byte) (int, error) {
 		e.seen = bytes.Contains(window, e.mark)
 		e.tail = append(e.tail[:0], window[max(0, len(window)-len(e.mark)+1):]...)
 	}
-	return n, err //nolint:wrapcheck // a reader's errors are its own
+	return n, err
 }
 
 // patientReader gives each read of a long body its own time, so that a large

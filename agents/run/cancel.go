@@ -72,7 +72,7 @@ func (r *Runs) sweep(ctx context.Context) {
 func (r *Runs) endRows(ctx context.Context, condition string, value any, status string, told Failure) (int, error) {
 	data, err := json.Marshal(told)
 	if err != nil {
-		return 0, err //nolint:wrapcheck // of two texts
+		return 0, err
 	}
 	rows, err := r.opt.Ent.QueryContext(ctx, `with open as (
 			select r.id from agent_runs r where r.status = 'RUNNING' and `+condition+` order by r.id limit 100 for no key update skip locked),
@@ -83,21 +83,21 @@ func (r *Runs) endRows(ctx context.Context, condition string, value any, status 
 		select workspace_id, id, (select coalesce(max(e.seq), 0) + 1 from agent_run_events e where e.run_id = ended.id), $4::text, $5::jsonb from ended
 		returning run_id::text`, value, status, told.Message, TypeError, string(data))
 	if err != nil {
-		return 0, err //nolint:wrapcheck // the caller says what for
+		return 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	var ended []uuid.UUID
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return 0, err //nolint:wrapcheck // the same
+			return 0, err
 		}
 		if parsed, err := uuid.Parse(id); err == nil {
 			ended = append(ended, parsed)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return 0, err //nolint:wrapcheck // the same
+		return 0, err
 	}
 	for _, id := range ended {
 		r.tellAll(ctx, id)
@@ -134,16 +134,16 @@ func (r *Runs) beatRows(ctx context.Context, ids []string) (map[string]bool, err
 	rows, err := r.opt.Ent.QueryContext(ctx, `update agent_runs set heartbeat_at = now() where id = any ($1::uuid[]) and status = 'RUNNING' returning id::text`,
 		"{"+strings.Join(ids, ",")+"}")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // logged as it is
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	alive := make(map[string]bool, len(ids))
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, err //nolint:wrapcheck // the same
+			return nil, err
 		}
 		alive[id] = true
 	}
-	return alive, rows.Err() //nolint:wrapcheck // the same
+	return alive, rows.Err()
 }

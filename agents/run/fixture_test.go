@@ -60,7 +60,7 @@ type house struct {
 	kit      *tools.Kit
 	memories *memories
 	accounts *authn.Accounts
-	ada      context.Context //nolint:containedctx // of a test
+	ada      context.Context // of a test
 	viewer   viewer.Viewer
 	agent    *ent.Agent
 	document uuid.UUID

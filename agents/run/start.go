@@ -119,13 +119,13 @@ func validate(text string) error {
 func reachOf(v viewer.Viewer, agent *ent.Agent) (viewer.Scope, error) {
 	reach, err := v.Scope()
 	if err != nil || agent.AllCollections {
-		return reach, err //nolint:wrapcheck // the caller says what for
+		return reach, err
 	}
 	ids := agent.Collections
 	if own, all := reach.Collections(); !all {
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return !slices.Contains(own, id) })
 	}
-	return reach.Narrow(ids...) //nolint:wrapcheck // the same
+	return reach.Narrow(ids...)
 }
 
 // model is the one the agent names, else the default; nil when none is configured.

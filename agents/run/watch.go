@@ -221,7 +221,7 @@ func (f *follower) open(ctx context.Context) (bool, error) {
 		return false, apierr.NotFound("Run")
 	}
 	if err != nil {
-		return false, err //nolint:wrapcheck // logged as it is
+		return false, err
 	}
 	return Open(row), nil
 }

@@ -37,7 +37,7 @@ func (b *bench) document(ctx context.Context, in documentInput) (loop.Result, er
 	}
 	text, err := b.Texts.Content(ctx, reach, row.ID)
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	page, pages := max(in.Page, 1), 0
 	shown := ""
@@ -92,7 +92,7 @@ func (b *bench) find(ctx context.Context, given string) (*ent.Document, viewer.S
 		return nil, viewer.Scope{}, missing
 	}
 	if err != nil {
-		return nil, viewer.Scope{}, err //nolint:wrapcheck // of the database, for the log
+		return nil, viewer.Scope{}, err
 	}
 	reach, err := b.desk.Reach.Narrow(row.CollectionID)
 	if err != nil {

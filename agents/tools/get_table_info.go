@@ -32,7 +32,7 @@ func (b *bench) tableInfo(ctx context.Context, in tableInput) (loop.Result, erro
 	}
 	d, err := b.Databases.Table(ctx, b.desk.Reach, in.Database, in.Table)
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	t := d.Table
 	columns := make([]tableColumn, len(t.Columns))

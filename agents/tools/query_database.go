@@ -38,7 +38,7 @@ func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
 		Limits: connectors.QueryLimits{Rows: in.Limit, Bytes: queryBytes, Timeout: queryTime},
 	})
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	out := map[string]any{
 		"database": answer.Database.Name, "columns": answer.Columns, "types": answer.Types, "rows": answer.Values,

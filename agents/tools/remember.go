@@ -28,7 +28,7 @@ func (b *bench) keep(ctx context.Context, in rememberInput) (loop.Result, error)
 		Kind: memory.Kind(strings.ToUpper(in.Kind)), Content: strings.TrimSpace(in.Content), Importance: in.Importance,
 	})
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	return told(map[string]any{"id": item.ID.String(), "kept": item.Content}, "A %s was kept", in.Kind)
 }

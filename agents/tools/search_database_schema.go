@@ -47,7 +47,7 @@ func (b *bench) findTables(ctx context.Context, in schemaInput) (loop.Result, er
 	}
 	found, err := b.Databases.Search(ctx, b.desk.Reach, in.Database, in.Query, in.Limit)
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	tables := make([]foundTable, len(found))
 	for i, f := range found {

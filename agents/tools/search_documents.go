@@ -82,7 +82,7 @@ func (b *bench) search(ctx context.Context, in searchInput) (loop.Result, error)
 	}
 	found, err := b.Search.Search(ctx, reach, query)
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	passages := make([]foundPassage, len(found.Hits))
 	for i, h := range found.Hits {
@@ -128,10 +128,10 @@ func (b *bench) collection(ctx context.Context, name string) (viewer.Scope, erro
 		return viewer.Scope{}, missing
 	}
 	if err != nil {
-		return viewer.Scope{}, err //nolint:wrapcheck // of the database, for the log
+		return viewer.Scope{}, err
 	}
 	if !all && !slices.Contains(ids, id) {
 		return viewer.Scope{}, missing
 	}
-	return b.desk.Reach.Narrow(id) //nolint:wrapcheck // it was shown to be within
+	return b.desk.Reach.Narrow(id)
 }

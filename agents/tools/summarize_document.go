@@ -26,18 +26,18 @@ func (b *bench) summarize(ctx context.Context, in summaryInput) (loop.Result, er
 	}
 	text, err := b.Texts.Summary(ctx, reach, row.ID)
 	if err != nil {
-		return loop.Result{}, err //nolint:wrapcheck // says what it was doing, with its code
+		return loop.Result{}, err
 	}
 	if text == "" {
 		content, err := b.Texts.Content(ctx, reach, row.ID)
 		if err != nil {
-			return loop.Result{}, err //nolint:wrapcheck // the same
+			return loop.Result{}, err
 		}
 		if text, err = b.Summaries.Summarize(ctx, row.Title, content); err != nil {
-			return loop.Result{}, err //nolint:wrapcheck // the same
+			return loop.Result{}, err
 		}
 		if err := b.Texts.SetSummary(ctx, reach, row.ID, text); err != nil {
-			return loop.Result{}, err //nolint:wrapcheck // the same
+			return loop.Result{}, err
 		}
 	}
 	fields := b.about(row)

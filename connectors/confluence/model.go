@@ -184,7 +184,7 @@ type stamp struct{ time.Time }
 func (s *stamp) UnmarshalJSON(text []byte) error {
 	var written string
 	if json.Unmarshal(text, &written) != nil {
-		return nil //nolint:nilerr // a time of another form is unknown, and no reason to lose the page
+		return nil // a time of another form is unknown, and no reason to lose the page
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999Z0700", time.DateOnly} {
 		if at, err := time.Parse(layout, strings.TrimSpace(written)); err == nil {

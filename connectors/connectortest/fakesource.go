@@ -19,7 +19,7 @@ type fakeSource struct {
 // Walk implements [connectors.Source]. A cursor is the path of the last item.
 func (s fakeSource) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
 	if err := s.settings.Wait(ctx); err != nil {
-		return connectors.Page{}, err //nolint:wrapcheck // as it is
+		return connectors.Page{}, err
 	}
 	f := s.fake
 	due, err := f.meet(ctx, OnWalk, cursor)
@@ -57,7 +57,7 @@ func (s fakeSource) Walk(ctx context.Context, cursor string) (connectors.Page, e
 // Open implements [connectors.Source].
 func (s fakeSource) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
 	if err := s.settings.Wait(ctx); err != nil {
-		return nil, err //nolint:wrapcheck // as it is
+		return nil, err
 	}
 	f := s.fake
 	f.Lock()
@@ -89,7 +89,7 @@ func (s fakeSource) Open(ctx context.Context, item connectors.Item) (io.ReadClos
 type body struct {
 	io.Reader
 
-	ctx  context.Context //nolint:containedctx // a reader has no other way to know
+	ctx  context.Context // a reader has no other way to know
 	due  Fault
 	read int64
 }
@@ -99,7 +99,7 @@ var errCut = errors.New("the connection broke off")
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	if err := b.ctx.Err(); err != nil {
-		return 0, err //nolint:wrapcheck // what was asked for
+		return 0, err
 	}
 	for _, end := range []struct {
 		at  int64
@@ -115,7 +115,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.Reader.Read(p)
 	b.read += int64(n)
-	return n, err //nolint:wrapcheck // a reader passes its end on
+	return n, err
 }
 
 // Close implements [io.Closer].

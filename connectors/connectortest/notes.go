@@ -22,7 +22,7 @@ func (n *Notes) Save(ctx context.Context, name string, data []byte) error {
 	if name == "" || len(name) > maxNoteName || len(data) > maxNote {
 		return fmt.Errorf("the note %q of %d bytes is too large", name, len(data))
 	}
-	return n.PassingNotes.Save(ctx, name, data) //nolint:wrapcheck // it has none
+	return n.PassingNotes.Save(ctx, name, data)
 }
 
 // Forget makes the notes empty.

@@ -121,7 +121,7 @@ func ofItem(err error) error {
 
 // content is that of a file, which says at its end whether it was the listed one.
 type content struct {
-	ctx     context.Context //nolint:containedctx // of the request that the body belongs to
+	ctx     context.Context // of the request that the body belongs to
 	body    io.Closer
 	reader  *bufio.Reader
 	sum     hash.Hash // nil where nothing is compared

@@ -204,7 +204,7 @@ func (s *source) moved(ctx context.Context, r repo, page int) (bool, error) {
 	path, rest, _ := strings.Cut(old.Asked, "?")
 	query, err := url.ParseQuery(rest)
 	if err != nil {
-		return false, nil //nolint:nilerr // a note of another version
+		return false, nil // a note of another version
 	}
 	now, _, _, err := ask(ctx, s, threadNote(r, page), restapi.Request{Path: path, Query: query}, withoutBodies)
 	if err != nil {

@@ -290,11 +290,11 @@ func (s *source) recallTree(ctx context.Context, r repo, sha string) ([]entry, e
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, nil //nolint:nilerr // no note, or none of this version
+		return nil, nil // no note, or none of this version
 	}
 	var note treeNote
 	if err := json.NewDecoder(io.LimitReader(unpacked, 64<<20)).Decode(&note); err != nil || note.Root != sha {
-		return nil, nil //nolint:nilerr // no note, or none of this version
+		return nil, nil // no note, or none of this version
 	}
 	if note.List == nil {
 		note.List = []entry{}

@@ -24,7 +24,7 @@ func (d *database) names(ctx context.Context, s *session) ([]connectors.Table, e
 	err := s.each(ctx, tablesSQL, func(rows *sql.Rows) error {
 		t := connectors.Table{Schema: d.config.DBName}
 		if err := rows.Scan(&t.Name, &t.View, &t.Comment, &t.Rows); err != nil {
-			return err //nolint:wrapcheck // each does
+			return err
 		}
 		if t.View {
 			t.Rows = -1
@@ -61,7 +61,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 		var table string
 		var c connectors.Column
 		if err := rows.Scan(&table, &c.Name, &c.Type, &c.Nullable, &c.Default, &c.Comment); err != nil {
-			return err //nolint:wrapcheck // each does
+			return err
 		}
 		if s.maria && c.Default == "NULL" {
 			c.Default = ""
@@ -86,7 +86,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 func scanKey(rows *sql.Rows, at map[string]*connectors.Table, keys map[[2]string]int) error {
 	var table, name, column, schema, other, referenced string
 	if err := rows.Scan(&table, &name, &column, &schema, &other, &referenced); err != nil {
-		return err //nolint:wrapcheck // each does
+		return err
 	}
 	t := at[table]
 	if t == nil {

@@ -82,11 +82,11 @@ func (d *database) open(ctx context.Context, timeout time.Duration, rows int) (*
 
 func (s *session) begin(ctx context.Context, timeout time.Duration, rows int) (err error) {
 	if s.conn, err = s.pool.Conn(ctx); err != nil {
-		return err //nolint:wrapcheck // connectError says what for
+		return err
 	}
 	var version string
 	if err := s.conn.QueryRowContext(ctx, "select version(), connection_id()").Scan(&version, &s.id); err != nil {
-		return err //nolint:wrapcheck // the same
+		return err
 	}
 	s.maria = strings.Contains(strings.ToLower(version), "mariadb")
 	limit := fmt.Sprintf("max_execution_time = %d", timeout.Milliseconds())
@@ -99,7 +99,7 @@ func (s *session) begin(ctx context.Context, timeout time.Duration, rows int) (e
 		session lock_wait_timeout = %d, session innodb_lock_wait_timeout = %d, session sql_select_limit = %d`, limit, wait, wait, rows+1)
 	for _, statement := range []string{settings, "set session transaction read only", "start transaction read only"} {
 		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
-			return err //nolint:wrapcheck // the same
+			return err
 		}
 	}
 	return nil

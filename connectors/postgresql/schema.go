@@ -99,7 +99,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 			var oid uint32
 			var t connectors.Table
 			if err := row.Scan(&oid, &t.View, &t.Comment, &t.Rows); err != nil {
-				return err //nolint:wrapcheck // said below
+				return err
 			}
 			if at[oid] == nil {
 				return errForeign
@@ -111,7 +111,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 			var oid uint32
 			var c connectors.Column
 			if err := row.Scan(&oid, &c.Name, &c.Type, &c.Nullable, &c.Default, &c.Comment, &c.Values); err != nil {
-				return err //nolint:wrapcheck // said below
+				return err
 			}
 			if at[oid] == nil {
 				return errForeign
@@ -137,7 +137,7 @@ func scanKey(row pgx.CollectableRow, at map[uint32]*connectors.Table) error {
 	var primary bool
 	var key connectors.ForeignKey
 	if err := row.Scan(&oid, &primary, &key.Columns, &key.Schema, &key.Table, &key.References); err != nil {
-		return err //nolint:wrapcheck // the caller says what for
+		return err
 	}
 	if at[oid] == nil {
 		return errForeign

@@ -244,7 +244,7 @@ func (c *Client) Content(ctx context.Context, r Request, want Content) (*Downloa
 // content is a file that is being read.
 type content struct {
 	client   *Client
-	ctx      context.Context //nolint:containedctx // of the request that the body belongs to
+	ctx      context.Context // of the request that the body belongs to
 	response *http.Response
 	left     int64
 	sized    bool

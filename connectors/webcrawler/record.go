@@ -48,7 +48,7 @@ func (s *source) recordOf(ctx context.Context, address string) (*record, error) 
 func (s *source) keep(ctx context.Context, address string, r *record) error {
 	data, err := json.Marshal(r)
 	if err != nil || len(data) > 1<<20 {
-		return nil //nolint:nilerr // it is asked for as a whole next time
+		return nil // it is asked for as a whole next time
 	}
 	if err := s.notes.Save(ctx, recordName(address), data); err != nil {
 		return fmt.Errorf("keep what is known of a page: %w", err)

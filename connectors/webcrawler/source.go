@@ -215,7 +215,7 @@ func (v *visit) entry(ctx context.Context, e entry) error {
 	s := v.source
 	u, err := url.Parse(e.Address)
 	if err != nil {
-		return nil //nolint:nilerr // it was an address when it was put in the queue
+		return nil // it was an address when it was put in the queue
 	}
 	found, err := s.rulesOf(ctx, u)
 	switch {

@@ -108,7 +108,7 @@ func (d *Databases) writeDown(ctx context.Context, one Database, q Question, row
 	}
 	err := audit.Record(ctx, func(ctx context.Context, query string, arguments ...any) error {
 		_, err := d.o.Ent.ExecContext(ctx, query, arguments...)
-		return err //nolint:wrapcheck // Record does
+		return err
 	}, audit.Event{Workspace: one.row.WorkspaceID, Action: AuditAction, TargetKind: "connector", TargetID: one.ID, TargetName: one.Name, Changes: changes})
 	return apierr.Wrap("note a query in the audit log", err)
 }

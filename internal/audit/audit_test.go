@@ -30,8 +30,8 @@ type house struct {
 	workspace  uuid.UUID
 	person     *ent.User
 	collection *ent.Collection
-	as         context.Context //nolint:containedctx // the owner's
-	system     context.Context //nolint:containedctx // Magpie's own
+	as         context.Context // the owner's
+	system     context.Context // Magpie's own
 }
 
 func must[T any](t *testing.T) func(T, error) T {

@@ -265,7 +265,7 @@ func (r *record) places(ctx context.Context, person uuid.UUID) ([]uuid.UUID, err
 
 func (r *record) exec(ctx context.Context, query string, arguments ...any) error {
 	_, err := r.m.Client().ExecContext(ctx, query, arguments...)
-	return err //nolint:wrapcheck // write does
+	return err
 }
 
 // row is a row with all that an entry says of it.

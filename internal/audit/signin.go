@@ -36,7 +36,7 @@ type SignIns struct {
 }
 
 type failure struct {
-	ctx           context.Context //nolint:containedctx // its values name the request; it is not waited on
+	ctx           context.Context // its values name the request; it is not waited on
 	email, reason string
 }
 
@@ -111,6 +111,6 @@ func (s *SignIns) write(ctx context.Context, f failure) error {
 	}
 	return write(ctx, func(ctx context.Context, query string, arguments ...any) error {
 		_, err := s.client.ExecContext(ctx, query, arguments...)
-		return err //nolint:wrapcheck // write does
+		return err
 	}, entries)
 }

@@ -98,7 +98,7 @@ func readable(err error) error {
 func readNamed(path string) ([]byte, error) {
 	file, err := namedfile.Open(path)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
+		return nil, err
 	}
 	defer func() { _ = file.Close() }() // was only read
 	content, err := namedfile.ReadAll(file, maxConfigFile)

@@ -93,7 +93,7 @@ func sharedMemoryType(folder string, user account) string {
 	if err := syscall.Statfs(folder, &status); err != nil {
 		return "mmap"
 	}
-	if uint64(status.Blocks)*uint64(status.Bsize) < smallestSharedMemory { //nolint:gosec,unconvert // the types differ between systems
+	if uint64(status.Blocks)*uint64(status.Bsize) < smallestSharedMemory { //nolint:gosec // the types differ between systems
 		return "mmap"
 	}
 	// Without the usual mount, as in a bare chroot, it is a folder of root's.

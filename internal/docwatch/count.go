@@ -34,7 +34,7 @@ type counted struct {
 func (f *Feed) count(ctx context.Context, scope viewer.Scope, filter Filter) (int64, index.StatusCounts, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
-		return 0, index.StatusCounts{}, err //nolint:wrapcheck // the caller's
+		return 0, index.StatusCounts{}, err
 	}
 	key := countsKey{workspace, filter}
 	for {
@@ -59,7 +59,7 @@ func (f *Feed) count(ctx context.Context, scope viewer.Scope, filter Filter) (in
 			}
 			f.mu.Unlock()
 			close(c.done)
-			return number, counts, err //nolint:wrapcheck // the caller's
+			return number, counts, err
 		}
 		select {
 		case <-c.done:
@@ -68,10 +68,10 @@ func (f *Feed) count(ctx context.Context, scope viewer.Scope, filter Filter) (in
 			}
 			// Theirs may have been cut off; the next one counts for themselves.
 			if ctx.Err() != nil {
-				return 0, index.StatusCounts{}, ctx.Err() //nolint:wrapcheck // the caller's
+				return 0, index.StatusCounts{}, ctx.Err()
 			}
 		case <-ctx.Done():
-			return 0, index.StatusCounts{}, ctx.Err() //nolint:wrapcheck // the caller's
+			return 0, index.StatusCounts{}, ctx.Err()
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (f *Feed) read(ctx context.Context) error {
 	}
 	numbers, err := f.store.ChangeNumbers(ctx, scopes)
 	if err != nil {
-		return err //nolint:wrapcheck // is only logged
+		return err
 	}
 	for _, t := range topics {
 		number, there := numbers[t.collection]
@@ -217,7 +217,7 @@ func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	for range mostBatches {
 		changes, err := f.store.DocumentChanges(ctx, t.scope, t.collection, from, batchSize)
 		if err != nil {
-			return err //nolint:wrapcheck // is only logged
+			return err
 		}
 		to := index.FeedEnd(number)
 		if n := len(changes); n == batchSize {
@@ -256,7 +256,7 @@ func (f *Feed) look(ctx context.Context, topics []*topic, scopes []viewer.Scope)
 	}
 	there, err := f.store.ConnectorsThere(ctx, scopes, all)
 	if err != nil {
-		return err //nolint:wrapcheck // is only logged
+		return err
 	}
 	for t, connectors := range watched {
 		gone := slices.DeleteFunc(connectors, func(id uuid.UUID) bool { return there[id] })

@@ -206,7 +206,7 @@ func (r *reader[T]) step(ctx context.Context, first *Event) error {
 	}
 	readers, err := viewer.ReadersOf(ctx) // anew for each: who watches for hours may lose a right meanwhile
 	if err != nil {
-		return err //nolint:wrapcheck // is only logged
+		return err
 	}
 	wanted := make([]index.DocumentChange, 0, min(len(changes), mostChanges))
 	for i := range changes {
@@ -243,7 +243,7 @@ func (r *reader[T]) read(ctx context.Context) ([]index.DocumentChange, index.Fee
 	defer cancel()
 	changes, err := r.feed.store.DocumentChanges(limited, r.topic.scope, r.topic.collection, r.at, batchSize)
 	if err != nil {
-		return nil, r.at, err //nolint:wrapcheck // is only logged
+		return nil, r.at, err
 	}
 	if n := len(changes); n == batchSize {
 		to = changes[n-1].At

@@ -43,7 +43,7 @@ func (s *steady) RoundTrip(request *http.Request) (*http.Response, error) {
 // come in it.
 type steadyBody struct {
 	body   io.ReadCloser
-	ctx    context.Context //nolint:containedctx // of the request that the body belongs to
+	ctx    context.Context // of the request that the body belongs to
 	cancel context.CancelCauseFunc
 	once   sync.Once
 

@@ -233,7 +233,7 @@ func markIn(ctx context.Context, tx Tx, scope viewer.Scope, documents []uuid.UUI
 func markedIn(ctx context.Context, tx Tx, m marking, args []any) (*marked, error) {
 	rows, err := tx.QueryContext(ctx, m.sql, args...)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller says what it was
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	done := newMarked()
@@ -241,9 +241,9 @@ func markedIn(ctx context.Context, tx Tx, m marking, args []any) (*marked, error
 		var document, collection uuid.UUID
 		var d delta
 		if err := rows.Scan(&document, &collection, &d.documents, &d.passages, &d.bytes, &d.words); err != nil {
-			return nil, err //nolint:wrapcheck // the caller says what it was
+			return nil, err
 		}
 		done.add(document, collection, d, m.sign)
 	}
-	return done, rows.Err() //nolint:wrapcheck // the caller says what it was
+	return done, rows.Err()
 }

@@ -248,7 +248,7 @@ func (s *Store) Settle(ctx context.Context, scope viewer.Scope, collection uuid.
 func only(scope viewer.Scope, collection uuid.UUID) (uuid.UUID, error) {
 	narrow, err := scope.Narrow(collection)
 	if err != nil {
-		return uuid.Nil, err //nolint:wrapcheck // the caller says what it was doing
+		return uuid.Nil, err
 	}
-	return narrow.Workspace() //nolint:wrapcheck // see above
+	return narrow.Workspace()
 }

@@ -15,7 +15,7 @@ const DefaultContextWindow = 16_384
 
 // families lists what models of a family take at least, by how their names begin. Only hosted ones are here: how much a
 // local server takes is set there and not by the model.
-var families = []struct { //nolint:gochecknoglobals // a table that nothing changes
+var families = []struct { // a table that nothing changes
 	begins string
 	window int
 }{

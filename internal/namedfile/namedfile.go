@@ -59,7 +59,7 @@ func Open(path string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: named.Err}
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // no other is known
+		return nil, err
 	}
 	if err := Kind(info.Mode()); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -67,7 +67,7 @@ func Open(path string) (*os.File, error) {
 	// To open a pipe without a writer waits for one, unless it is said not to.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the person at the shell names it
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the path
+		return nil, err
 	}
 	info, err = file.Stat() // of what was opened, whatever the name meant before
 	if err == nil {
@@ -86,7 +86,7 @@ func Open(path string) (*os.File, error) {
 func ReadAll(file *os.File, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the path
+		return nil, err
 	}
 	if info.Mode().IsRegular() && info.Size() > most {
 		return nil, &SizeError{Size: info.Size(), Most: most}
@@ -124,7 +124,7 @@ func ReadFrom(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
 
 func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err //nolint:wrapcheck // the caller's own
+		return nil, err
 	}
 	type outcome struct {
 		content []byte
@@ -138,11 +138,11 @@ func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	select {
 	case got := <-done:
 		if ctx.Err() != nil && got.err != nil {
-			return nil, ctx.Err() //nolint:wrapcheck // the caller's own
+			return nil, ctx.Err()
 		}
 		return got.content, got.err
 	case <-ctx.Done():
-		return nil, ctx.Err() //nolint:wrapcheck // the caller's own
+		return nil, ctx.Err()
 	}
 }
 
@@ -150,7 +150,7 @@ func bounded(in io.Reader, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(in, most+1))
 	switch {
 	case err != nil:
-		return nil, err //nolint:wrapcheck // names what was read
+		return nil, err
 	case int64(len(content)) > most:
 		return nil, &SizeError{Most: most}
 	default:

@@ -251,7 +251,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body, r.ContentLength, r.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return w.next.RoundTrip(r) //nolint:wrapcheck // a transport's errors are its own
+	return w.next.RoundTrip(r)
 }
 
 // ProviderError is an error that a provider's endpoint answered, or that stood

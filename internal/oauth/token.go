@@ -289,15 +289,15 @@ func replace(ctx context.Context, tx *ent.Tx, row *ent.OAuthGrant, sealed []byte
 	}
 	changed, err := update.Save(ctx)
 	if err != nil || changed == 0 {
-		return err //nolint:wrapcheck // the caller does
+		return err
 	}
 	return works(ctx, tx, row.ID)
 }
 
 // works lets the connectors of a grant run again that waited for it.
 func works(ctx context.Context, tx *ent.Tx, grant uuid.UUID) error {
-	return tx.Connector.Update().Where(connector.GrantID(grant), connector.StatusEQ(connector.StatusNeedsAuth)). //nolint:wrapcheck // the caller does
-															SetStatus(connector.StatusActive).Exec(ctx)
+	return tx.Connector.Update().Where(connector.GrantID(grant), connector.StatusEQ(connector.StatusNeedsAuth)).
+		SetStatus(connector.StatusActive).Exec(ctx)
 }
 
 // release lets others try again after a moment.
@@ -318,10 +318,10 @@ func (g *Grants) lost(ctx context.Context, row *ent.OAuthGrant, reason string) e
 		changed, err = tx.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation)).
 			SetStatus(oauthgrant.StatusNeedsAuth).SetLastError(printable(reason, 500)).ClearLeaseID().ClearLeaseUntil().Save(ctx)
 		if err != nil || changed == 0 {
-			return err //nolint:wrapcheck // wrapped below
+			return err
 		}
-		return tx.Connector.Update().Where(connector.GrantID(row.ID), connector.StatusNEQ(connector.StatusPaused)). //nolint:wrapcheck // wrapped below
-																SetStatus(connector.StatusNeedsAuth).Exec(ctx)
+		return tx.Connector.Update().Where(connector.GrantID(row.ID), connector.StatusNEQ(connector.StatusPaused)).
+			SetStatus(connector.StatusNeedsAuth).Exec(ctx)
 	})
 	switch {
 	case err != nil:

@@ -15,7 +15,7 @@ var errAway = errors.New("the store of turns is away")
 // after the last one (the generic cell rate algorithm), and "until", before
 // which no request is made at all. Each answers a time to wait.
 
-//nolint:gochecknoglobals // never changes
+// never changes
 var turnScript = redis.NewScript(`
 redis.replicate_commands()
 local time = redis.call('TIME')
@@ -37,7 +37,7 @@ end
 return string.format('%.0f', wait)
 `)
 
-//nolint:gochecknoglobals // never changes
+// never changes
 var holdScript = redis.NewScript(`
 redis.replicate_commands()
 local time = redis.call('TIME')
@@ -49,7 +49,7 @@ redis.call('PEXPIRE', KEYS[1], math.ceil((math.max(tonumber(kept[1] or '0') or 0
 return string.format('%.0f', free - now)
 `)
 
-//nolint:gochecknoglobals // never changes
+// never changes
 var heldScript = redis.NewScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])

@@ -26,7 +26,7 @@ func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 		record = record.Clone()
 		record.AddAttrs(slog.String(LogKey, id))
 	}
-	return h.Handler.Handle(ctx, record) //nolint:wrapcheck // the line goes on as it is
+	return h.Handler.Handle(ctx, record)
 }
 
 func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {

@@ -67,7 +67,7 @@ func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]
 		}
 		return scores, nil
 	case ctx.Err() != nil || !provider.IsOutage(err):
-		return nil, err //nolint:wrapcheck // the reranker's own words
+		return nil, err
 	}
 	end := func() (time.Duration, int, bool) { return call.Failed(retryAfter(err)) }
 	if provider.IsKind(err, provider.KindTimeout) {
@@ -77,7 +77,7 @@ func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]
 		g.log.WarnContext(ctx, "the reranking model is passed over: results keep their order",
 			slog.String("model", g.Model()), slog.Int("failures", failures), slog.Duration("pause", pause))
 	}
-	return nil, err //nolint:wrapcheck // see above
+	return nil, err
 }
 
 // retryAfter is how long the service asked to wait, within reason.

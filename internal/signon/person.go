@@ -68,7 +68,7 @@ func (s *SignOn) session(ctx context.Context, who identity) (authn.Tokens, error
 	if person != uuid.Nil {
 		tokens, err := s.people.OpenSession(ctx, person, noWorkspace)
 		if !errors.Is(err, authn.ErrNoWorkspace) {
-			return tokens, err //nolint:wrapcheck // an error of the interface
+			return tokens, err
 		}
 		// Somebody who was removed comes back by an invitation only.
 		return s.byAddress(ctx, who, false)
@@ -116,7 +116,7 @@ func (s *SignOn) byAddress(ctx context.Context, who identity, mayJoin bool) (aut
 // verified opens the session of a member or of somebody who is invited.
 func (s *SignOn) verified(ctx context.Context, who identity) (authn.Tokens, error) {
 	if s.o.Guests != nil {
-		return s.o.Guests.SignInVerified(ctx, who.Email, who.Name) //nolint:wrapcheck // an error of the interface
+		return s.o.Guests.SignInVerified(ctx, who.Email, who.Name)
 	}
 	found, err := s.people.FindPerson(ctx, who.Email)
 	if err != nil && apierr.From(err).Code == apierr.CodeNotFound {
@@ -125,7 +125,7 @@ func (s *SignOn) verified(ctx context.Context, who identity) (authn.Tokens, erro
 	if err != nil {
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
 	}
-	return s.people.OpenSession(ctx, found.ID, noWorkspace) //nolint:wrapcheck // an error of the interface
+	return s.people.OpenSession(ctx, found.ID, noWorkspace)
 }
 
 // known is the person that an identity is linked with; zero when there is none.
@@ -167,7 +167,7 @@ func (s *SignOn) enter(ctx context.Context, who identity) (authn.Tokens, error) 
 	err := s.inTransaction(ctx, func(ctx context.Context) error {
 		made, err := s.people.CreatePerson(ctx, authn.NewPerson{Email: who.Email, Name: who.Name, Verified: true})
 		if err != nil {
-			return err //nolint:wrapcheck // an error of the interface
+			return err
 		}
 		return s.join(ctx, made.ID, who)
 	})

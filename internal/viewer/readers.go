@@ -61,7 +61,7 @@ func ReadersOf(ctx context.Context) (Readers, error) {
 	}
 	principals, err := p.Of(ctx, v.Workspace, mail)
 	if err != nil {
-		return Readers{}, err //nolint:wrapcheck // it says what it was doing
+		return Readers{}, err
 	}
 	return Readers{principals: principals}, nil
 }

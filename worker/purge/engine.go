@@ -82,7 +82,7 @@ func (e *Engine) Wanted(ctx context.Context) ([]tasks.Purge, error) {
 	}
 	doomed, err := e.index.Doomed(ctx, wantedAtOnce)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what it was doing
+		return nil, err
 	}
 	wanted := make([]tasks.Purge, len(doomed))
 	for i, d := range doomed {
@@ -96,7 +96,7 @@ func (e *Engine) collections(ctx context.Context) error {
 	if err == nil && n > 0 {
 		e.opt.Log.InfoContext(ctx, "collections are deleted", "collections", n)
 	}
-	return err //nolint:wrapcheck // says what it was doing
+	return err
 }
 
 // Purge deletes the connector that t names, slice by slice, until nothing is
@@ -131,7 +131,7 @@ func (e *Engine) purge(ctx context.Context, scope viewer.Scope, connector uuid.U
 	} {
 		for {
 			if err := ctx.Err(); err != nil {
-				return err //nolint:wrapcheck // the end of the task
+				return err
 			}
 			n, err := step()
 			if err != nil {
@@ -146,7 +146,7 @@ func (e *Engine) purge(ctx context.Context, scope viewer.Scope, connector uuid.U
 		}
 	}
 	if err := e.index.PurgeConnector(ctx, scope, connector); err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	e.opt.Log.InfoContext(ctx, "a connector is deleted", "connector", connector, "rows", total)
 	return e.collections(ctx)

@@ -85,7 +85,7 @@ func (e *Engine) Wanted(ctx context.Context) ([]tasks.Reembed, error) {
 		}
 		n, err := e.index.RetireModel(ctx, old, next)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // says what it was doing
+			return nil, err
 		}
 		if n > 0 {
 			e.opt.Log.InfoContext(ctx, "collections change to the model that took the place of theirs", "collections", n, "model", next)
@@ -93,7 +93,7 @@ func (e *Engine) Wanted(ctx context.Context) ([]tasks.Reembed, error) {
 	}
 	changes, err := e.index.ModelChanges(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what it was doing
+		return nil, err
 	}
 	var wanted []tasks.Reembed
 	for _, c := range changes {
@@ -171,7 +171,7 @@ func (j *job) work(ctx context.Context) error {
 func (j *job) change(ctx context.Context) (index.ModelChange, bool, error) {
 	all, err := j.index.ModelChanges(ctx)
 	if err != nil {
-		return index.ModelChange{}, false, err //nolint:wrapcheck // says what it was doing
+		return index.ModelChange{}, false, err
 	}
 	for _, c := range all {
 		if c.Collection == j.collection {
@@ -226,7 +226,7 @@ func (j *job) switchTo(ctx context.Context, embedder embed.Embedder) error {
 		}
 		switched, err := j.index.SwitchModel(ctx, j.scope, j.collection, embedder.Model(), at)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 		if switched {
 			j.log.InfoContext(ctx, "a collection has changed its model", "model", embedder.Model())
@@ -246,7 +246,7 @@ func (j *job) reached(ctx context.Context) (int64, error) {
 	states, err := j.index.States(ctx, j.scope)
 	switch {
 	case err != nil:
-		return 0, err //nolint:wrapcheck // says what it was doing
+		return 0, err
 	case len(states) == 0:
 		return 0, viewer.ErrOutOfReach // it is gone
 	}
@@ -263,7 +263,7 @@ func (j *job) fill(ctx context.Context, embedder embed.Embedder, after int64) er
 		}
 		lacking, err := j.index.Lacking(ctx, j.scope, j.collection, embedder.Model(), after, from, j.opt.Slice)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 		if len(lacking) == 0 {
 			return nil
@@ -277,7 +277,7 @@ func (j *job) fill(ctx context.Context, embedder embed.Embedder, after int64) er
 			return fmt.Errorf("embed passages: %w", err)
 		}
 		if err := j.index.AddVectors(ctx, j.scope, j.collection, embedder.Model(), lacking, vectors); err != nil {
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 		from = lacking[len(lacking)-1].Document
 	}

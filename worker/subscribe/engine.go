@@ -212,7 +212,7 @@ func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, se
 	kind, _ := e.kinds.Lookup(one.Type)
 	credentials, err := e.box.OpenCredentials(one.ID.String(), one.Credentials)
 	if err != nil {
-		return "", nil, err //nolint:wrapcheck // says what it was doing
+		return "", nil, err
 	}
 	if text = credentials[kind.Webhook.Secret]; text != "" {
 		return text, nil, nil

@@ -80,7 +80,7 @@ func (r *reservation) reader(ctx context.Context, from io.Reader) io.Reader {
 }
 
 type counted struct {
-	ctx  context.Context //nolint:containedctx // readers have no other way
+	ctx  context.Context // readers have no other way
 	from io.Reader
 	room *reservation
 }
@@ -90,7 +90,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	if grown := c.room.grow(c.ctx, int64(n)); grown != nil {
 		return n, grown
 	}
-	return n, err //nolint:wrapcheck // a reader passes its end on
+	return n, err
 }
 
 // fetchInFlight is fetch within the bound. landed is to be called when the item

@@ -192,7 +192,7 @@ type reported struct {
 func (r *reported) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.tell(int64(n))
-	return n, err //nolint:wrapcheck // a reader passes its end on
+	return n, err
 }
 
 func (s *slice) fetchFailed(ctx context.Context, t task, err error) error {

@@ -16,11 +16,11 @@ const planPrefix = "plan/"
 type planNotes struct{ of connectors.Notes }
 
 func (n planNotes) Save(ctx context.Context, name string, data []byte) error {
-	return n.of.Save(ctx, planPrefix+name, data) //nolint:wrapcheck // as it is
+	return n.of.Save(ctx, planPrefix+name, data)
 }
 
 func (n planNotes) Load(ctx context.Context, name string) ([]byte, error) {
-	return n.of.Load(ctx, planPrefix+name) //nolint:wrapcheck // as it is
+	return n.of.Load(ctx, planPrefix+name)
 }
 
 func (n planNotes) Names(ctx context.Context, prefix string) ([]string, error) {
@@ -28,11 +28,11 @@ func (n planNotes) Names(ctx context.Context, prefix string) ([]string, error) {
 	for i := range names {
 		names[i] = strings.TrimPrefix(names[i], planPrefix)
 	}
-	return names, err //nolint:wrapcheck // as it is
+	return names, err
 }
 
 func (n planNotes) Drop(ctx context.Context, prefix string) error {
-	return n.of.Drop(ctx, planPrefix+prefix) //nolint:wrapcheck // as it is
+	return n.of.Drop(ctx, planPrefix+prefix)
 }
 
 // ownNotes gives a plan notes of its own, empty ones when it begins.

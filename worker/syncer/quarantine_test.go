@@ -21,7 +21,7 @@ import (
 )
 
 // noFence is that of writes outside of jobs.
-var noFence index.Fence //nolint:gochecknoglobals // the zero value by a name
+var noFence index.Fence // the zero value by a name
 
 func (f *fixture) system() context.Context {
 	return viewer.With(f.Context(), viewer.System(uuid.Nil))

@@ -52,7 +52,7 @@ func (s *slice) syncSchema(ctx context.Context) error {
 	case errors.Is(err, attached.ErrFenced):
 		return syncjob.ErrLost
 	case err != nil:
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	s.progress.Store(true)
 	s.run.Count(func(c *syncjob.Counters) {

@@ -47,5 +47,5 @@ func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source con
 	e.lineOf(kind, row, &settings)
 	shown = func(text string) string { return kind.Redact(text, settings.Credentials) }
 	source, err = kind.New(ctx, settings)
-	return source, shown, err //nolint:wrapcheck // the connector's, fit for people
+	return source, shown, err
 }

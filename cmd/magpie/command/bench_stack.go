@@ -172,7 +172,7 @@ func (b *benchStack) tidy(ctx context.Context) (err error) {
 			break
 		}
 		if !errors.Is(err, index.ErrBuilding) {
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 		select { // the worker of this process is at it
 		case <-time.After(100 * time.Millisecond):

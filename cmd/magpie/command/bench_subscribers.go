@@ -119,7 +119,7 @@ func (s *subscribers) open(ctx context.Context, count int, kinds []subscription)
 			return nil
 		})
 	}
-	return group.Wait() //nolint:wrapcheck // our own
+	return group.Wait()
 }
 
 func (one *subscriber) open(ctx context.Context, s *subscribers, kind subscription) error {

@@ -163,14 +163,14 @@ func (c *benchSubscriptionsCommand) tell(r *runtime, b *benchStack, crowd *subsc
 	}{
 		{"a job's change, to who watches the job or its connector", []int{0, 1}, func(round int) error {
 			_, err := b.app.Jobs.Claim(r, tasks.Sync{JobID: job, Attempt: round})
-			return err //nolint:wrapcheck // says what it is about
+			return err
 		}},
 		{"a stored document, to who watches its collection", []int{2}, func(round int) error {
 			_, err := b.app.Index.Put(r, b.scope, index.Fence{}, &index.Record{
 				Connector: target.connector, Collection: target.collection, SourceID: fmt.Sprintf("bench-%d", round),
 				Path: "bench.md", Title: "Bench", Hash: fmt.Append(nil, round),
 			})
-			return err //nolint:wrapcheck // says what it is about
+			return err
 		}},
 	} {
 		kind := subscriptionKind{What: what.name}

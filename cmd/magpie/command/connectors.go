@@ -144,13 +144,13 @@ const maxText = 1 << 20
 // readInput reads a file, or the input for "-".
 func readInput(r *runtime, path string) ([]byte, error) {
 	if path == "-" {
-		return namedfile.ReadFrom(r, r.streams.In, maxText) //nolint:wrapcheck // the caller says what for
+		return namedfile.ReadFrom(r, r.streams.In, maxText)
 	}
 	content, err := namedfile.Read(r, path, maxText)
 	if tooLarge := (*namedfile.SizeError)(nil); errors.As(err, &tooLarge) || errors.Is(err, namedfile.ErrNoWriter) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return content, err //nolint:wrapcheck // it names the file
+	return content, err
 }
 
 type connectorsCreate struct {

@@ -87,7 +87,7 @@ func (c *parseCommand) content(ctx context.Context, in io.Reader, name string) (
 	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
 		return nil, pathError.Err // the caller names the file
 	}
-	return content, err //nolint:wrapcheck // the same
+	return content, err
 }
 
 // parsed is the structure of a file as --json prints it.

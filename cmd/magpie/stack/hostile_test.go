@@ -345,7 +345,7 @@ func refused(status int, text string) bool {
 }
 
 // It runs before those that run side by side: the CPU is the process's.
-func TestHostileDocumentsCostLittle(t *testing.T) { //nolint:paralleltest // as said
+func TestHostileDocumentsCostLittle(t *testing.T) { // as said
 	person := start(t)
 	nobody := &service{t: t, url: person.url, http: person.http}
 	const whole, deepest = 1<<20 - 2048, "nested lists, never closed"

@@ -45,7 +45,7 @@ func (h *HTTP) Stop(ctx context.Context) error {
 	err := h.server.Shutdown(ctx, 0)
 	leaving.Wait()
 	h.warming.Wait()
-	return err //nolint:wrapcheck // says what it was doing
+	return err
 }
 
 // endRuns ends the runs of agents and waits a while for what they say of it. The

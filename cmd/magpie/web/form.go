@@ -49,7 +49,7 @@ func checkForm(r *http.Request) error {
 		case len(text) > body.OfPeople:
 			return apierr.New(apierr.TooLarge, fmt.Sprintf("The part %s is larger than %s", name, body.Size(body.OfPeople)))
 		case err != nil:
-			return nil //nolint:nilerr // the transport says so
+			return nil // the transport says so
 		case body.Check(text) != nil:
 			return tooDeep()
 		case name == "map":

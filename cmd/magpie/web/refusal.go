@@ -21,7 +21,7 @@ type outspoken struct{ net.Listener }
 func (l outspoken) Accept() (net.Conn, error) {
 	connection, err := l.Listener.Accept()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // net/http looks at it
+		return nil, err
 	}
 	return &refusing{Conn: connection}, nil
 }
@@ -44,10 +44,10 @@ func (c *refusing) Write(b []byte) (int, error) {
 	}
 	answer := refusal(b)
 	if answer == nil {
-		return c.Conn.Write(b) //nolint:wrapcheck // net/http looks at it
+		return c.Conn.Write(b)
 	}
 	if _, err := c.Conn.Write(answer); err != nil {
-		return 0, err //nolint:wrapcheck // net/http looks at it
+		return 0, err
 	}
 	return len(b), nil
 }
@@ -56,7 +56,7 @@ func (c *refusing) Write(b []byte) (int, error) {
 // looks for it.
 func (c *refusing) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite() //nolint:wrapcheck // net/http looks at it
+		return half.CloseWrite()
 	}
 	return nil
 }

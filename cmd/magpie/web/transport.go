@@ -70,9 +70,9 @@ func (h *heldAnswer) WriteHeader(code int) {
 // Write passes an operation's answer on.
 func (h *heldAnswer) Write(b []byte) (int, error) {
 	if h.gate.reached {
-		return h.ResponseWriter.Write(b) //nolint:wrapcheck // a writer's errors are its own
+		return h.ResponseWriter.Write(b)
 	}
-	return h.body.Write(b) //nolint:wrapcheck // cannot fail
+	return h.body.Write(b)
 }
 
 // mistake is the error of the interface for what was held back.

@@ -53,5 +53,5 @@ func (r *recorder) writeWhole(b []byte) (int, error) {
 			err = sent
 		}
 	}
-	return n, err //nolint:wrapcheck // the writer's own
+	return n, err
 }

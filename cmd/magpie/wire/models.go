@@ -81,13 +81,13 @@ func chatModel(c config.ChatModel, tokens *llm.TokenCounter) (model llm.ChatMode
 	if c.Provider == config.ProviderAnthropic {
 		m, err := llm.NewAnthropic(settings)
 		if err != nil {
-			return nil, nil, err //nolint:wrapcheck // the caller names the model
+			return nil, nil, err
 		}
 		return m, m.Close, nil
 	}
 	m, err := llm.NewOpenAI(settings)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the caller names the model
+		return nil, nil, err
 	}
 	return m, m.Close, nil
 }

@@ -134,7 +134,7 @@ func (a *App) waitForRedis(ctx context.Context) {
 func (a *App) pingRedis(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTime)
 	defer cancel()
-	return a.Redis.Ping(ctx).Err() //nolint:wrapcheck // the caller says what for
+	return a.Redis.Ping(ctx).Err()
 }
 
 // refusedByRedis reports whether an error is Redis's word on the address that

@@ -94,7 +94,7 @@ func (a *App) trim(ctx context.Context) error {
 	}
 	kept := a.Config.DeletedRetention.Duration()
 	if kept <= 0 || err != nil {
-		return err //nolint:wrapcheck // says what it was doing
+		return err
 	}
 	purged := 0
 	for range purgeRounds {
@@ -103,7 +103,7 @@ func (a *App) trim(ctx context.Context) error {
 			if purged > 0 {
 				a.Log.InfoContext(ctx, "documents that were deleted long ago were removed", "documents", purged)
 			}
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 	}
 	return nil // the next round goes on
@@ -123,7 +123,7 @@ func (a *App) BuildIndexes(ctx context.Context) error {
 	for last := uuid.Nil; ; {
 		collection, wanted, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)
 		if err != nil || !wanted || collection == last {
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 		last = collection
 		if owner == nil {
@@ -134,7 +134,7 @@ func (a *App) BuildIndexes(ctx context.Context) error {
 		}
 		start := time.Now()
 		if err := index.BuildIndexes(ctx, owner, collection); err != nil {
-			return err //nolint:wrapcheck // says what it was doing
+			return err
 		}
 		a.Log.InfoContext(ctx, "the search indexes of a large collection were built", "collection", collection, "took", time.Since(start))
 	}

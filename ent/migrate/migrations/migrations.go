@@ -92,7 +92,7 @@ func current(ctx context.Context, db *sql.DB, files fs.FS) (bool, error) {
 		return false, err
 	}
 	if pending, err := p.HasPending(ctx); err != nil || pending {
-		return false, nil //nolint:nilerr // without a table of steps all of them are pending; what else is wrong, Up says
+		return false, nil // without a table of steps all of them are pending; what else is wrong, Up says
 	}
 	s, err := look(ctx, db)
 	if err != nil {

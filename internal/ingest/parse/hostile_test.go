@@ -46,7 +46,7 @@ type hostile struct {
 func loose() document.Limits { return document.Limits{MaxBytes: 100 << 20, MaxRatio: 1 << 40} }
 
 // TestHostileFiles reads one file after the other alone, because it measures the heap of the process.
-func TestHostileFiles(t *testing.T) { //nolint:paralleltest // measures the heap
+func TestHostileFiles(t *testing.T) { // measures the heap
 	parser := newParser(t)
 	for _, file := range slices.Concat(hostileArchives(), hostileOffice(), hostilePDF(), hostileText()) {
 		t.Run(file.title, func(t *testing.T) { survives(t, parser, file) })

@@ -23,7 +23,7 @@ func readYAML(ctx context.Context, r request) (*document.Draft, bool, error) {
 	}
 	var node yaml.Node
 	if err := decodeYAML(r.text, &node); err != nil {
-		return nil, false, nil //nolint:nilerr // it is read as text instead
+		return nil, false, nil // it is read as text instead
 	}
 	c := yamlConverter{ctx: ctx, maxDepth: r.limits.MaxDepth, free: maxAliased}
 	if err := c.add(&node, "", 0); err != nil || len(c.tree) == 0 || !c.tree.isInterface(0) {

@@ -250,7 +250,7 @@ func get(ctx context.Context, address string) (*http.Response, error) {
 	defer client.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the test says what it was doing
+		return nil, err
 	}
-	return client.Do(r) //nolint:wrapcheck // the test says what it was doing
+	return client.Do(r)
 }

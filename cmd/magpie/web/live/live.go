@@ -207,7 +207,7 @@ func (s *Server) recheck(ctx context.Context) error {
 	defer cancel()
 	alive, err := s.opt.Sessions.Roles(limited, sessions)
 	if err != nil {
-		return err //nolint:wrapcheck // is only logged
+		return err
 	}
 	for x, v := range streams {
 		if v.Session == uuid.Nil {

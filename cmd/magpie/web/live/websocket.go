@@ -90,9 +90,9 @@ type conn struct {
 	exec    graphql.GraphExecutor
 	header  http.Header
 	address string
-	ctx     context.Context //nolint:containedctx // until the connection ends
+	ctx     context.Context // until the connection ends
 	cancel  context.CancelCauseFunc
-	ours    context.Context //nolint:containedctx // ctx with the viewer, once there is one; of the goroutine that reads
+	ours    context.Context // ctx with the viewer, once there is one; of the goroutine that reads
 	most    int64           // bytes of a message; of that goroutine, too
 
 	writing sync.Mutex
