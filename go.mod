@@ -1,4 +1,4 @@
-module magpie
+module github.com/magpie-search/magpie
 
 go 1.26.4
 

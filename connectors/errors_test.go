@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 func TestBehavioursSurviveWrapping(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors/glob"
 )
 
 const maxFilterPatterns = 200

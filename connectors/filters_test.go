@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 var now = time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC)

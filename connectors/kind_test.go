@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // wiki is a kind with one option of each type.

@@ -5,7 +5,7 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agent"
 	"strings"
 	"time"
 

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"context"
-	"magpie/ent/agent"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/predicate"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/agent"
-	"magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
 	"strings"
 	"time"
 

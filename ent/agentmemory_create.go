@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/agent"
-	"magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
 	"time"
 
 	"entgo.io/ent/dialect"

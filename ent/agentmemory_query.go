@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/agent"
-	"magpie/ent/agentmemory"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/agent"
-	"magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentrun"
 	"strings"
 	"time"
 

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/agent"
-	"magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentrun"
 	"time"
 
 	"entgo.io/ent/dialect"

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"context"
-	"magpie/ent/agentrun"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/predicate"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"

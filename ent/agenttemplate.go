@@ -5,7 +5,7 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/agenttemplate"
+	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"strings"
 	"time"
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/agenttemplate"
+	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"time"
 
 	"entgo.io/ent/dialect"

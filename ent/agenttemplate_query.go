@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/agenttemplate"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/agenttemplate"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"

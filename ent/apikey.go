@@ -5,7 +5,7 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/apikey"
 	"strings"
 	"time"
 

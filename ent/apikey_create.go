@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/apikey"
 	"time"
 
 	"entgo.io/ent/dialect"

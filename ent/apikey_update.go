@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/apikey"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"

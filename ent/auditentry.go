@@ -5,7 +5,7 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/auditentry"
 	"strings"
 	"time"
 

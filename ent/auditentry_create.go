@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/auditentry"
 	"time"
 
 	"entgo.io/ent/dialect"

@@ -4,7 +4,7 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/collection"
 	"strings"
 	"time"
 

@@ -5,9 +5,9 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/collection"
-	"magpie/ent/connector"
-	"magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
 	"strings"
 	"time"
 

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/collection"
-	"magpie/ent/connector"
-	"magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
 	"time"
 
 	"entgo.io/ent/dialect"

@@ -4,7 +4,7 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/invitation"
+	"github.com/magpie-search/magpie/ent/invitation"
 	"strings"
 	"time"
 

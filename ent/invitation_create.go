@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/invitation"
+	"github.com/magpie-search/magpie/ent/invitation"
 	"time"
 
 	"entgo.io/ent/dialect"

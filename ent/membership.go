@@ -4,9 +4,9 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/membership"
-	"magpie/ent/user"
-	"magpie/ent/workspace"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/workspace"
 	"strings"
 	"time"
 

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/membership"
-	"magpie/ent/user"
-	"magpie/ent/workspace"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/workspace"
 	"time"
 
 	"entgo.io/ent/dialect"

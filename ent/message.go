@@ -5,8 +5,8 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/conversation"
-	"magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
 	"strings"
 	"time"
 

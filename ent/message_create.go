@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/conversation"
-	"magpie/ent/feedback"
-	"magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
 	"time"
 
 	"entgo.io/ent/dialect"

@@ -5,7 +5,7 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
 	"strings"
 	"time"
 

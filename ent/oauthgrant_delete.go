@@ -4,8 +4,8 @@ package ent
 
 import (
 	"context"
-	"magpie/ent/oauthgrant"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/predicate"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"

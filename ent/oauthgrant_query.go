@@ -7,9 +7,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/oauthgrant"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"

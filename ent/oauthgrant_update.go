@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/oauthgrant"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/planitem"
 	"strings"
 	"time"
 

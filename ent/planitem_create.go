@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/planitem"
 	"time"
 
 	"entgo.io/ent/dialect"

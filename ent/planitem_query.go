@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/planitem"
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"

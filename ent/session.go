@@ -4,8 +4,8 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/session"
-	"magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/user"
 	"strings"
 	"time"
 

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"context"
-	"magpie/ent/predicate"
-	"magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/session"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"

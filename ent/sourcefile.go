@@ -4,8 +4,8 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/sourcefile"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/sourcefile"
 	"strings"
 	"time"
 

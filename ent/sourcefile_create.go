@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/sourcefile"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/sourcefile"
 	"time"
 
 	"entgo.io/ent/dialect"

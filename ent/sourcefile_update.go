@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/predicate"
-	"magpie/ent/sourcefile"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/sourcefile"
 	"time"
 
 	"entgo.io/ent/dialect/sql"

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/syncitem"
 	"strings"
 	"time"
 

@@ -4,8 +4,8 @@ package ent
 
 import (
 	"context"
-	"magpie/ent/predicate"
-	"magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncitem"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"

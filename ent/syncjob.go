@@ -5,8 +5,8 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"magpie/ent/connector"
-	"magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/syncjob"
 	"strings"
 	"time"
 

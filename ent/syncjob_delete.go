@@ -4,8 +4,8 @@ package ent
 
 import (
 	"context"
-	"magpie/ent/predicate"
-	"magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncjob"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/predicate"
-	"magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncjob"
 	"time"
 
 	"entgo.io/ent/dialect/sql"

@@ -4,7 +4,7 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/user"
 	"strings"
 	"time"
 

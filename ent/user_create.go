@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/membership"
-	"magpie/ent/session"
-	"magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/user"
 	"time"
 
 	"entgo.io/ent/dialect"

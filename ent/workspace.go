@@ -4,7 +4,7 @@ package ent
 
 import (
 	"fmt"
-	"magpie/ent/workspace"
+	"github.com/magpie-search/magpie/ent/workspace"
 	"strings"
 	"time"
 

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/ent/membership"
-	"magpie/ent/workspace"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/workspace"
 	"time"
 
 	"entgo.io/ent/dialect"

@@ -7,9 +7,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"magpie/ent/membership"
-	"magpie/ent/predicate"
-	"magpie/ent/workspace"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/workspace"
 	"math"
 
 	"entgo.io/ent"

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"magpie/ent"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/authn"
-	"magpie/internal/people"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func sessionToken(t authn.Tokens, err error) (*model.SessionToken, error) {

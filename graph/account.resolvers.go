@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/graph/generated"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/graph/model"
 
 	"github.com/google/uuid"
 )

@@ -7,12 +7,12 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 
-	"magpie/agents/catalog"
-	"magpie/agents/memory"
-	"magpie/agents/template"
-	"magpie/ent"
-	"magpie/ent/agentmemory"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func newAgent(in model.CreateAgentInput) catalog.New {

@@ -7,11 +7,11 @@ package graph
 
 import (
 	"context"
-	"magpie/agents/catalog"
-	"magpie/agents/template"
-	"magpie/ent"
-	"magpie/ent/agentmemory"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/graph/model"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/tools"
-	"magpie/ent/membership"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // agentTrials are the cases of agents, their templates and memories.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/ent/message"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/message"
 )
 
 func anAgent(t *testing.T, h *house, n *tenant) uuid.UUID {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/apikey"
-	"magpie/ent/collection"
-	"magpie/graph/model"
-	"magpie/internal/analytics"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func (r *Resolver) queryAnalytics(ctx context.Context, from, to *time.Time, collectionID, keyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error) {

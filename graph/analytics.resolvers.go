@@ -7,8 +7,8 @@ package graph
 
 import (
 	"context"
-	"magpie/graph/model"
-	"magpie/internal/analytics"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"time"
 
 	"github.com/google/uuid"

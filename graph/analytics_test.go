@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/ent/membership"
-	"magpie/graph/model"
-	"magpie/internal/analytics"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // noted runs do with a query log and waits until what it noted is stored.

@@ -3,8 +3,8 @@ package graph
 import (
 	"github.com/99designs/gqlgen/graphql"
 
-	"magpie/graph/model"
-	"magpie/internal/authn"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/identity/authn"
 )
 
 func newKey(in model.CreateAPIKeyInput) authn.NewKey {

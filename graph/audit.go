@@ -8,12 +8,12 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/auditentry"
-	"magpie/ent/predicate"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/audit"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/audit"
 )
 
 // SignInLog notes failed sign-ins; audit.SignIns does.

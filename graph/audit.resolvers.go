@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/graph/model"
-	"magpie/internal/audit"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/audit"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"

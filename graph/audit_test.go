@@ -12,14 +12,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/ent"
-	"magpie/ent/auditentry"
-	"magpie/ent/membership"
-	"magpie/graph"
-	"magpie/internal/audit"
-	"magpie/internal/ratelimit"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // silent are the mutations that leave no entry in the audit log, and why.

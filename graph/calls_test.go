@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/syncitem"
-	"magpie/internal/authn"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // call is an operation with arguments that are right in its own workspace.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/chat"
-	"magpie/internal/replay"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // chat answers a question. On the dashboard the answer goes on for a while when

@@ -7,8 +7,8 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"

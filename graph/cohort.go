@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // maxCohort is how many keys one fetch of a cohort has, and maxSeen how many a

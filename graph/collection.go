@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/collection"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // The longest name and description, in characters.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/embed"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 func TestACollectionIsGivenAnotherModel(t *testing.T) {

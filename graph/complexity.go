@@ -4,17 +4,17 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/ent/agentmemory"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/ent/syncitem"
-	"magpie/ent/syncjob"
-	"magpie/graph/generated"
-	"magpie/graph/model"
-	"magpie/internal/authn"
-	"magpie/internal/people"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/identity/people"
 )
 
 // summaryCost is what a summary counts for: an operation may ask for 99.

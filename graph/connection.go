@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 // testConnector tries a connector as it is, or with changes that are not stored.

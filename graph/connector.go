@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/gid"
-	"magpie/internal/secret"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/secret"
 )
 
 func (r *Resolver) kind(name string) (connectors.Kind, error) {

@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/graph/model"
 	"strings"
 
 	"entgo.io/contrib/entgql"

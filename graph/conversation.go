@@ -11,12 +11,12 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/conversation"
-	"magpie/ent/message"
-	"magpie/ent/predicate"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // maxTitle is the longest title of a conversation, in characters.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
-	"magpie/ent/message"
-	"magpie/graph/model"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // converse makes a conversation of v with a question and an answer.

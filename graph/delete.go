@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/apikey"
-	"magpie/ent/collection"
-	"magpie/ent/connector"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Deleting what may hold any number of documents is one short write: the row

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/internal/apierr"
-	"magpie/internal/secret"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/secret"
 )
 
 // opened are a connector's credentials. lost says what people are told of

@@ -7,9 +7,9 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // surfaceDirective lets a root field answer on the surfaces it names only, and

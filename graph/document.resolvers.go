@@ -7,8 +7,8 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/ent/document"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"

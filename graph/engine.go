@@ -7,17 +7,17 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/ent/planitem"
-	"magpie/ent/predicate"
-	"magpie/ent/syncitem"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/audit"
-	"magpie/internal/syncjob"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func (r *Resolver) planSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {

@@ -7,10 +7,10 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/ent/planitem"
-	"magpie/graph/generated"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/graph/model"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/document"
-	"magpie/ent/syncitem"
-	"magpie/internal/index"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // ledgered puts a document of a connector there, with its line in the ledger of

@@ -8,9 +8,9 @@ package graph
 import (
 	"context"
 	"fmt"
-	"magpie/ent"
-	"magpie/graph/generated"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/internal/apierr"
 
 	"github.com/google/uuid"
 )

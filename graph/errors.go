@@ -15,9 +15,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/ent"
-	"magpie/ent/rule"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/rule"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // complexityExceeded is gqlgen's code for an operation that asks for too much.

@@ -13,8 +13,8 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
-	"magpie/graph/generated"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 // NewUnguardedSchema is the schema without the fence of @role: what is behind

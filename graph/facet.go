@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/connector"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // dashboardOnly refuses what the public surface has no words for.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/feedback"
-	"magpie/ent/message"
-	"magpie/graph/model"
-	"magpie/internal/analytics"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // answer is a message of one's own that feedback may be given on, locked so that

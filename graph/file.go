@@ -7,10 +7,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entfile "magpie/ent/sourcefile"
-	"magpie/internal/apierr"
-	"magpie/internal/sourcefile"
+	"github.com/magpie-search/magpie/ent"
+	entfile "github.com/magpie-search/magpie/ent/sourcefile"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 )
 
 // maxFiles is how many files one upload may bring.

@@ -17,52 +17,52 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/agents/catalog"
-	"magpie/agents/memory"
-	"magpie/agents/run"
-	"magpie/agents/template"
-	"magpie/agents/tools"
-	"magpie/connectors/all"
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/ent/membership"
-	"magpie/ent/message"
-	"magpie/graph"
-	"magpie/internal/analytics"
-	"magpie/internal/authn"
-	"magpie/internal/blob"
-	"magpie/internal/chat"
-	"magpie/internal/docwatch"
-	"magpie/internal/embed"
-	"magpie/internal/httpx"
-	"magpie/internal/inbound"
-	"magpie/internal/index"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/llm"
-	"magpie/internal/oauth"
-	"magpie/internal/people"
-	"magpie/internal/principal"
-	"magpie/internal/quota"
-	"magpie/internal/ratelimit"
-	"magpie/internal/replay"
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
-	"magpie/internal/secret"
-	"magpie/internal/signon"
-	"magpie/internal/sourcefile"
-	"magpie/internal/store"
-	"magpie/internal/summary"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit"
-	"magpie/internal/testkit/authserver"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/connectors/all"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/chat/summary"
+	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/connector/inbound"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/live/docwatch"
+	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/usage/quota"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// queue remembers what was enqueued.
-type queue struct{ tasks chan tasks.Task }
+// fakeQueue remembers what was enqueued.
+type fakeQueue struct{ tasks chan queue.Task }
 
-func (q *queue) Enqueue(_ context.Context, t tasks.Task) error {
+func (q *fakeQueue) Enqueue(_ context.Context, t queue.Task) error {
 	q.tasks <- t
 	return nil
 }
@@ -72,7 +72,7 @@ type house struct {
 	db       *store.DB
 	box      *secret.Box
 	resolver *graph.Resolver
-	queue    *queue
+	queue    *fakeQueue
 	server   http.Handler
 	provider *authserver.Server // of an openHouse
 }
@@ -95,7 +95,7 @@ func newHouse(t *testing.T) *house {
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	bus := syncjob.NewRedisBus(t.Context(), client, log)
 	t.Cleanup(func() { _ = bus.Close() })
-	q := &queue{tasks: make(chan tasks.Task, 1000)}
+	q := &fakeQueue{tasks: make(chan queue.Task, 1000)}
 	jobs := syncjob.New(db.Ent, q, bus, time.Now)
 	t.Cleanup(jobs.Close)
 	analyzer := analysis.New()

@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
-	"magpie/graph"
-	"magpie/internal/people"
-	"magpie/internal/ratelimit"
-	"magpie/internal/storedop"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/storedop"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func anonymous() viewer.Viewer {

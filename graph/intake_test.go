@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/graph"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func nobody() viewer.Viewer {

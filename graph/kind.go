@@ -1,8 +1,8 @@
 package graph
 
 import (
-	"magpie/connectors"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 // kinds describes the kinds of connectors, so that forms can be drawn from it.

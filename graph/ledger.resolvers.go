@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/syncjob"
 
 	"github.com/google/uuid"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // likely is where a search looks as long as nothing else is known.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // A key without a default collection of its own searches the oldest one within

@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/internal/apierr"
-	"magpie/internal/storedop"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/storedop"
 )
 
 // graphqlError is gqlgen's error; the name keeps signatures short.

@@ -5,14 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/collection"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/docwatch"
-	"magpie/internal/index"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/live/docwatch"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // chatEvent is an event of an answer.

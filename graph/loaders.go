@@ -6,19 +6,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/run"
-	"magpie/ent"
-	"magpie/ent/collection"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/ent/feedback"
-	"magpie/ent/message"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/inbound"
-	"magpie/internal/index"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/connector/inbound"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // loaders read what resolvers of single rows ask for in one statement a kind,

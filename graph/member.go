@@ -7,13 +7,13 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/ent/membership"
-	"magpie/ent/user"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/people"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/people"
 )
 
 func (r *Resolver) members(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int,

@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/ent/membership"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph/model"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"

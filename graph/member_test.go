@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/membership"
 )
 
 // countRows counts the rows of a workspace in each table that has any, as far as

@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/internal/apierr"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // readable says whether the viewer's role lets them read rows of an id's kind.

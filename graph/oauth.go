@@ -7,14 +7,14 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/oauthgrant"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/oauth"
-	"magpie/internal/ratelimit"
-	"magpie/internal/signon"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // beginsPerMinute is how many sign-ins by an OpenID provider one client may

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent/connector"
-	"magpie/ent/membership"
-	"magpie/internal/oauth"
-	"magpie/internal/testkit/authserver"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // drive is a kind of connector that works with a grant or with a token of its own.

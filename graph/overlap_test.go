@@ -9,7 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/graph"
+	"github.com/magpie-search/magpie/graph"
 )
 
 // drawn writes a random document for the schema of the test below: selections

@@ -5,15 +5,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/membership"
-	"magpie/internal/authn"
-	"magpie/internal/oauth"
-	"magpie/internal/people"
-	"magpie/internal/ratelimit"
-	"magpie/internal/signon"
-	"magpie/internal/testkit/authserver"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const nextPassword = "another horse battery"

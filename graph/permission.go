@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/authn"
-	"magpie/internal/principal"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func (r *Resolver) whyVisible(ctx context.Context, document uuid.UUID, user string) (*model.DocumentVisibility, error) {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/graph/model"
-	"magpie/internal/analytics"
-	"magpie/internal/chat"
-	"magpie/internal/requestid"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // QueryLog takes note of what was asked; analytics.Log does. Add never waits.

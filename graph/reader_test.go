@@ -11,15 +11,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/ent/membership"
-	"magpie/ent/syncitem"
-	"magpie/graph"
-	"magpie/internal/docwatch"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/principal"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/live/docwatch"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // dossier is a document that one person may read. Its every text has the word

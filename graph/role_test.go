@@ -13,9 +13,9 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/ent/membership"
-	"magpie/graph"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

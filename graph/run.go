@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/run"
-	"magpie/ent"
-	entagent "magpie/ent/agent"
-	entrun "magpie/ent/agentrun"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/ent"
+	entagent "github.com/magpie-search/magpie/ent/agent"
+	entrun "github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // maxEvents is how many events of a run are shown at once.

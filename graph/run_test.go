@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/ent/membership"
-	"magpie/internal/quota"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/usage/quota"
 )
 
 const runAgent = `subscription($i: ID!, $m: String!, $c: ID) { runAgent(input: {agentId: $i, message: $m, conversationId: $c}) { __typename

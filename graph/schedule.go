@@ -4,12 +4,12 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/graph/model"
-	"magpie/internal/apierr"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // schedule is the checked form of doc_sync.

@@ -7,7 +7,7 @@ package graph
 
 import (
 	"context"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/graph/model"
 
 	"github.com/google/uuid"
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
-	"magpie/ent"
-	"magpie/graph/generated"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Options are the limits on operations that come from outside. Stored

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/ent/membership"
-	"magpie/graph"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestIntrospectionIsForSignedInPeople(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/internal/index"
-	"magpie/internal/viewer"
-	"magpie/worker/purge"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker/purge"
 )
 
 const canary = "canary-7f3a9c51-do-not-tell"
@@ -271,11 +271,11 @@ func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
 
 			engine := purge.New(h.resolver.Index, h.resolver.Files, purge.Options{Slice: 1})
 			wanted, err := engine.Wanted(t.Context())
-			if err != nil || len(wanted) != 1 || wanted[0] != (tasks.Purge{Workspace: ada.viewer.Workspace, Connector: ada.connector}) {
+			if err != nil || len(wanted) != 1 || wanted[0] != (queue.Purge{Workspace: ada.viewer.Workspace, Connector: ada.connector}) {
 				t.Fatalf("to delete are %v, %v", wanted, err)
 			}
 			// Another connector's task takes nothing of it.
-			if err := engine.Purge(t.Context(), tasks.Purge{Workspace: bob.viewer.Workspace, Connector: bob.connector}); err != nil {
+			if err := engine.Purge(t.Context(), queue.Purge{Workspace: bob.viewer.Workspace, Connector: bob.connector}); err != nil {
 				t.Fatal(err)
 			}
 			if err := engine.Purge(t.Context(), wanted[0]); err != nil {

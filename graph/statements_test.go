@@ -13,15 +13,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/ent/membership"
-	"magpie/graph"
-	"magpie/internal/authn"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // lists has a query of every field that answers a connection, with all that a

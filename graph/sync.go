@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/syncitem"
-	entsyncjob "magpie/ent/syncjob"
-	"magpie/graph/model"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entsyncjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // startedAt is when a worker first took the job, until then when it was queued.

@@ -7,10 +7,10 @@ package graph
 
 import (
 	"context"
-	"magpie/ent"
-	"magpie/ent/syncitem"
-	"magpie/ent/syncjob"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/graph/model"
 	"time"
 
 	"entgo.io/contrib/entgql"

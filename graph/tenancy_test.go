@@ -9,7 +9,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/graph"
+	"github.com/magpie-search/magpie/graph"
 )
 
 // trial is what a stranger sends to get at somebody's things.

@@ -3,8 +3,8 @@ package graph
 import (
 	"context"
 
-	"magpie/graph/model"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // metered counts one query of the caller, of all checks the last. What Magpie

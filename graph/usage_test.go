@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/message"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // key makes a viewer of the tenant's own pair of keys.

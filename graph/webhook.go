@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/graph/model"
-	"magpie/internal/inbound"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/connector/inbound"
 )
 
 func (r *Resolver) loadWebhooks(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]inbound.Status, error) {

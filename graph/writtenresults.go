@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 // writtenResults writes the results of searches to the answer itself, in the

@@ -16,10 +16,10 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/graph"
-	"magpie/graph/generated"
-	"magpie/graph/model"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/graph/generated"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 // finding is a resolver whose searches find what is in a request's context.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/apierr"
-	"magpie/internal/authn"
-	"magpie/internal/ratelimit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The headers of the public surface.

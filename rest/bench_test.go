@@ -9,7 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // What REST itself adds to a search: everything but the resolver's work.

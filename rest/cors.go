@@ -5,7 +5,7 @@ import (
 
 	"github.com/rs/cors"
 
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // corsAge is how long a browser may keep the answer to a preflight, in seconds.

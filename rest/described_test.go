@@ -20,7 +20,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/google/uuid"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // description is the interface's description as a validator reads it. It is

@@ -13,12 +13,12 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/authn"
-	"magpie/internal/ratelimit"
-	"magpie/internal/requestid"
-	"magpie/internal/storedop"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/request/storedop"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // exchange is one request on its way through the transport.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // fileKind is the form in which a route answers a whole list as a file.

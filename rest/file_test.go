@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // pagedLog lets the audit log have so many pages of two entries; the last fails with fault.

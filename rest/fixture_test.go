@@ -17,10 +17,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/internal/apierr"
-	"magpie/internal/authn"
-	"magpie/internal/viewer"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // Ids of the fixture.

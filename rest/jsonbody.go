@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // checkContentType refuses a body that is not said to be JSON, or is compressed.

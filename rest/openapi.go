@@ -9,9 +9,9 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
-	"magpie/rest/openapi"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest/openapi"
 )
 
 // The names of the security schemes.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/rest/openapi"
+	"github.com/magpie-search/magpie/rest/openapi"
 )
 
 // nameObjects names the object schemas of all answers: by their type, and where

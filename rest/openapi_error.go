@@ -10,10 +10,10 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/internal/apierr"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
-	"magpie/rest/openapi"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest/openapi"
 )
 
 // audience is who a route is for, as far as its errors go.

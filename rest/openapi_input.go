@@ -7,7 +7,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/rest/openapi"
+	"github.com/magpie-search/magpie/rest/openapi"
 )
 
 // uuidPattern is what parseUUID takes.

@@ -1,6 +1,6 @@
 package rest
 
-import "magpie/rest/openapi"
+import "github.com/magpie-search/magpie/rest/openapi"
 
 // samples are the values of the description's examples, by the names of fields.
 // A field that is not here gets a value that fits its schema.

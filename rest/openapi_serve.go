@@ -11,7 +11,7 @@ import (
 
 	"github.com/rs/cors"
 
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // documentAge is how long a copy of the description may be used unasked, in seconds.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/viewer"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // get asks for the description as it is served.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // sameParts compares the parts of a JSON text with those that encoding/json

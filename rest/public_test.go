@@ -20,9 +20,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/authn"
-	"magpie/internal/viewer"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // refusal is what an error answer says.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // readQuery moves a query string's parameters into variables, each checked.

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // namePattern is what a name in a path looks like.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 func TestACallbackSendsTheBrowserOnAndKeepsItsAddressToItself(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // head is how the body of every answer begins.

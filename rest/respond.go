@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"magpie/internal/apierr"
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // errorBody is the JSON of an error, the same everywhere.

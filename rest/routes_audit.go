@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // auditRoutes are the audit log: page by page, and whole as a file.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // syncFields are those of a sync's body, which a plan takes too.

@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // flowRoutes are those that stop syncs and let them go on.

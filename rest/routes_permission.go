@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // permissionRoutes say who may see what, and why.

@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // maxTask is the most characters of a message to an agent.

@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // maxReturned bounds what a provider sends a browser back with, in characters.

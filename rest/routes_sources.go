@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The order of a list by default, and what else it may be sorted by.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"regexp"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The bounds of searches on the dashboard, of conversations and of API keys.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/internal/apierr"
-	"magpie/internal/storedop"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/storedop"
+	"github.com/magpie-search/magpie/rest"
 )
 
 func TestUnknownPathsAndMethodsAreAnsweredInJSON(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/internal/apierr"
-	"magpie/internal/storedop"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/storedop"
 )
 
 // realSchema is the project's own schema, read from its sources.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // chunked hides the length of a body, as a client that streams it does.

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"magpie/internal/apierr"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/rest"
 )
 
 func chat(body string) *http.Request {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"regexp"
 
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Route is one line of the REST interface.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/viewer"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

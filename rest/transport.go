@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"magpie/internal/authn"
-	"magpie/internal/ratelimit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // KeyAuthenticator recognises API keys; authn.Keys does.

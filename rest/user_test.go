@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The header of whom a request is for is believed of secret keys only.

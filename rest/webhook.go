@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // Inbox takes what platforms tell of changes; inbound.Inbox does.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // inbox answers with what came in.

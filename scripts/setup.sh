@@ -88,7 +88,7 @@ make_ready() { have make; }
 redis_ready() { have redis-server || have valkey-server; }
 # Go's own downloads are checked against the system's certificates.
 certificates_ready() { [ "$(uname -s)" != Linux ] || [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ]; }
-# The names and places where the tests look for one (internal/widget/browser_test.go).
+# The names and places where the tests look for one (rest/widget/browser_test.go).
 browser_ready() {
   local name
   for name in chromium chromium-browser google-chrome-stable google-chrome \

@@ -2,5 +2,5 @@
 // it runs slices of sync jobs, starts scheduled syncs and looks after jobs whose
 // worker died. Any number of workers may run; PostgreSQL decides who does what.
 //
-// Allowed imports: asynq, go-redis, internal/syncjob, worker/tasks and the leaves.
+// Allowed imports: asynq, go-redis, internal/syncjob, internal/queue and the leaves.
 package worker

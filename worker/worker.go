@@ -12,35 +12,35 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/internal/driverlog"
-	"magpie/internal/syncjob"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store/driverlog"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // Syncer does slices of sync jobs (worker/syncer).
 type Syncer interface {
-	Sync(ctx context.Context, t tasks.Sync) error
+	Sync(ctx context.Context, t queue.Sync) error
 }
 
 // Reembedder changes the embedding models of collections (worker/reembed).
 type Reembedder interface {
 	// Wanted returns a task for each collection with work to do, out of
 	// PostgreSQL. One that is in the queue already may be among them.
-	Wanted(ctx context.Context) ([]tasks.Reembed, error)
+	Wanted(ctx context.Context) ([]queue.Reembed, error)
 	// Reembed does a slice of it.
-	Reembed(ctx context.Context, t tasks.Reembed) error
+	Reembed(ctx context.Context, t queue.Reembed) error
 }
 
 // Purger deletes connectors and collections (worker/purge).
 type Purger interface {
 	// Wanted returns a task for each connector to delete, out of PostgreSQL. One
 	// that is in the queue already may be among them.
-	Wanted(ctx context.Context) ([]tasks.Purge, error)
+	Wanted(ctx context.Context) ([]queue.Purge, error)
 	// Purge does a slice of it.
-	Purge(ctx context.Context, t tasks.Purge) error
+	Purge(ctx context.Context, t queue.Purge) error
 }
 
-// Dispatcher turns what platforms told of changes into syncs (internal/inbound).
+// Dispatcher turns what platforms told of changes into syncs (internal/connector/inbound).
 type Dispatcher interface {
 	Dispatch(ctx context.Context) (int, error)
 }
@@ -118,7 +118,7 @@ func (o Options) withDefaults() Options {
 // Worker runs until its context ends. Make one with New and call Run once.
 type Worker struct {
 	redis redis.UniversalClient
-	queue *tasks.Asynq
+	queue *queue.Asynq
 	jobs  *syncjob.Jobs
 	sync  Syncer
 	embed Reembedder
@@ -129,7 +129,7 @@ type Worker struct {
 
 // New makes a worker. The Redis client stays the caller's to close.
 func New(client redis.UniversalClient, jobs *syncjob.Jobs, s Syncer, r Reembedder, o Options) *Worker {
-	return &Worker{redis: client, queue: tasks.NewAsynq(client), jobs: jobs, sync: s, embed: r, opt: o.withDefaults()}
+	return &Worker{redis: client, queue: queue.NewAsynq(client), jobs: jobs, sync: s, embed: r, opt: o.withDefaults()}
 }
 
 // Handles lists the types of tasks that the worker has a handler for.
@@ -137,22 +137,22 @@ func (w *Worker) Handles() []string { return slices.Sorted(maps.Keys(w.handlers(
 
 func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 	return map[string]func(context.Context, []byte) error{
-		tasks.SyncName: func(ctx context.Context, payload []byte) error {
-			t, err := tasks.DecodeSync(payload)
+		queue.SyncName: func(ctx context.Context, payload []byte) error {
+			t, err := queue.DecodeSync(payload)
 			if err != nil {
 				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 			}
 			return w.sync.Sync(ctx, t)
 		},
-		tasks.ReembedName: func(ctx context.Context, payload []byte) error {
-			t, err := tasks.DecodeReembed(payload)
+		queue.ReembedName: func(ctx context.Context, payload []byte) error {
+			t, err := queue.DecodeReembed(payload)
 			if err != nil {
 				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 			}
 			return w.embed.Reembed(ctx, t)
 		},
-		tasks.PurgeName: func(ctx context.Context, payload []byte) error {
-			t, err := tasks.DecodePurge(payload)
+		queue.PurgeName: func(ctx context.Context, payload []byte) error {
+			t, err := queue.DecodePurge(payload)
 			if err != nil {
 				return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 			}
@@ -171,7 +171,7 @@ func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 func (w *Worker) Run(ctx context.Context) error {
 	server := asynq.NewServerFromRedisClient(w.redis, asynq.Config{
 		Concurrency:              w.opt.Concurrency,
-		Queues:                   map[string]int{tasks.Queue: 3, tasks.Upkeep: 1},
+		Queues:                   map[string]int{queue.Queue: 3, queue.Upkeep: 1},
 		TaskCheckInterval:        w.opt.PollEvery,
 		DelayedTaskCheckInterval: w.opt.PollEvery * 2,
 		ShutdownTimeout:          w.opt.Shutdown,

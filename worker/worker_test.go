@@ -14,23 +14,23 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"magpie/internal/gid"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit"
-	"magpie/worker"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // recorder is a syncer that tells what it was asked for.
 type recorder struct {
-	got chan tasks.Sync
+	got chan queue.Sync
 	do  func(ctx context.Context) error
 }
 
-func (r *recorder) Sync(ctx context.Context, t tasks.Sync) error {
+func (r *recorder) Sync(ctx context.Context, t queue.Sync) error {
 	r.got <- t
 	if r.do != nil {
 		return r.do(ctx)
@@ -40,13 +40,13 @@ func (r *recorder) Sync(ctx context.Context, t tasks.Sync) error {
 
 // reembedder wants one collection looked after and tells when it is.
 type reembedder struct {
-	wanted []tasks.Reembed
-	got    chan tasks.Reembed
+	wanted []queue.Reembed
+	got    chan queue.Reembed
 }
 
-func (r *reembedder) Wanted(context.Context) ([]tasks.Reembed, error) { return r.wanted, nil }
+func (r *reembedder) Wanted(context.Context) ([]queue.Reembed, error) { return r.wanted, nil }
 
-func (r *reembedder) Reembed(_ context.Context, t tasks.Reembed) error {
+func (r *reembedder) Reembed(_ context.Context, t queue.Reembed) error {
 	r.got <- t
 	return nil
 }
@@ -54,7 +54,7 @@ func (r *reembedder) Reembed(_ context.Context, t tasks.Reembed) error {
 type fixture struct {
 	*testing.T
 	redis *redis.Client
-	queue *tasks.Asynq
+	queue *queue.Asynq
 	sync  *recorder
 	embed *reembedder
 	w     *worker.Worker
@@ -65,13 +65,13 @@ type fixture struct {
 func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	t.Helper()
 	f := &fixture{
-		T: t, sync: &recorder{got: make(chan tasks.Sync, 16), do: do}, embed: &reembedder{got: make(chan tasks.Reembed, 16)},
+		T: t, sync: &recorder{got: make(chan queue.Sync, 16), do: do}, embed: &reembedder{got: make(chan queue.Reembed, 16)},
 	}
 	options, err := redis.ParseURL(testkit.Redis(t))
 	f.must(err)
 	f.redis = redis.NewClient(options)
 	t.Cleanup(func() { _ = f.redis.Close() })
-	f.queue = tasks.NewAsynq(f.redis)
+	f.queue = queue.NewAsynq(f.redis)
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 4)
 	f.must(err)
 	t.Cleanup(db.Close)
@@ -119,16 +119,16 @@ func (f *fixture) run() (stop func()) {
 func TestEveryTaskHasAHandler(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	if got := f.w.Handles(); !slices.Equal(got, tasks.Names()) {
-		t.Errorf("there are handlers for %v and tasks %v", got, tasks.Names())
+	if got := f.w.Handles(); !slices.Equal(got, queue.Names()) {
+		t.Errorf("there are handlers for %v and tasks %v", got, queue.Names())
 	}
 }
 
 func TestCollectionsThatNeedVectorsAreQueued(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	want := tasks.Reembed{Workspace: gid.New(gid.Workspace), Collection: gid.New(gid.Collection)}
-	f.embed.wanted = []tasks.Reembed{want, want}
+	want := queue.Reembed{Workspace: gid.New(gid.Workspace), Collection: gid.New(gid.Collection)}
+	f.embed.wanted = []queue.Reembed{want, want}
 	stop := f.run()
 	if got := <-f.embed.got; got != want {
 		t.Errorf("the reembedder was asked for %v", got)
@@ -139,7 +139,7 @@ func TestCollectionsThatNeedVectorsAreQueued(t *testing.T) {
 func TestTasksReachTheSyncer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	want := tasks.Sync{JobID: gid.New(gid.SyncJob), Attempt: 7}
+	want := queue.Sync{JobID: gid.New(gid.SyncJob), Attempt: 7}
 	f.must(f.queue.Enqueue(t.Context(), want))
 	stop := f.run()
 	if got := <-f.sync.got; got != want {
@@ -154,7 +154,7 @@ func TestTasksReachTheSyncer(t *testing.T) {
 func TestATaskThatFailsIsDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(context.Context) error { return errors.New("the database is away") })
-	want := tasks.Sync{JobID: gid.New(gid.SyncJob)}
+	want := queue.Sync{JobID: gid.New(gid.SyncJob)}
 	f.must(f.queue.Enqueue(t.Context(), want))
 	stop := f.run()
 	<-f.sync.got
@@ -169,16 +169,16 @@ func TestAnUnreadableTaskIsGivenUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	_, err := asynq.NewClientFromRedisClient(f.redis).Enqueue(
-		asynq.NewTask(tasks.SyncName, []byte(`{"job_id":5}`)), asynq.Queue(tasks.Queue), asynq.TaskID("odd"))
+		asynq.NewTask(queue.SyncName, []byte(`{"job_id":5}`)), asynq.Queue(queue.Queue), asynq.TaskID("odd"))
 	f.must(err)
-	good := tasks.Sync{JobID: uuid.New()}
+	good := queue.Sync{JobID: uuid.New()}
 	f.must(f.queue.Enqueue(t.Context(), good))
 	stop := f.run()
 	if got := <-f.sync.got; got != good {
 		t.Errorf("the syncer was asked for %v", got)
 	}
 	stop()
-	info, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(tasks.Queue, "odd")
+	info, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(queue.Queue, "odd")
 	f.must(err)
 	if info.State != asynq.TaskStateArchived {
 		t.Errorf("the unreadable task is %s", info.State)
@@ -193,7 +193,7 @@ func TestTheEndWaitsForHandlersAndTheirTasksAreDone(t *testing.T) {
 		close(saved)
 		return nil
 	})
-	task := tasks.Sync{JobID: gid.New(gid.SyncJob)}
+	task := queue.Sync{JobID: gid.New(gid.SyncJob)}
 	f.must(f.queue.Enqueue(t.Context(), task))
 	stop := f.run()
 	<-f.sync.got
@@ -203,7 +203,7 @@ func TestTheEndWaitsForHandlersAndTheirTasksAreDone(t *testing.T) {
 	default:
 		t.Error("the worker ended before its handler")
 	}
-	if _, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(tasks.Queue, task.ID()); !errors.Is(err, asynq.ErrTaskNotFound) {
+	if _, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(queue.Queue, task.ID()); !errors.Is(err, asynq.ErrTaskNotFound) {
 		t.Errorf("the task is not done: %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/agents/calc"
+	"github.com/magpie-search/magpie/agents/calc"
 )
 
 func TestResults(t *testing.T) {

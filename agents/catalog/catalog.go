@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/agent"
-	"magpie/ent/collection"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // maxCollections bounds an agent's list.

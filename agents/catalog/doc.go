@@ -2,6 +2,6 @@
 // tools it may call and which collections it may search. It lists the tools
 // that there are; package agents/tools does their work.
 //
-// The package may import ent, internal/transaction, internal/viewer and
+// The package may import ent, internal/store/transaction, internal/viewer and
 // internal/apierr.
 package catalog

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // plan is an agent as it is to become.

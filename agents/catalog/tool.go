@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // The tools that an agent may be given.

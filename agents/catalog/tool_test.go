@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/catalog"
 )
 
 func TestTheToolsAreThoseOfTheInterface(t *testing.T) {

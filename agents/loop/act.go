@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/llm"
+	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
 const (

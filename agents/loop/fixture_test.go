@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/agents/loop"
-	"magpie/internal/llm"
-	"magpie/internal/llm/llmtest"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
 )
 
 // protocols are the two that models speak.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"magpie/internal/llm"
-	"magpie/internal/llm/provider"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // Why a run failed.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"magpie/agents/loop"
-	"magpie/internal/apierr"
-	"magpie/internal/llm"
-	"magpie/internal/llm/llmtest"
-	"magpie/internal/llm/provider"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
 func TestAModelCallsToolsAndAnswers(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"magpie/agents/calc"
-	"magpie/internal/llm"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/agents/calc"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // What a run without a model says.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/loop"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // plainTools are the three that the planner knows; they note what they were asked.

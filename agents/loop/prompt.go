@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/llm"
+	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
 // rules stand behind the agent's own system prompt, whatever it says.

@@ -11,9 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/internal/apierr"
-	"magpie/internal/llm"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // The names of the tools that the planner without a model knows.

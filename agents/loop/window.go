@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"magpie/internal/llm"
+	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
 // Lengths to which results are shortened, in characters.

@@ -14,6 +14,6 @@
 // any transaction. Where that fails, or the default embedder is another one by
 // now, the memory is found by its words until the next search embeds it anew.
 //
-// The package may import ent, internal/embed, internal/search/analysis,
+// The package may import ent, internal/model/embed, internal/analysis,
 // internal/viewer and internal/apierr.
 package memory

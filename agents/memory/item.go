@@ -3,7 +3,7 @@ package memory
 import (
 	"github.com/google/uuid"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // Kind says what a memory is.

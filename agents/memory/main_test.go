@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/ent/membership"
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/agentmemory"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // How Recall chooses.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func littleEndian(values []float32) []byte {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // When two memories say the same thing. Words decide, as vectors do not tell

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/memory"
 )
 
 func TestCredentialsAreTakenOut(t *testing.T) {

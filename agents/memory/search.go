@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/agentmemory"
-	"magpie/ent/predicate"
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/search/analysis"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The weights of a score, found on testdata/search.json and the memories of

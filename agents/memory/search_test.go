@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/internal/embed"
-	"magpie/internal/transaction"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 type judged struct {

@@ -13,13 +13,13 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/agent"
-	"magpie/ent/agentmemory"
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/search/analysis"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The bounds of memories.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/internal/apierr"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // cancelWait is how long the process that runs it is given to end a run by itself.

@@ -2,5 +2,5 @@
 // tell, and lets their person follow them from any process, from any point, with
 // nothing missing or twice. A run that its process did not end is found by its
 // heartbeat. It imports agents, ent, internal/chat (which writes citations),
-// internal/llm, internal/search and leaves.
+// internal/model/llm, internal/search and leaves.
 package run

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
 )
 
 // The types of events. A run tells run_start, the events of its loop, and in the end run_complete or error.

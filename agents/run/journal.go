@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // draft is an event that is not stored yet.

@@ -12,14 +12,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/loop"
-	"magpie/agents/memory"
-	"magpie/agents/run"
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/ent/message"
-	"magpie/internal/apierr"
-	"magpie/internal/llm/llmtest"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
 )
 
 func TestARunIsToldAndKept(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/loop"
-	"magpie/agents/memory"
-	"magpie/agents/tools"
-	"magpie/ent"
-	"magpie/internal/llm"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
 // Memories is what agents learnt before; memory.Store keeps it.

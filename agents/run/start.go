@@ -14,13 +14,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/ent/conversation"
-	"magpie/ent/message"
-	"magpie/internal/apierr"
-	"magpie/internal/llm"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // MaxMessage is the longest message in characters.

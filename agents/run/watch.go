@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // execer and querier are ent's client and its transactions.

@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"magpie/agents/loop"
-	"magpie/agents/tools"
-	"magpie/ent"
-	"magpie/ent/agentrun"
-	"magpie/ent/message"
-	"magpie/internal/apierr"
-	"magpie/internal/chat"
-	"magpie/internal/llm"
-	"magpie/internal/llm/provider"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // work is one run under way. It belongs to one goroutine.

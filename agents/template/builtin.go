@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/catalog"
 )
 
 // The tools of agents that read, and of those that also work with dates and numbers.

@@ -1,6 +1,6 @@
 package template
 
-import "magpie/agents/catalog"
+import "github.com/magpie-search/magpie/agents/catalog"
 
 // operations are the agents that help to run things.
 func operations() []*Template {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/catalog"
-	"magpie/ent"
-	"magpie/ent/agenttemplate"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agenttemplate"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // The bounds of a workspace's own templates.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // Template is a blueprint of agents.

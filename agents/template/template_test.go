@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/agents/catalog"
-	"magpie/agents/template"
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/ent/gid"
 )
 
 func TestTheBuiltInTemplatesCanBecomeAgents(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"magpie/agents/calc"
-	"magpie/agents/loop"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/agents/calc"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 type calculateInput struct {

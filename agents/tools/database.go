@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/connectors"
-	"magpie/internal/apierr"
-	"magpie/internal/attached"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/connector/attached"
 )
 
 // noDatabase is what every database tool answers while none is attached.

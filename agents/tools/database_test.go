@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/tools"
-	"magpie/connectors"
-	"magpie/internal/apierr"
-	"magpie/internal/attached"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/connector/attached"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // shelf is one attached database, which notes what it was asked.

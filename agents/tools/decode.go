@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // decode reads the arguments of a call into an input type and checks its rules. What models often get wrong and cannot be

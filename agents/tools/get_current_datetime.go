@@ -7,8 +7,8 @@ import (
 	"time"
 	_ "time/tzdata" // the time zones, for systems that have none
 
-	"magpie/agents/loop"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 type datetimeInput struct {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/loop"
-	"magpie/ent"
-	"magpie/ent/document"
-	"magpie/internal/apierr"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/loop"
 )
 
 type tableInput struct {

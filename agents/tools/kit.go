@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/agents/catalog"
-	"magpie/agents/loop"
-	"magpie/agents/memory"
-	"magpie/ent"
-	"magpie/internal/attached"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/connector/attached"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Searcher finds passages.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"magpie/agents/loop"
-	"magpie/connectors"
-	"magpie/internal/attached"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/connector/attached"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/agents/loop"
-	"magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/memory"
 )
 
 type rememberInput struct {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/loop"
 )
 
 // summaryTime is longer than what a search takes: a chat model may have to write the summary.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/devstack"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // alone is an installation on a PostgreSQL and a Redis of its own.

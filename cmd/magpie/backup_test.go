@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/devstack"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // installRoles is what the guide has an administrator run before anything else.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // endless is a chat model that begins to answer and never ends.

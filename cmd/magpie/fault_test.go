@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/store"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const (

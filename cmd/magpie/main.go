@@ -8,8 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"magpie/cmd/magpie/command"
-	"magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
 )
 
 func main() {

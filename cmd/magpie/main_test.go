@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/cmd/magpie/command"
 )
 
 // program is the built binary, made once for all tests.

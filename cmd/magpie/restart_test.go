@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // A balancer that asks for /readyz and keeps connections open, as any does, sees

@@ -13,8 +13,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/pressly/goose/v3"
 
-	"magpie/ent/migrate/migrations"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // dev is what dev.json holds.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"net"
 
-	"magpie/connectors"
-	"magpie/connectors/confluence"
-	"magpie/connectors/fileupload"
-	"magpie/connectors/github"
-	"magpie/connectors/mysql"
-	"magpie/connectors/postgresql"
-	"magpie/connectors/s3"
-	"magpie/connectors/slack"
-	"magpie/connectors/webcrawler"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/confluence"
+	"github.com/magpie-search/magpie/connectors/fileupload"
+	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/connectors/mysql"
+	"github.com/magpie-search/magpie/connectors/postgresql"
+	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/connectors/slack"
+	"github.com/magpie-search/magpie/connectors/webcrawler"
 )
 
 // Deps are what connectors need from the process they run in.

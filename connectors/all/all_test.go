@@ -3,7 +3,7 @@ package all_test
 import (
 	"testing"
 
-	"magpie/connectors/all"
+	"github.com/magpie-search/magpie/connectors/all"
 )
 
 func TestEveryKindIsFoundByItsNames(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"magpie/connectors"
-	"magpie/connectors/all"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/all"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 // steering says of each option of each kind whether it decides where credentials

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors/all"
+	"github.com/magpie-search/magpie/connectors/all"
 )
 
 // TestEveryKindIsLiedTo looks at the tests of each kind in the list: they run the
@@ -34,7 +34,7 @@ func TestEveryKindIsLiedTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if path.Dir(imported) != "magpie/connectors" {
+		if path.Dir(imported) != "github.com/magpie-search/magpie/connectors" {
 			continue
 		}
 		kinds++

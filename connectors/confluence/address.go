@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // site is which Confluence a connector is for, and how it shows who it is.

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // nearLimit is how long a walk lets a site rest that says that it is asked a lot.

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/confluence"
-	"magpie/connectors/connectortest"
-	"magpie/internal/testkit/confluenceserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/confluence"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"magpie/connectors"
-	. "magpie/internal/testkit/confluenceserver"
+	"github.com/magpie-search/magpie/connectors"
+	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
 // A walk asks for lists, and for no page by itself.

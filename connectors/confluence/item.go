@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // The beginnings of ids.

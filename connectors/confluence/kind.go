@@ -5,8 +5,8 @@ import (
 	"errors"
 	"regexp"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // The options and credentials.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/confluence"
-	"magpie/connectors/connectortest"
-	. "magpie/internal/testkit/confluenceserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/confluence"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
 // library is a site in which every list has three entries.

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 var errNewer = errors.New("it was changed meanwhile; the next sync takes the new version")

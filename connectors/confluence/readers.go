@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Who may read a page is on the list of its space, on the page's own list, and

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	. "magpie/internal/testkit/confluenceserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
 // directory reads all groups.

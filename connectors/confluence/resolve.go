@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const lookups = 4

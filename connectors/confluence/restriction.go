@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // restriction is a list of people and groups, by the site's ids, any of whom

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 var errCursor = connectors.Fatal(errors.New("this is no cursor of a walk"))

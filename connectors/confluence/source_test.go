@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	. "magpie/internal/testkit/confluenceserver"
+	"github.com/magpie-search/magpie/connectors"
+	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
 func walk(t *testing.T, source connectors.Source) (map[string]connectors.Item, []string) {

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"magpie/connectors/confluence"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/connectors/confluence"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Breakage is a way in which a platform refuses to work.

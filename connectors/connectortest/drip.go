@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // dripTime is how long a sync may take of which one answer drips for ever: the

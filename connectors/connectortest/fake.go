@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Fake is a source that does what a test asks for: items, pages and faults. Its

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Call is a kind of call of a source.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Belongs says who belongs to a group; nobody takes the group away.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // fakeSource is an opened [Fake].

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // filtersChoose applies the filters that every kind has to what its walk names,

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Lies describe a kind to [RunLies]: a platform that answers truly, and a source

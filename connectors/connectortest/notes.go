@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Notes are those of one connector, in memory, with the limits of real ones. The

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 func openGivesTheContent(t *testing.T, setup Setup) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // optionsAreChecked tries every option of a kind with values that it must

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // placed shows a source by the fixture's paths: without what is aside, and with

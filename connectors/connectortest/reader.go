@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // readersAreTold checks that a source which knows who may see what answers for

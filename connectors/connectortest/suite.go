@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Fixture changes what is at the source, as its users would. Its methods fail

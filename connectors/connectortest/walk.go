@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // putMany fills a source with items "folder/item-00000.md" and returns their

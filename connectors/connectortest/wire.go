@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // WireLies describe a kind of databases to [RunWireLies].

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/fileupload"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/fileupload"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

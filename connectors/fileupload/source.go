@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Kind describes the connector. Its source walks in the order of paths, and

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/github"
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 var appKey = sync.OnceValue(func() *rsa.PrivateKey {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/glob"
 )
 
 // addresses are where a GitHub answers.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/github"
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 // talkative is a place in which every list has three entries.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // The kinds of items, in their ids: the repository's number, the kind, and a

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 func TestRenamesKeepIDs(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // wanted is a name taken apart. kind is "" for a number that may be an issue, a

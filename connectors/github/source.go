@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 var (

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/github"
-	"magpie/internal/httpx"
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

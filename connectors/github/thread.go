@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // maxRemarkPages is how many pages of a hundred comments of one sort are read.

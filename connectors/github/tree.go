@@ -13,8 +13,8 @@ import (
 	"sort"
 	"strings"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // entry is a file of a tree, or a folder where the tree is a folder's alone.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/github"
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 // recordings is where payloads that GitHub sent lie, where they are at hand.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/connectors"
-	"magpie/connectors/github/gitwire"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/github/gitwire"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors/glob"
 )
 
 func TestMatch(t *testing.T) {

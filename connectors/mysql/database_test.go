@@ -17,10 +17,10 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 
-	"magpie/connectors"
-	"magpie/connectors/mysql"
-	"magpie/internal/devstack"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/mysql"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func TestMain(m *testing.M) {

@@ -3,7 +3,7 @@ package mysql
 import (
 	"context"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Unchecked runs a statement in the transaction that every one runs in, without

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // reading are the privileges of an account that can only read.

@@ -8,8 +8,8 @@ import (
 
 	"vitess.io/vitess/go/vt/sqlparser"
 
-	"magpie/connectors"
-	"magpie/connectors/sqldb"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/sqldb"
 )
 
 // Statement is one that passed Inspect.

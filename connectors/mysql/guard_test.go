@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/mysql"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/mysql"
 )
 
 // reads are statements that only read.

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/mysql"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/mysql"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func TestNoLieIsBelieved(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"magpie/connectors"
-	"magpie/connectors/sqldb"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/sqldb"
 )
 
 // informationSchema says to every login what it may read.

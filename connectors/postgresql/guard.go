@@ -9,8 +9,8 @@ import (
 	pgquery "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"magpie/connectors"
-	"magpie/connectors/sqldb"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/sqldb"
 )
 
 // Statement is what one that passed Inspect asks for. The server has to be asked

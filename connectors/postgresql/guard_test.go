@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/postgresql"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/postgresql"
 )
 
 // reads are statements that only read.

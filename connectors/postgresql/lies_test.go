@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/postgresql"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/postgresql"
 )
 
 func TestNoLieIsBelieved(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"magpie/connectors"
-	"magpie/connectors/sqldb"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/sqldb"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // ErrTooLarge is wrapped by the error of an answer of more than [MaxAnswer] bytes.

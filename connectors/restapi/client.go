@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 const (

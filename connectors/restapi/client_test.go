@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 func client(t *testing.T, o restapi.Options, handler http.HandlerFunc) *restapi.Client {

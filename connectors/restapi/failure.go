@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/connectors"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Trail notices a list whose pages lead in a circle, of whatever length, with a

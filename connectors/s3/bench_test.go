@@ -3,8 +3,8 @@ package s3_test
 import (
 	"testing"
 
-	"magpie/connectors"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // BenchmarkWalk says how many objects a second a sync of an unchanged bucket

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/s3"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 // settingsOf point at a server that misbehaves, as no proper one can be made to.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/s3"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/s3"
 )
 
 // FuzzEndpoint: an endpoint is refused without repeating it, or a source can be

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const (

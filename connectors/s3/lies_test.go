@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/s3"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/internal/testkit"
 
 	"github.com/minio/minio-go/v7"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const lookups = 8

@@ -11,10 +11,10 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/s3"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func oddPaths() []string {

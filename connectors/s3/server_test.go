@@ -15,11 +15,11 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/s3"
-	"magpie/internal/devstack"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

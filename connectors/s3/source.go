@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const (

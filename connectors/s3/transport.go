@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"magpie/connectors/restapi"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/slack"
-	"magpie/internal/testkit/slackserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/slack"
+	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // Error is what Slack answers in place of what was asked for, mostly with the

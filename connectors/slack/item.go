@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // edition changes when documents are written in another way, so that all are

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/glob"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // The options and credentials.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const groupPrefix = "group:"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/glob"
 )
 
 // places are the channels that the token sees, as they were read once.

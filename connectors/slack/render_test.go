@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/connectors"
-	"magpie/connectors/slack"
-	"magpie/internal/testkit/slackserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/slack"
+	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
 // said is what the thread that a message begins says of it.

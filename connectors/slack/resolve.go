@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Resolve implements [connectors.Resolver]. A name is an item's id or its path; of

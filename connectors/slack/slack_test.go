@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/slack"
-	"magpie/internal/testkit/slackserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/slack"
+	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

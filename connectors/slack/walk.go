@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 const (

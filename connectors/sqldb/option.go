@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // The names of options that all kinds have.

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Bounds of counting the rows that an answer has no room for.

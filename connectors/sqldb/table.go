@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // Tables says which tables may be seen and asked. The zero value allows all.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // TLSConfig makes the configuration of a mode; nil for disable. fallback says

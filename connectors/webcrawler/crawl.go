@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // entry is an address that waits in the queue of a crawl.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"magpie/connectors"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 // The options and credentials.

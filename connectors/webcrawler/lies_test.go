@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/webcrawler"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/webcrawler"
 )
 
 // library is a site with rules, sitemaps, pages and files.

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // Open implements [connectors.Source].

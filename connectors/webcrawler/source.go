@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/restapi"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 var _ connectors.Resolver = (*source)(nil)

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/connectors/webcrawler"
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/webcrawler"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 func TestMain(m *testing.M) { connectortest.Main(m) }

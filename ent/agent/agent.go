@@ -99,7 +99,7 @@ func ValidColumn(column string) bool {
 // package on the initialization of the application. Therefore,
 // it should be imported in the main as follows:
 //
-//	import _ "magpie/ent/runtime"
+//	import _ "github.com/magpie-search/magpie/ent/runtime"
 var (
 	Hooks  [1]ent.Hook
 	Policy ent.Policy

@@ -5,11 +5,11 @@ package enttest
 import (
 	"context"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 	// required by schema hooks.
-	_ "magpie/ent/runtime"
+	_ "github.com/magpie-search/magpie/ent/runtime"
 
-	"magpie/ent/migrate"
+	"github.com/magpie-search/magpie/ent/migrate"
 
 	"entgo.io/ent/dialect/sql/schema"
 )

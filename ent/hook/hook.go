@@ -5,7 +5,7 @@ package hook
 import (
 	"context"
 	"fmt"
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // The APIKeyFunc type is an adapter to allow the use of ordinary

@@ -3,7 +3,7 @@
 package message
 
 import (
-	"magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"

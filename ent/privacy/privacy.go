@@ -5,7 +5,7 @@ package privacy
 import (
 	"context"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 
 	"entgo.io/ent/entql"
 	"entgo.io/ent/privacy"

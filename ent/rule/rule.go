@@ -11,7 +11,7 @@ import (
 	"entgo.io/ent/privacy"
 	"github.com/google/uuid"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // ErrRole is inside the refusal of a write that the viewer's role is too low for.

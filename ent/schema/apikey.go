@@ -8,9 +8,9 @@ import (
 	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 
-	"magpie/ent/rule"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/rule"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // APIKey is a pair of keys for the public surface: a publishable and a secret

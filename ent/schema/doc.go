@@ -2,5 +2,5 @@
 // and what GraphQL shows of them. The client in package ent, its GraphQL types
 // and the migrations are generated from it. Passages, lexemes and vectors are
 // no entities: internal/index writes them with plain SQL.
-// It imports ent/rule, internal/gid and internal/viewer.
+// It imports ent/rule, ent/gid and internal/viewer.
 package schema

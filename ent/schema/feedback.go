@@ -8,9 +8,9 @@ import (
 	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 
-	"magpie/ent/rule"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/rule"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Feedback is what a person thinks of an answer: one for a person and message.

@@ -9,9 +9,9 @@ import (
 	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 
-	"magpie/ent/rule"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/rule"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Message is one turn of a conversation. It carries its conversation's subject,

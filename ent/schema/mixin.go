@@ -12,7 +12,7 @@ import (
 	"entgo.io/ent/schema/mixin"
 	"github.com/google/uuid"
 
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/ent/gid"
 )
 
 // base gives an entity its self-describing id and its times.

@@ -9,9 +9,9 @@ import (
 	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 
-	"magpie/ent/rule"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/rule"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Session is one sign-in of a person on one device. Its refresh tokens are

@@ -5,8 +5,8 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 
-	"magpie/ent/rule"
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/rule"
 )
 
 // User is a person who signs in. A person may be a member of several workspaces.

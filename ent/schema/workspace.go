@@ -5,8 +5,8 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/schema/field"
 
-	"magpie/ent/rule"
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/rule"
 )
 
 // Workspace is one company's tenancy: everything else belongs to one.

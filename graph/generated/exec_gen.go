@@ -7,24 +7,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"magpie/agents/catalog"
-	"magpie/agents/template"
-	"magpie/ent"
-	"magpie/ent/agentmemory"
-	"magpie/ent/agentrun"
-	"magpie/ent/auditentry"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/ent/invitation"
-	"magpie/ent/membership"
-	"magpie/ent/message"
-	"magpie/ent/oauthgrant"
-	"magpie/ent/planitem"
-	"magpie/ent/syncitem"
-	"magpie/ent/syncjob"
-	"magpie/graph/model"
-	"magpie/internal/analytics"
-	"magpie/internal/audit"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/invitation"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -9831,7 +9831,7 @@ type AgentMemoryEdge {
 """
 AgentMemoryKind is enum for the field kind
 """
-enum AgentMemoryKind @goModel(model: "magpie/ent/agentmemory.Kind") {
+enum AgentMemoryKind @goModel(model: "github.com/magpie-search/magpie/ent/agentmemory.Kind") {
   FACT
   PREFERENCE
   INSIGHT
@@ -9955,7 +9955,7 @@ enum AgentRunOrderField {
 """
 AgentRunStatus is enum for the field status
 """
-enum AgentRunStatus @goModel(model: "magpie/ent/agentrun.Status") {
+enum AgentRunStatus @goModel(model: "github.com/magpie-search/magpie/ent/agentrun.Status") {
   RUNNING
   COMPLETED
   FAILED
@@ -10005,7 +10005,7 @@ type AuditEntry implements Node {
 """
 AuditEntryActorKind is enum for the field actor_kind
 """
-enum AuditEntryActorKind @goModel(model: "magpie/ent/auditentry.ActorKind") {
+enum AuditEntryActorKind @goModel(model: "github.com/magpie-search/magpie/ent/auditentry.ActorKind") {
   PERSON
   KEY
   COMMAND
@@ -10367,7 +10367,7 @@ enum ConnectorOrderField {
 """
 ConnectorStatus is enum for the field status
 """
-enum ConnectorStatus @goModel(model: "magpie/ent/connector.Status") {
+enum ConnectorStatus @goModel(model: "github.com/magpie-search/magpie/ent/connector.Status") {
   ACTIVE
   PAUSED
   NEEDS_AUTH
@@ -10376,7 +10376,7 @@ enum ConnectorStatus @goModel(model: "magpie/ent/connector.Status") {
 """
 ConnectorSyncStrategy is enum for the field sync_strategy
 """
-enum ConnectorSyncStrategy @goModel(model: "magpie/ent/connector.SyncStrategy") {
+enum ConnectorSyncStrategy @goModel(model: "github.com/magpie-search/magpie/ent/connector.SyncStrategy") {
   MANUAL
   SCHEDULED
 }
@@ -10560,7 +10560,7 @@ enum DocumentOrderField {
 """
 DocumentStatus is enum for the field status
 """
-enum DocumentStatus @goModel(model: "magpie/ent/document.Status") {
+enum DocumentStatus @goModel(model: "github.com/magpie-search/magpie/ent/document.Status") {
   PENDING
   PROCESSING
   INDEXED
@@ -10645,7 +10645,7 @@ enum InvitationOrderField {
 The builtin Map type
 """
 scalar Map
-type Member implements Node @goModel(model: "magpie/ent.Membership") {
+type Member implements Node @goModel(model: "github.com/magpie-search/magpie/ent.Membership") {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
@@ -10774,7 +10774,7 @@ enum MessageOrderField {
 """
 MessageRole is enum for the field role
 """
-enum MessageRole @goModel(model: "magpie/ent/message.Role") {
+enum MessageRole @goModel(model: "github.com/magpie-search/magpie/ent/message.Role") {
   USER
   ASSISTANT
 }
@@ -10782,7 +10782,7 @@ enum MessageRole @goModel(model: "magpie/ent/message.Role") {
 An object with an ID.
 Follows the [Relay Global Object Identification Specification](https://relay.dev/graphql/objectidentification.htm)
 """
-interface Node @goModel(model: "magpie/ent.Noder") {
+interface Node @goModel(model: "github.com/magpie-search/magpie/ent.Noder") {
   """
   The id of the object.
   """
@@ -10875,7 +10875,7 @@ enum OAuthGrantOrderField {
 """
 OAuthGrantStatus is enum for the field status
 """
-enum OAuthGrantStatus @goModel(model: "magpie/ent/oauthgrant.Status") {
+enum OAuthGrantStatus @goModel(model: "github.com/magpie-search/magpie/ent/oauthgrant.Status") {
   ACTIVE
   NEEDS_AUTH
 }
@@ -10941,7 +10941,7 @@ type PlanItem implements Node {
 """
 PlanItemAction is enum for the field action
 """
-enum PlanItemAction @goModel(model: "magpie/ent/planitem.Action") {
+enum PlanItemAction @goModel(model: "github.com/magpie-search/magpie/ent/planitem.Action") {
   ADD
   MODIFY
   COMPARE
@@ -11152,7 +11152,7 @@ type SyncItemEdge {
 """
 SyncItemHold is enum for the field hold
 """
-enum SyncItemHold @goModel(model: "magpie/ent/syncitem.Hold") {
+enum SyncItemHold @goModel(model: "github.com/magpie-search/magpie/ent/syncitem.Hold") {
   QUARANTINED
   DISMISSED
   RESTORED
@@ -11182,7 +11182,7 @@ enum SyncItemOrderField {
 """
 SyncItemStatus is enum for the field status
 """
-enum SyncItemStatus @goModel(model: "magpie/ent/syncitem.Status") {
+enum SyncItemStatus @goModel(model: "github.com/magpie-search/magpie/ent/syncitem.Status") {
   PENDING
   INDEXED
   UNCHANGED
@@ -11230,7 +11230,7 @@ type SyncJob implements Node {
 """
 SyncJobCause is enum for the field cause
 """
-enum SyncJobCause @goModel(model: "magpie/ent/syncjob.Cause") {
+enum SyncJobCause @goModel(model: "github.com/magpie-search/magpie/ent/syncjob.Cause") {
   MANUAL
   SCHEDULE
   WEBHOOK
@@ -11269,7 +11269,7 @@ type SyncJobEdge {
 """
 SyncJobMode is enum for the field mode
 """
-enum SyncJobMode @goModel(model: "magpie/ent/syncjob.Mode") {
+enum SyncJobMode @goModel(model: "github.com/magpie-search/magpie/ent/syncjob.Mode") {
   AUTO
   FULL
   INCREMENTAL
@@ -11301,7 +11301,7 @@ enum SyncJobOrderField {
 """
 SyncJobPlannedMode is enum for the field planned_mode
 """
-enum SyncJobPlannedMode @goModel(model: "magpie/ent/syncjob.PlannedMode") {
+enum SyncJobPlannedMode @goModel(model: "github.com/magpie-search/magpie/ent/syncjob.PlannedMode") {
   AUTO
   FULL
   INCREMENTAL
@@ -11309,7 +11309,7 @@ enum SyncJobPlannedMode @goModel(model: "magpie/ent/syncjob.PlannedMode") {
 """
 SyncJobStatus is enum for the field status
 """
-enum SyncJobStatus @goModel(model: "magpie/ent/syncjob.Status") {
+enum SyncJobStatus @goModel(model: "github.com/magpie-search/magpie/ent/syncjob.Status") {
   QUEUED
   RUNNING
   COMPLETED

@@ -5,12 +5,12 @@ package model
 import (
 	"bytes"
 	"fmt"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncjob"
 	"io"
-	"magpie/agents/template"
-	"magpie/ent"
-	"magpie/ent/agentmemory"
-	"magpie/ent/document"
-	"magpie/ent/syncjob"
 	"strconv"
 	"time"
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 func TestUnknownErrorsShowNothingOfTheirCause(t *testing.T) {

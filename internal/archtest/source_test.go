@@ -16,6 +16,7 @@ import (
 type file struct {
 	path      string // from the root, with slashes
 	pkg       string // its folder
+	module    string // the path of the module
 	text      []byte
 	syntax    *ast.File
 	generated bool
@@ -42,11 +43,23 @@ func root(t *testing.T) string {
 	}
 }
 
+// modulePath is what imports of the module's packages begin with.
+func modulePath(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(strings.TrimPrefix(line, "module "))
+}
+
 // files reads every Go file of the module. Folders with a go.mod of their own,
 // test data and hidden folders are not part of it.
 func files(t *testing.T) []file {
 	t.Helper()
 	top := root(t)
+	module := modulePath(t, top)
 	var out []file
 	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -81,7 +94,7 @@ func files(t *testing.T) []file {
 		}
 		relative = filepath.ToSlash(relative)
 		out = append(out, file{
-			path: relative, pkg: filepath.ToSlash(filepath.Dir(relative)), text: text, syntax: syntax,
+			path: relative, pkg: filepath.ToSlash(filepath.Dir(relative)), module: module, text: text, syntax: syntax,
 			generated: ast.IsGenerated(syntax),
 		})
 		return nil
@@ -99,7 +112,7 @@ func files(t *testing.T) []file {
 func (f file) imports() []string {
 	var out []string
 	for _, i := range f.syntax.Imports {
-		if p, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "magpie/"); ok {
+		if p, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), f.module+"/"); ok {
 			out = append(out, p)
 		}
 	}

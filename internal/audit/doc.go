@@ -4,6 +4,6 @@
 // is audited, and what is not and why. Events that change no row are recorded
 // by name. Entries are read through ent.
 //
-// Allowed imports: ent, internal/viewer, internal/gid, internal/requestid,
+// Allowed imports: ent, internal/viewer, ent/gid, internal/request/requestid,
 // internal/ratelimit, internal/apierr.
 package audit

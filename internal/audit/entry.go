@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/gid"
-	"magpie/internal/ratelimit"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Event is something that was done. The zero Workspace is the actor's.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 // The kinds of changes.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"magpie/ent"
+	"github.com/magpie-search/magpie/ent"
 )
 
 const (

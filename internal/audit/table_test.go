@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/ent"
-	"magpie/ent/migrate"
-	"magpie/internal/audit"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/migrate"
+	"github.com/magpie-search/magpie/internal/audit"
 )
 
 // entities are ent's names of all entities, by reflection.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/apierr"
-	"magpie/internal/llm"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Why an answer broke off.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/chat"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // BenchmarkExtractiveAnswer reports what a visitor waits for the first text of an answer without a model, and for all of

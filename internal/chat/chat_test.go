@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"magpie/ent/message"
-	"magpie/internal/apierr"
-	"magpie/internal/chat"
-	"magpie/internal/llm"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestAnswersCiteTheirSourcesAndAreStored(t *testing.T) {

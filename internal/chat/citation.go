@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // citations turns the passage numbers in a streamed answer into source numbers, piece by piece. A piece may end anywhere;

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/chat"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 func citable() []search.Hit {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // Citations numbers the documents that a writer is shown, and turns those numbers in its streamed text into the numbers of

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/conversation"
-	"magpie/ent/message"
-	"magpie/internal/apierr"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // remembered is how many messages of a conversation an answer looks back on at most, behind what is summarised.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/chat"
-	"magpie/internal/gid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestFollowUpsAreRewrittenByTheModel(t *testing.T) {

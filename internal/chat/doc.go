@@ -14,5 +14,5 @@
 // The text of passages is data. It is marked as quoted material in the prompt, cannot close its mark, and has no part in
 // what is searched, which model is asked or whose conversation is read; those come from the viewer in the context.
 //
-// The package may import ent, internal/search, internal/llm, internal/requestid, internal/viewer and internal/apierr.
+// The package may import ent, internal/search, internal/model/llm, internal/request/requestid, internal/viewer and internal/apierr.
 package chat

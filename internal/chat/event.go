@@ -3,7 +3,7 @@ package chat
 import (
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // Event is one step of an answer. A stream is Start, Content as often as needed, Sources, FollowUp, Done; or Failed in

@@ -1,9 +1,9 @@
 package chat
 
 import (
-	"magpie/internal/llm"
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // Units are the texts that a passage can be quoted by.

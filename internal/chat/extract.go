@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // Bounds of an answer made of quotes.

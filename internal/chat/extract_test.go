@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/chat"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // manual is a small manual as search would find it.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"magpie/internal/chat"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 func TestFollowUpsComeFromHeadingsThatWereNotUsed(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
-	"magpie/ent/conversation"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (

@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/conversation"
-	"magpie/ent/message"
-	"magpie/internal/apierr"
-	"magpie/internal/chat"
-	"magpie/internal/gid"
-	"magpie/internal/requestid"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestAConversationThatIsDeletedWhileItIsAnsweredStaysSo(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // language is a tongue that the package can phrase its own sentences in.

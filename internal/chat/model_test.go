@@ -3,7 +3,7 @@ package chat_test
 import (
 	"testing"
 
-	"magpie/internal/llm"
+	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
 // models makes a model of each name, all behind one provider, the first the default.

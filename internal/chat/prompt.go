@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"magpie/internal/llm"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 const answerPrompt = `You answer questions from numbered passages of documents, and from nothing else.

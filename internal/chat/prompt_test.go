@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/chat"
-	"magpie/internal/llm"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 func promptTokens(messages []llm.Message, tokens *llm.TokenCounter) int {

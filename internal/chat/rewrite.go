@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/llm"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
 // Bounds of the call that makes a follow-up stand on its own.

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"magpie/internal/llm"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // Bounds of the call that summarises the beginning of a conversation.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 func names(c *config.Config) string {

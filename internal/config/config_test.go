@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 const databaseURL = "postgres://someone:hunter2@db.example.com:5432/magpie"

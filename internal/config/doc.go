@@ -2,5 +2,5 @@
 // once from flags, the environment and an optional file, in this order of
 // precedence. It is the only package that looks at the environment.
 //
-// Allowed imports: the standard library, caarlos0/env and internal/namedfile.
+// Allowed imports: the standard library, caarlos0/env and internal/config/namedfile.
 package config

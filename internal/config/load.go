@@ -11,7 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"magpie/internal/namedfile"
+	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
 // Source says where settings come from.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/devstack"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"

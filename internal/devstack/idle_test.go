@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/devstack"
 )
 
 func TestAStartWithAnIdleLimitReturnsAndLeavesOneServer(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/devstack"
 
 	"go.uber.org/goleak"
 )

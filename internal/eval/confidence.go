@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // Levels are the least scores that interfaces speak of: lenient, balanced, strict.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/embed"
-	"magpie/internal/eval"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/eval"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/embed"
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/document"
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/rank"
-	"magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
 // Index is a collection in memory, made of documents as the service makes it of

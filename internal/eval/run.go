@@ -7,11 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"magpie/internal/embed"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/letter"
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/letter"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // Mode is a way to rank that is measured.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/namedfile"
+	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
 // Set is a folder of corpus.jsonl, queries.jsonl and qrels.tsv.

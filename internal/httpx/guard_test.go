@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 func loopback() []netip.Prefix {

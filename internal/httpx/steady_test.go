@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 // dripping answers with a body that gives some bytes after each pause.

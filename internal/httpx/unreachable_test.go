@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 // What people read of a failure names no address but the one that they gave.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 const corpus = "../../../shared/corpora/cockroachdb-docs/v25.4"

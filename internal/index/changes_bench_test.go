@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // counter is a reader that only counts.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // follower is a reader that keeps what it is told.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 func TestSoftDeleteAndRestore(t *testing.T) {

@@ -3,6 +3,6 @@
 // of a document answers until the new one commits. Every call takes a
 // viewer.Scope, and every write of a sync job the job's attempt as a fence.
 //
-// The package may import pgx and pgvector, internal/viewer, internal/gid,
-// internal/apierr, internal/ingest/chunk and internal/search/analysis.
+// The package may import pgx and pgvector, internal/viewer, ent/gid,
+// internal/apierr, internal/ingest/chunk and internal/analysis.
 package index

@@ -4,7 +4,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/ent/gid"
 )
 
 // Statuses of ledger rows that this package gives.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // ledger is the status of an item and whether it counts as added.

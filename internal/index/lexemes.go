@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
 )
 
 // Field is the part of a passage that a word stands in.

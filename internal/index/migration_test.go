@@ -9,12 +9,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/pressly/goose/v3"
 
-	"magpie/ent/migrate/migrations"
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/search/analysis"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // TestDocumentsFromBeforeChangesWereNoted migrates a database with documents.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"magpie/internal/gid"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/analysis"
 )
 
 // Preview returns the entry that searches would see of a record if it were

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Doomed is a connector that is being deleted.

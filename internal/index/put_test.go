@@ -15,10 +15,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/apierr"
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestPutStoresADocumentWithEverythingThatBelongsToIt(t *testing.T) {

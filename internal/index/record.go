@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
 )
 
 // ErrFenced is returned when the job a write belongs to has been taken over by

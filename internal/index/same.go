@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/ent/gid"
 )
 
 // sameDocument compares what is shown of a document with what is about to be

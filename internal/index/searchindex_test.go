@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // searchIndexes are the names of the collections' indexes, the invalid ones marked.

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"magpie/internal/apierr"
-	"magpie/internal/search/analysis"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Store writes and reads the index. It is safe for concurrent use.

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"magpie/internal/embed"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 const corporaFolder = "../../../shared/corpora"

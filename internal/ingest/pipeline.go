@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/embed"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 // Version is raised when parsing or chunking changes what is stored, so that content hashes change with it.

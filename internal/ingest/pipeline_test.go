@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"magpie/internal/embed"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 // scripted is an embedder that does what a test asks for.

@@ -9,7 +9,7 @@ import (
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/internal/breaker"
+	"github.com/magpie-search/magpie/internal/request/breaker"
 )
 
 // Result is the standing of one key.

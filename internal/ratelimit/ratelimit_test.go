@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"magpie/internal/ratelimit"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // ahead is what of a search is done while the database says which state the

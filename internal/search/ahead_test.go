@@ -3,7 +3,7 @@ package search_test
 import (
 	"testing"
 
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // Searches begin in what was true the last time: nothing of that may be told when

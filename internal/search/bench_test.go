@@ -16,12 +16,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 const corpora = "../../../shared/corpora"

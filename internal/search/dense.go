@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"magpie/internal/embed"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // chances says how similar models take a question and a passage to be that have

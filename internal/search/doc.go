@@ -5,6 +5,6 @@
 // same for both. Filters and tenancy are applied before anything is scored or
 // cut off.
 //
-// The package may import pgx, internal/search/..., internal/embed,
-// internal/index, internal/rerank, internal/viewer and internal/apierr.
+// The package may import pgx, internal/search/..., internal/model/embed,
+// internal/index, internal/model/rerank, internal/viewer and internal/apierr.
 package search

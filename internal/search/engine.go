@@ -13,15 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/semaphore"
 
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/rerank"
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/postgres"
-	"magpie/internal/search/rank"
-	"magpie/internal/search/resident"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/rerank"
+	"github.com/magpie-search/magpie/internal/search/postgres"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Options tunes an Engine; the zero value is ready to use.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/postgres"
-	"magpie/internal/search/rank"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/postgres"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Facets counts documents within scope by the fields that the query asks for.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/search/quickselect"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/search/quickselect"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // Field is what documents are counted by.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/index"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 func date(text string) time.Time {

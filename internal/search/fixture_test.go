@@ -10,16 +10,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/internal/embed"
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // fixture is a migrated database with the index and an engine on it.

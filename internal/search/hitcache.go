@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // hitCache remembers what is shown of passages. What it remembers of one counts

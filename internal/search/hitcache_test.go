@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 func TestRepeatedSearchesShowWhatIsThereNow(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"math"
 	"testing"
 
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // meanings is an embedder that knows what some words mean. Every text is

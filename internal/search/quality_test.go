@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -11,13 +11,13 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/search/postgres"
-	"magpie/internal/search/rank"
-	"magpie/internal/search/resident"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search/postgres"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // reach is what one search looks at.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // known are the principals of everybody.

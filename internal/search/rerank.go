@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/rerank"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/model/rerank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // reranked is how many of the best results are rated anew.

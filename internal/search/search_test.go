@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/index"
-	"magpie/internal/search"
-	"magpie/internal/search/rank"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestAPassageIsFoundAsSoonAsItIsStored(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/rank"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Suggestion is a title for what somebody types.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/embed"
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestSearchesStayWithinTheirScope(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // TestBothTiersAnswerAlike puts the questions of the demonstration to the index

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"magpie/internal/search/resident"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Warm reads the collections of the scopes into memory, one after the other, so

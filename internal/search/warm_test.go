@@ -3,8 +3,8 @@ package search_test
 import (
 	"testing"
 
-	"magpie/internal/search"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestWarmCollectionsAreSearchedInMemory(t *testing.T) {

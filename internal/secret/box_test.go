@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/secret"
 )
 
 var row = secret.AAD("connectors", "6f1c")

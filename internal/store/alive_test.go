@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/store"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestABrokenConnectionIsReplacedBeforeAQueryIsLostOnIt(t *testing.T) {

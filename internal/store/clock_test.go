@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/store"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // The process' clock is wrong, and set while the process runs: what is told is

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/internal/apierr"
-	"magpie/internal/gid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // noder is the part of the mutations' client that reads a thing by id, through

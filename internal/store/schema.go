@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
 )
 
 // Mismatch says that the database and this program do not fit together. Waiting

@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
 
-	"magpie/ent"
-	"magpie/ent/migrate/migrations"
-	_ "magpie/ent/runtime" // policies and defaults of the entities
-	"magpie/internal/audit"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	_ "github.com/magpie-search/magpie/ent/runtime" // policies and defaults of the entities
+	"github.com/magpie-search/magpie/internal/audit"
 )
 
 // AppRole is the database role that the application works as. The migrations make it.

@@ -9,14 +9,14 @@ import (
 	"entgo.io/ent/privacy"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/invitation"
-	"magpie/ent/membership"
-	"magpie/ent/message"
-	"magpie/internal/gid"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/invitation"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func open(t *testing.T) *store.DB {

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // Abandon ends the open jobs of connectors that are going. Their workers are

@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // Cancel stops a job that the viewer may change. A queued one, and one

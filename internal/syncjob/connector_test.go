@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/syncjob"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func (f *fixture) watchConnector(ctx context.Context, connector, after uuid.UUID) <-chan syncjob.Snapshot {

@@ -4,6 +4,6 @@
 // taken over cannot write any more. Redis carries nudges and progress only;
 // what it loses is read from the row again.
 //
-// Allowed imports: ent, worker/tasks, internal/apierr, internal/gid, internal/member, internal/transaction,
+// Allowed imports: ent, internal/queue, internal/apierr, ent/gid, internal/ingest/member, internal/store/transaction,
 // internal/viewer and go-redis.
 package syncjob

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
 // Effort is what a job has cost so far. It is saved with each page and four times a

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
 // Complete ends a job that went through: completed, or partial when items

@@ -11,13 +11,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // clock is a time that tests move.
@@ -40,31 +40,31 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// queue remembers what was enqueued.
-type queue struct {
+// fakeQueue remembers what was enqueued.
+type fakeQueue struct {
 	mu      sync.Mutex
-	tasks   []tasks.Sync
+	tasks   []queue.Sync
 	waiting bool // every task waits its turn
 	err     error
 }
 
-func (q *queue) Enqueue(_ context.Context, t tasks.Task) error {
+func (q *fakeQueue) Enqueue(_ context.Context, t queue.Task) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.err != nil {
 		return q.err
 	}
-	q.tasks = append(q.tasks, t.(tasks.Sync))
+	q.tasks = append(q.tasks, t.(queue.Sync))
 	return nil
 }
 
-func (q *queue) Waiting(context.Context, tasks.Task) (bool, error) {
+func (q *fakeQueue) Waiting(context.Context, queue.Task) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.waiting, q.err
 }
 
-func (q *queue) take() []tasks.Sync {
+func (q *fakeQueue) take() []queue.Sync {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	taken := q.tasks
@@ -80,7 +80,7 @@ type fixture struct {
 	other context.Context // of an owner of another workspace
 	db    *store.DB
 	clock *clock
-	queue *queue
+	queue *fakeQueue
 	bus   *syncjob.RedisBus
 	redis *redis.Client
 	jobs  *syncjob.Jobs
@@ -89,7 +89,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, clock: newClock(), queue: &queue{}}
+	f := &fixture{T: t, clock: newClock(), queue: &fakeQueue{}}
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 12)
 	f.must(err)
 	t.Cleanup(db.Close)
@@ -154,7 +154,7 @@ func (f *fixture) start() *ent.SyncJob {
 
 func (f *fixture) claim(job *ent.SyncJob) *syncjob.Run {
 	f.Helper()
-	run, err := f.jobs.Claim(f.Context(), tasks.Sync{JobID: job.ID, Attempt: job.Attempt})
+	run, err := f.jobs.Claim(f.Context(), queue.Sync{JobID: job.ID, Attempt: job.Attempt})
 	f.must(err)
 	return run
 }

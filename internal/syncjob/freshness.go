@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/transaction"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 var (

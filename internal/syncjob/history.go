@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 //go:embed sql/history.sql

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // Intervals lists the schedule intervals a connector may have, shortest first.

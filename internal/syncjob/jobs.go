@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // Bus carries the news of jobs between processes. What it loses does no harm.
@@ -45,7 +45,7 @@ type Subscription interface {
 // Jobs starts, follows and stops sync jobs. It is safe for concurrent use.
 type Jobs struct {
 	client *ent.Client
-	queue  tasks.Enqueuer
+	queue  queue.Enqueuer
 	bus    Bus
 	now    func() time.Time
 	log    *slog.Logger
@@ -89,7 +89,7 @@ func WithLog(log *slog.Logger) Option { return func(j *Jobs) { j.log = log } }
 func WithTimes(t Times) Option { return func(j *Jobs) { j.times = t.orDefaults() } }
 
 // New makes the jobs of an installation. now tells the time, in tests a fake one.
-func New(client *ent.Client, q tasks.Enqueuer, bus Bus, now func() time.Time, options ...Option) *Jobs {
+func New(client *ent.Client, q queue.Enqueuer, bus Bus, now func() time.Time, options ...Option) *Jobs {
 	j := &Jobs{
 		client: client, queue: q, bus: bus, now: now,
 		log: slog.New(slog.DiscardHandler), times: Times{}.orDefaults(), closing: make(chan struct{}),

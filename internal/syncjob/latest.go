@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 //go:embed sql/latest.sql

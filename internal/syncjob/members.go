@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	_ "embed" // the statements
 
-	"magpie/ent/syncitem"
-	"magpie/internal/member"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/internal/ingest/member"
 )
 
 var (

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/ent/predicate"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/predicate"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // A connector that is paused, and not disabled, keeps its open job: it rests,

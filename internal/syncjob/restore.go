@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/predicate"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 //go:embed sql/next_deleted.sql

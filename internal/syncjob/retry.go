@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entconnector "magpie/ent/connector"
-	"magpie/ent/predicate"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/member"
-	"magpie/internal/transaction"
+	"github.com/magpie-search/magpie/ent"
+	entconnector "github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 // Retry starts an incremental sync of a connector's items in the ledger: of

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 var (
@@ -57,7 +57,7 @@ type Run struct {
 // Claim takes the job that t names, if its attempt is still the one of the task,
 // and raises the attempt. The job is running then. Its counters are those of
 // the ledger, so that work is counted once however often workers died over it.
-func (j *Jobs) Claim(ctx context.Context, t tasks.Sync) (*Run, error) {
+func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	now := j.now()
 	row, err := j.client.SyncJob.Get(ctx, t.JobID)
@@ -282,7 +282,7 @@ func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, enqueueLimit)
 	defer cancel()
-	if queueErr := r.jobs.queue.Enqueue(ctx, tasks.Sync{JobID: r.job, Attempt: r.attempt, Delay: delay}); queueErr != nil {
+	if queueErr := r.jobs.queue.Enqueue(ctx, queue.Sync{JobID: r.job, Attempt: r.attempt, Delay: delay}); queueErr != nil {
 		r.jobs.log.WarnContext(ctx, "the next slice of a sync job could not be put into the queue; the sweeper will", "job", r.job, "error", queueErr)
 	}
 	return err

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/connector"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/syncjob"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func entries(status syncitem.Status, names ...string) []syncjob.Entry {
@@ -31,10 +31,10 @@ func TestClaimRaisesTheAttempt(t *testing.T) {
 	if run.Attempt() != 1 || run.Job().Status != entjob.StatusRunning || run.Job().StartedAt == nil {
 		t.Errorf("taken as %+v", run.Job())
 	}
-	if _, err := f.jobs.Claim(f.Context(), tasks.Sync{JobID: job.ID}); !errors.Is(err, syncjob.ErrStale) {
+	if _, err := f.jobs.Claim(f.Context(), queue.Sync{JobID: job.ID}); !errors.Is(err, syncjob.ErrStale) {
 		t.Errorf("a second delivery of the task: %v", err)
 	}
-	if _, err := f.jobs.Claim(f.Context(), tasks.Sync{JobID: uuid.New()}); !errors.Is(err, syncjob.ErrStale) {
+	if _, err := f.jobs.Claim(f.Context(), queue.Sync{JobID: uuid.New()}); !errors.Is(err, syncjob.ErrStale) {
 		t.Errorf("a task of no job: %v", err)
 	}
 	f.clock.advance(minute)
@@ -43,7 +43,7 @@ func TestClaimRaisesTheAttempt(t *testing.T) {
 		t.Errorf("taken over as %+v", second.Job())
 	}
 	f.must(second.Complete(f.Context()))
-	if _, err := f.jobs.Claim(f.Context(), tasks.Sync{JobID: job.ID, Attempt: 2}); !errors.Is(err, syncjob.ErrStale) {
+	if _, err := f.jobs.Claim(f.Context(), queue.Sync{JobID: job.ID, Attempt: 2}); !errors.Is(err, syncjob.ErrStale) {
 		t.Errorf("a task of a job that is over: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func TestSweepTakesAbandonedJobsOnly(t *testing.T) {
 	if n, err := f.jobs.Sweep(f.Context(), f.queue, 45*second); err != nil || n != 1 {
 		t.Fatalf("swept %d, %v", n, err)
 	}
-	if got := f.queue.take(); len(got) != 1 || got[0] != (tasks.Sync{JobID: dead.ID, Attempt: 2}) {
+	if got := f.queue.take(); len(got) != 1 || got[0] != (queue.Sync{JobID: dead.ID, Attempt: 2}) {
 		t.Errorf("enqueued %v", got)
 	}
 	f.must(run.SavePage(f.Context(), "1", false))
@@ -230,7 +230,7 @@ func TestReleaseQueuesTheNextSlice(t *testing.T) {
 	run := f.claim(job)
 	f.must(run.SavePage(f.Context(), "page 2", false))
 	f.must(run.Release(f.Context(), minute, 3))
-	if got := f.queue.take(); len(got) != 1 || got[0] != (tasks.Sync{JobID: job.ID, Attempt: 1, Delay: minute}) {
+	if got := f.queue.take(); len(got) != 1 || got[0] != (queue.Sync{JobID: job.ID, Attempt: 1, Delay: minute}) {
 		t.Errorf("enqueued %v", got)
 	}
 	got := f.job(job.ID)

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 const (

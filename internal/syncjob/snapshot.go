@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
 // Counters are what a job has done so far, in items.

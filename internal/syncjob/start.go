@@ -13,11 +13,11 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/transaction"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
 const (
@@ -267,7 +267,7 @@ func (o StartOptions) mode() entjob.Mode {
 func (j *Jobs) enqueue(ctx context.Context, row *ent.SyncJob) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enqueueLimit)
 	defer cancel()
-	if err := j.queue.Enqueue(ctx, tasks.Sync{JobID: row.ID, Attempt: row.Attempt}); err != nil {
+	if err := j.queue.Enqueue(ctx, queue.Sync{JobID: row.ID, Attempt: row.Attempt}); err != nil {
 		j.log.WarnContext(ctx, "a sync job could not be put into the queue; the sweeper will", "job", row.ID, "error", err)
 	}
 }

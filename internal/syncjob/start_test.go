@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func codeOf(err error) apierr.Code {
@@ -33,7 +33,7 @@ func TestStartQueuesOneJob(t *testing.T) {
 	if job.Status != entjob.StatusQueued || job.Mode != entjob.ModeAuto || job.Cause != entjob.CauseManual || job.Attempt != 0 {
 		t.Errorf("the job is %+v", job)
 	}
-	if got := f.queue.take(); len(got) != 1 || got[0] != (tasks.Sync{JobID: job.ID}) {
+	if got := f.queue.take(); len(got) != 1 || got[0] != (queue.Sync{JobID: job.ID}) {
 		t.Errorf("enqueued %v", got)
 	}
 	again, err := f.jobs.Start(f.ctx, f.row.ID, syncjob.StartOptions{Mode: entjob.ModeFull})
@@ -215,7 +215,7 @@ func TestCancel(t *testing.T) {
 	if canceled.Status != entjob.StatusCanceled || canceled.FinishedAt == nil {
 		t.Errorf("a queued job became %+v", canceled)
 	}
-	if _, err := f.jobs.Claim(f.Context(), tasks.Sync{JobID: job.ID}); !errors.Is(err, syncjob.ErrStale) {
+	if _, err := f.jobs.Claim(f.Context(), queue.Sync{JobID: job.ID}); !errors.Is(err, syncjob.ErrStale) {
 		t.Errorf("a canceled job was taken: %v", err)
 	}
 	again, err := f.jobs.Cancel(f.ctx, job.ID)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // sweepBatch bounds what one sweep looks at.
@@ -20,7 +20,7 @@ const sweepBatch = 500
 // Waiter is what the sweeper asks of the queue: whether a task is in it and
 // will be delivered without further help.
 type Waiter interface {
-	Waiting(ctx context.Context, t tasks.Task) (bool, error)
+	Waiting(ctx context.Context, t queue.Task) (bool, error)
 }
 
 // Sweep looks after open jobs whose heartbeat is older than stale: those whose
@@ -29,7 +29,7 @@ type Waiter interface {
 // A job whose task still waits its turn is left in peace, as is one whose
 // connector is paused. It returns how many
 // were queued anew. It may run in any number of processes at once.
-func (j *Jobs) Sweep(ctx context.Context, queue Waiter, stale time.Duration) (int, error) {
+func (j *Jobs) Sweep(ctx context.Context, waiter Waiter, stale time.Duration) (int, error) {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	rows, err := j.client.SyncJob.Query().
 		Where(entjob.StatusIn(openStatuses()...), entjob.HeartbeatAtLT(j.now().Add(-stale)), entjob.HasConnectorWith(connector.Not(resting()))).
@@ -40,7 +40,7 @@ func (j *Jobs) Sweep(ctx context.Context, queue Waiter, stale time.Duration) (in
 	}
 	swept := 0
 	for _, row := range rows {
-		again, err := j.sweepOne(ctx, queue, row)
+		again, err := j.sweepOne(ctx, waiter, row)
 		if err != nil {
 			return swept, err
 		}
@@ -51,8 +51,8 @@ func (j *Jobs) Sweep(ctx context.Context, queue Waiter, stale time.Duration) (in
 	return swept, nil
 }
 
-func (j *Jobs) sweepOne(ctx context.Context, queue Waiter, row *ent.SyncJob) (bool, error) {
-	waiting, err := queue.Waiting(ctx, tasks.Sync{JobID: row.ID, Attempt: row.Attempt})
+func (j *Jobs) sweepOne(ctx context.Context, waiter Waiter, row *ent.SyncJob) (bool, error) {
+	waiting, err := waiter.Waiting(ctx, queue.Sync{JobID: row.ID, Attempt: row.Attempt})
 	if err != nil {
 		return false, fmt.Errorf("look after an abandoned sync job: %w", err)
 	}
@@ -72,7 +72,7 @@ func (j *Jobs) sweepOne(ctx context.Context, queue Waiter, row *ent.SyncJob) (bo
 	if n == 0 {
 		return false, nil
 	}
-	if err := j.queue.Enqueue(ctx, tasks.Sync{JobID: row.ID, Attempt: row.Attempt + 1}); err != nil {
+	if err := j.queue.Enqueue(ctx, queue.Sync{JobID: row.ID, Attempt: row.Attempt + 1}); err != nil {
 		return false, fmt.Errorf("queue an abandoned sync job: %w", err)
 	}
 	j.log.InfoContext(ctx, "an abandoned sync job was queued again", "job", row.ID, "attempt", row.Attempt+1, "status", row.Status)

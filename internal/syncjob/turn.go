@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 //go:embed sql/next.sql
@@ -36,7 +36,7 @@ const (
 // workspace whose last turn is the longest ago, and within a workspace a job with few turns before one
 // with many, until that has waited for long enough. There is a task for each job
 // that waits, so that each finds its place. ErrStale says that no job waits.
-func (j *Jobs) Next(ctx context.Context, t tasks.Sync) (*Run, error) {
+func (j *Jobs) Next(ctx context.Context, t queue.Sync) (*Run, error) {
 	inside := viewer.With(ctx, viewer.System(uuid.Nil))
 	for range nextTries {
 		candidates, err := j.candidates(inside, t)
@@ -56,7 +56,7 @@ func (j *Jobs) Next(ctx context.Context, t tasks.Sync) (*Run, error) {
 	return nil, errors.New("other workers take every sync job that waits; the task is delivered again")
 }
 
-func (j *Jobs) candidates(ctx context.Context, t tasks.Sync) (candidates []tasks.Sync, err error) {
+func (j *Jobs) candidates(ctx context.Context, t queue.Sync) (candidates []queue.Sync, err error) {
 	now := j.now()
 	rows, err := j.client.QueryContext(ctx, nextSQL, now, t.JobID, t.Attempt, now.Add(-aliveFor), turnWait)
 	if err != nil {
@@ -64,7 +64,7 @@ func (j *Jobs) candidates(ctx context.Context, t tasks.Sync) (candidates []tasks
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var c tasks.Sync
+		var c queue.Sync
 		if err := rows.Scan(&c.JobID, &c.Attempt); err != nil {
 			return nil, fmt.Errorf("read the sync job whose turn it is: %w", err)
 		}

@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/syncjob"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // startIn queues a job of a new connector of a workspace.
-func (f *fixture) startIn(workspace context.Context) tasks.Sync {
+func (f *fixture) startIn(workspace context.Context) queue.Sync {
 	f.Helper()
 	f.clock.advance(time.Millisecond) // the order in which they came
 	saved := f.ctx
@@ -25,11 +25,11 @@ func (f *fixture) startIn(workspace context.Context) tasks.Sync {
 	defer func() { f.ctx = saved }()
 	job, err := f.jobs.Start(workspace, f.connector().ID, syncjob.StartOptions{})
 	f.must(err)
-	return tasks.Sync{JobID: job.ID, Attempt: job.Attempt}
+	return queue.Sync{JobID: job.ID, Attempt: job.Attempt}
 }
 
 // next takes the job whose turn it is, with the place of the task.
-func (f *fixture) next(t tasks.Sync) *syncjob.Run {
+func (f *fixture) next(t queue.Sync) *syncjob.Run {
 	f.Helper()
 	run, err := f.jobs.Next(f.Context(), t)
 	f.must(err)
@@ -42,7 +42,7 @@ func (f *fixture) next(t tasks.Sync) *syncjob.Run {
 func TestTurnsGoToTheWorkspaceWithTheFewestJobsAtWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var many []tasks.Sync
+	var many []queue.Sync
 	for range 50 {
 		many = append(many, f.startIn(f.ctx))
 	}
@@ -101,7 +101,7 @@ func TestShortJobsOvertakeLongOnesAndLongOnesAreNotForgotten(t *testing.T) {
 func TestNoJobIsLeftWithoutAPlace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var places []tasks.Sync
+	var places []queue.Sync
 	for i := range 12 {
 		places = append(places, f.startIn([]context.Context{f.ctx, f.other}[i%2]))
 	}
@@ -129,7 +129,7 @@ func TestADelayedJobWaitsItsTime(t *testing.T) {
 		t.Errorf("a job was taken before its time: %v", err)
 	}
 	// Its own task is delivered by the clock of the queue, which counts.
-	own := tasks.Sync{JobID: waiting.JobID, Attempt: 1}
+	own := queue.Sync{JobID: waiting.JobID, Attempt: 1}
 	f.must(f.next(own).Release(f.Context(), time.Minute, 0))
 	f.clock.advance(time.Minute)
 	if run := f.next(waiting); run.Job().ID != waiting.JobID {
@@ -152,7 +152,7 @@ func TestAPausedConnectorKeepsItsJob(t *testing.T) {
 	if !again.UpdatedAt.Equal(row.UpdatedAt) {
 		t.Error("a second pause changed the connector")
 	}
-	if _, err := f.jobs.Next(f.Context(), tasks.Sync{JobID: job.ID}); !errors.Is(err, syncjob.ErrStale) {
+	if _, err := f.jobs.Next(f.Context(), queue.Sync{JobID: job.ID}); !errors.Is(err, syncjob.ErrStale) {
 		t.Errorf("a worker takes the job of a paused connector: %v", err)
 	}
 	if _, err := f.jobs.Start(f.ctx, f.row.ID, syncjob.StartOptions{}); codeOf(err) != apierr.Conflict {

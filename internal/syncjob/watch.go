@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // Watch follows a job that the viewer may see. The channel gives the present

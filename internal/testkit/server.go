@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/devstack"
 
 	"github.com/jackc/pgx/v5"
 )

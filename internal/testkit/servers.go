@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/devstack"
 )
 
 // Redis starts a Redis of the test's own, which may be flushed and filled at will, and returns its unix:// URL as go-redis

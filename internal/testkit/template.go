@@ -10,8 +10,8 @@ import (
 	"io/fs"
 	"time"
 
-	"magpie/ent/migrate/migrations"
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/devstack"
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"

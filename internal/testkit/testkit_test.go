@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"testing"
 
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/minio/minio-go/v7"

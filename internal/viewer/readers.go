@@ -23,7 +23,7 @@ func (v Viewer) Mail() string {
 }
 
 // Principals tells which principals a person has: themselves and the groups that
-// they belong to, however deep. internal/principal does.
+// they belong to, however deep. internal/identity/principal does.
 type Principals interface {
 	// Of answers those of an address in lower case.
 	Of(ctx context.Context, workspace uuid.UUID, mail string) ([]string, error)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestScopeOfNobodyIsAnError(t *testing.T) {

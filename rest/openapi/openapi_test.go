@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"magpie/rest/openapi"
+	"github.com/magpie-search/magpie/rest/openapi"
 )
 
 func text(t *testing.T, value any) string {

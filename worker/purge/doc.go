@@ -3,5 +3,5 @@
 // to hold nobody up. What is to be done stands in PostgreSQL; a task is only the
 // nudge, and every step may be broken off and done twice.
 //
-// Allowed imports: internal/index, internal/viewer and worker/tasks.
+// Allowed imports: internal/index, internal/viewer and internal/queue.
 package purge

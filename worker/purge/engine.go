@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Index is what holds documents (internal/index).
@@ -23,7 +23,7 @@ type Index interface {
 }
 
 // Files deletes up to limit uploaded files of a connector with their contents
-// and says how many it was (internal/sourcefile).
+// and says how many it was (internal/connector/sourcefile).
 type Files interface {
 	Purge(ctx context.Context, connectorID uuid.UUID, limit int) (int, error)
 }
@@ -76,7 +76,7 @@ func New(idx Index, files Files, o Options) *Engine {
 
 // Wanted returns a task for each connector, of any workspace, that is to be
 // deleted, and deletes the collections that wait for none.
-func (e *Engine) Wanted(ctx context.Context) ([]tasks.Purge, error) {
+func (e *Engine) Wanted(ctx context.Context) ([]queue.Purge, error) {
 	if err := e.collections(ctx); err != nil {
 		return nil, err
 	}
@@ -84,9 +84,9 @@ func (e *Engine) Wanted(ctx context.Context) ([]tasks.Purge, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := make([]tasks.Purge, len(doomed))
+	wanted := make([]queue.Purge, len(doomed))
 	for i, d := range doomed {
-		wanted[i] = tasks.Purge{Workspace: d.Workspace, Connector: d.Connector}
+		wanted[i] = queue.Purge{Workspace: d.Workspace, Connector: d.Connector}
 	}
 	return wanted, nil
 }
@@ -102,7 +102,7 @@ func (e *Engine) collections(ctx context.Context) error {
 // Purge deletes the connector that t names, slice by slice, until nothing is
 // left of it, the time of the task is over, or ctx ends; the next task goes on.
 // An error means that the task is to be delivered again.
-func (e *Engine) Purge(ctx context.Context, t tasks.Purge) error {
+func (e *Engine) Purge(ctx context.Context, t queue.Purge) error {
 	scope, err := viewer.System(t.Workspace).Scope()
 	if err != nil {
 		return fmt.Errorf("delete a connector: %w", err)

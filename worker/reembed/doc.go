@@ -5,6 +5,6 @@
 // is found in PostgreSQL, so a killed worker loses nothing but a slice. Search
 // and syncs go on meanwhile.
 //
-// Allowed imports: internal/embed, internal/index, internal/ingest,
-// worker/tasks and the leaves.
+// Allowed imports: internal/model/embed, internal/index, internal/ingest,
+// internal/queue and the leaves.
 package reembed

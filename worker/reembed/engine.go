@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/apierr"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Index is what keeps the vectors (internal/index).
@@ -75,7 +75,7 @@ func New(idx Index, models *embed.Registry, o Options) *Engine {
 
 // Wanted returns a task for each collection, of any workspace, on which this
 // engine can do something, after it has set off what must change by itself.
-func (e *Engine) Wanted(ctx context.Context) ([]tasks.Reembed, error) {
+func (e *Engine) Wanted(ctx context.Context) ([]queue.Reembed, error) {
 	for old, next := range e.opt.Retired {
 		if _, there := e.models.Lookup(old); there {
 			continue
@@ -95,10 +95,10 @@ func (e *Engine) Wanted(ctx context.Context) ([]tasks.Reembed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wanted []tasks.Reembed
+	var wanted []queue.Reembed
 	for _, c := range changes {
 		if c.Stale || e.offers(c.Next) {
-			wanted = append(wanted, tasks.Reembed{Workspace: c.Workspace, Collection: c.Collection})
+			wanted = append(wanted, queue.Reembed{Workspace: c.Workspace, Collection: c.Collection})
 		}
 	}
 	return wanted, nil
@@ -112,7 +112,7 @@ func (e *Engine) offers(model string) bool {
 // Reembed works on the collection that t names until nothing is left to do, the
 // slice's time is over, or ctx ends; the next task goes on. An error means that
 // the task is to be delivered again.
-func (e *Engine) Reembed(ctx context.Context, t tasks.Reembed) error {
+func (e *Engine) Reembed(ctx context.Context, t queue.Reembed) error {
 	scope, err := viewer.System(t.Workspace).Scope()
 	if err != nil {
 		return fmt.Errorf("reembed a collection: %w", err)

@@ -13,17 +13,17 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
-	"magpie/internal/embed"
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/search/analysis"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
-	"magpie/worker/reembed"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker/reembed"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -188,8 +188,8 @@ func (f *fixture) work() {
 	f.Fatal("the work does not end")
 }
 
-func (f *fixture) task() tasks.Reembed {
-	return tasks.Reembed{Workspace: f.workspace, Collection: f.collection}
+func (f *fixture) task() queue.Reembed {
+	return queue.Reembed{Workspace: f.workspace, Collection: f.collection}
 }
 
 func (f *fixture) record(m *model, source string, passages int) *index.Record {

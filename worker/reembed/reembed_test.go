@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/embed"
-	"magpie/internal/gid"
-	"magpie/internal/index"
-	"magpie/internal/viewer"
-	"magpie/worker/reembed"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker/reembed"
 )
 
 func TestACollectionChangesItsModel(t *testing.T) {
@@ -302,10 +302,10 @@ func TestOnlyWhatThisWorkerCanDoIsWanted(t *testing.T) {
 		t.Error(err)
 	}
 	both := f.engine(f.index)
-	if wanted, err := both.Wanted(t.Context()); err != nil || !slices.Equal(wanted, []tasks.Reembed{f.task()}) {
+	if wanted, err := both.Wanted(t.Context()); err != nil || !slices.Equal(wanted, []queue.Reembed{f.task()}) {
 		t.Errorf("it wants %v, %v", wanted, err)
 	}
-	for name, task := range map[string]tasks.Reembed{
+	for name, task := range map[string]queue.Reembed{
 		"a collection that is gone":      {Workspace: f.workspace, Collection: gid.New(gid.Collection)},
 		"another workspace's collection": {Workspace: gid.New(gid.Workspace), Collection: f.collection},
 	} {

@@ -12,15 +12,15 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/internal/gid"
-	"magpie/internal/inbound"
-	"magpie/internal/secret"
-	"magpie/internal/store"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
-	"magpie/worker/subscribe"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/connector/inbound"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker/subscribe"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"magpie/connectors"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/ingest/parse/archive"
-	"magpie/internal/member"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // An archive is an item without a document: each file in it is an item of its

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/embed"
-	"magpie/worker"
+	"github.com/magpie-search/magpie/connectors"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/worker"
 )
 
 // BenchmarkResyncUnchanged tells how long a sync takes that finds nothing new

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/syncjob"
-	"magpie/worker/tasks"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // What a site sent as pages and files is what the job says, whatever became of
@@ -81,7 +81,7 @@ func TestBytesFetchedAreExactOverATakeOver(t *testing.T) {
 	job := f.start(auto())
 	dead := f.engine(f.newJobs(syncjob.Times{Heartbeat: time.Hour, Progress: 5 * time.Millisecond}))
 	ended := make(chan error, 1)
-	go func() { ended <- dead.Sync(f.Context(), tasks.Sync{JobID: job.ID}) }()
+	go func() { ended <- dead.Sync(f.Context(), queue.Sync{JobID: job.ID}) }()
 	<-reached
 	for deadline := time.Now().Add(20 * time.Second); f.job(job.ID).BytesFetched != site.bytes.Load(); {
 		if time.Now().After(deadline) {

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/webcrawler"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/httpx"
-	"magpie/internal/note"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/webcrawler"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // sitePages is how many pages the site has that are worth having.

@@ -6,6 +6,6 @@
 // names the attempt under which the job is held.
 //
 // Allowed imports: ent, connectors, internal/ingest, internal/index,
-// internal/embed, internal/secret, internal/syncjob, worker/tasks and the
+// internal/model/embed, internal/secret, internal/syncjob, internal/queue and the
 // leaves.
 package syncer

@@ -9,20 +9,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/note"
-	"magpie/internal/pace"
-	"magpie/internal/principal"
-	"magpie/internal/secret"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Index is what the engine writes documents with (internal/index).
@@ -47,7 +47,7 @@ type Groups interface {
 	EndReaders(ctx context.Context, d principal.Due) error
 }
 
-// Grants give connectors the tokens of their OAuth grants (internal/oauth).
+// Grants give connectors the tokens of their OAuth grants (internal/connector/oauth).
 type Grants interface {
 	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
 }
@@ -172,7 +172,7 @@ func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, sec
 // place, and ends the job or queues the slice after it. That no job waits is no error. When ctx ends, the slice stops
 // at the next item and queues the rest. An error means that no job could be
 // taken and the task is to be delivered again.
-func (e *Engine) Sync(ctx context.Context, t tasks.Sync) error {
+func (e *Engine) Sync(ctx context.Context, t queue.Sync) error {
 	run, err := e.jobs.Next(ctx, t)
 	switch {
 	case errors.Is(err, syncjob.ErrStale):

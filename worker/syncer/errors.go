@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"magpie/connectors"
-	"magpie/internal/apierr"
-	"magpie/internal/index"
-	"magpie/internal/ingest/document"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 var (

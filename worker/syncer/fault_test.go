@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit"
-	"magpie/worker/tasks"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // gate lets a test stop a source at some item and go on when it likes.
@@ -95,7 +95,7 @@ func TestAKilledWorkerCostsNothingAndCannotWriteLater(t *testing.T) {
 	var gone sync.WaitGroup
 	gone.Go(func() {
 		for attempt := range 2 { // the first slice ends after 30 items
-			if err := dead.Sync(f.Context(), tasks.Sync{JobID: job.ID, Attempt: attempt}); err != nil {
+			if err := dead.Sync(f.Context(), queue.Sync{JobID: job.ID, Attempt: attempt}); err != nil {
 				t.Error(err)
 			}
 		}

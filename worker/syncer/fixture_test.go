@@ -11,24 +11,24 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/ent/document"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/search/analysis"
-	"magpie/internal/secret"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
-	"magpie/worker"
-	"magpie/worker/reembed"
-	"magpie/worker/syncer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker"
+	"github.com/magpie-search/magpie/worker/reembed"
+	"github.com/magpie-search/magpie/worker/syncer"
 )
 
 // model is an embedder that counts.
@@ -181,7 +181,7 @@ func redisOf(url string) (*redis.Client, error) {
 }
 
 func (f *fixture) newJobs(times syncjob.Times) *syncjob.Jobs {
-	jobs := syncjob.New(f.db.Ent, tasks.NewAsynq(f.redis), f.bus, f.clock.now, syncjob.WithLog(f.log), syncjob.WithTimes(times))
+	jobs := syncjob.New(f.db.Ent, queue.NewAsynq(f.redis), f.bus, f.clock.now, syncjob.WithLog(f.log), syncjob.WithTimes(times))
 	f.Cleanup(jobs.Close)
 	return jobs
 }

@@ -13,17 +13,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/ent"
-	"magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/index"
-	"magpie/internal/pace"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/syncer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker/syncer"
 )
 
 // crowd is a registry of a source that never ends, and of a small one.
@@ -316,7 +316,7 @@ func TestAPlaceServesWhoeverIsNext(t *testing.T) {
 	var both sync.WaitGroup
 	for range 2 { // both places are those of the second job
 		both.Go(func() {
-			if err := engine.Sync(f.Context(), tasks.Sync{JobID: second.ID}); err != nil {
+			if err := engine.Sync(f.Context(), queue.Sync{JobID: second.ID}); err != nil {
 				t.Error(err)
 			}
 		})

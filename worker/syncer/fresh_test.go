@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func (f *fixture) fresh() syncjob.Freshness {

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/github"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/httpx"
-	"magpie/internal/note"
-	"magpie/internal/secret"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/github"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 // A repository through the whole engine: what changes there changes here, and

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/index"
-	"magpie/internal/principal"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // sharing makes a fixture whose connector keeps to permissions, with the groups of

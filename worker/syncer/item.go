@@ -14,15 +14,15 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"magpie/connectors"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/ingest/parse/archive"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // task is an item whose content has to be looked at.

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"magpie/ent"
-	"magpie/ent/collection"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/collection"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // other is a model beside the counting one.

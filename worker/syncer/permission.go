@@ -8,13 +8,13 @@ import (
 	"strings"
 	"sync"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/ent/document"
-	"magpie/internal/index"
-	"magpie/internal/member"
-	"magpie/internal/principal"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // Who may find a document is stored with it, as principals: nil is everybody, an

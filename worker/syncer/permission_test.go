@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
-	"magpie/ent"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func permissions() syncjob.StartOptions {

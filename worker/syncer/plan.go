@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/ent/planitem"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/ingest"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // A plan goes the way of a sync, decides as it does, and writes down what it

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/planitem"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // plan runs a whole plan, with a worker that runs already.

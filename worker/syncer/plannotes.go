@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"magpie/connectors"
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // planPrefix is what the names of a plan's notes begin with.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent/syncitem"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // threshold is the largest share of the connector's documents, in percent, that

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent"
-	"magpie/ent/document"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/apierr"
-	"magpie/internal/index"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // noFence is that of writes outside of jobs.

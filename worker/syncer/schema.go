@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/internal/attached"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/connector/attached"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Schemas keeps the schemas of attached databases (attached.Catalog).

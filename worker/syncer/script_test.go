@@ -3,8 +3,8 @@ package syncer_test
 import (
 	"context"
 
-	"magpie/connectors"
-	"magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 )
 
 // script is the source of the tests: the shared fake.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/internal/secret"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // settings are what a connector's source is opened with.

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"magpie/connectors"
-	"magpie/ent"
-	"magpie/internal/pace"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/connector/pace"
 )
 
 // lookEvery is how often a slice looks whether other jobs wait for its worker,

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // skewed is a node of the installation of f, whose own clock is ahead of the real
@@ -23,7 +23,7 @@ func (f *fixture) skewed(ahead time.Duration) *fixture {
 	})
 	f.must(err)
 	f.Cleanup(clock.Close)
-	node.jobs = syncjob.New(f.db.Ent, tasks.NewAsynq(f.redis), f.bus, clock.Now, syncjob.WithLog(f.log), syncjob.WithTimes(f.times))
+	node.jobs = syncjob.New(f.db.Ent, queue.NewAsynq(f.redis), f.bus, clock.Now, syncjob.WithLog(f.log), syncjob.WithTimes(f.times))
 	f.Cleanup(node.jobs.Close)
 	node.options.Now = clock.Now
 	return &node
@@ -49,7 +49,7 @@ func TestAJobIsTakenOverInTimeByANodeWithAnotherClock(t *testing.T) {
 			job := one.start(auto())
 			dead := one.engine(one.jobs)
 			ended := make(chan error, 1)
-			go func() { ended <- dead.Sync(f.Context(), tasks.Sync{JobID: job.ID}) }()
+			go func() { ended <- dead.Sync(f.Context(), queue.Sync{JobID: job.ID}) }()
 			<-g.reached
 			began := time.Now()
 			two.work()
@@ -78,10 +78,10 @@ func TestALiveJobIsNotTakenByANodeWithAnotherClock(t *testing.T) {
 			job := one.start(auto())
 			worker := one.engine(one.jobs)
 			ended := make(chan error, 1)
-			go func() { ended <- worker.Sync(f.Context(), tasks.Sync{JobID: job.ID}) }()
+			go func() { ended <- worker.Sync(f.Context(), queue.Sync{JobID: job.ID}) }()
 			<-g.reached
 			held := f.job(job.ID).Attempt
-			queue := tasks.NewAsynq(f.redis)
+			queue := queue.NewAsynq(f.redis)
 			for began := time.Now(); time.Since(began) < time.Second; {
 				swept, err := two.jobs.Sweep(f.system(), queue, 500*time.Millisecond)
 				f.must(err)

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/slack"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/note"
-	"magpie/internal/secret"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit/slackserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/slack"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
 // A workspace is synced, and what its events name is taken up or deleted.

@@ -11,16 +11,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"magpie/connectors"
-	"magpie/ent"
-	entconnector "magpie/ent/connector"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/pace"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
+	entconnector "github.com/magpie-search/magpie/ent/connector"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // slice is one worker's turn at a job.

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent/connector"
-	"magpie/ent/document"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/index"
-	"magpie/internal/secret"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func TestASyncAddsModifiesDeletesAndLeavesAlone(t *testing.T) {

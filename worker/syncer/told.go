@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Told is what platforms told of changes (internal/inbound).
+// Told is what platforms told of changes (internal/connector/inbound).
 type Told interface {
 	// Absorb calls look with the names of items that deliveries for a connector
 	// tell of, if there are any, and then says that the job has looked after them.

@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/connectors/fileupload"
-	"magpie/ent"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/blob"
-	"magpie/internal/sourcefile"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/fileupload"
+	"github.com/magpie-search/magpie/ent"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The real connector over the real store of files, under the engine's viewer.

@@ -14,18 +14,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/search/analysis"
-	"magpie/internal/secret"
-	"magpie/internal/store"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker"
-	"magpie/worker/reembed"
-	"magpie/worker/syncer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/worker"
+	"github.com/magpie-search/magpie/worker/reembed"
+	"github.com/magpie-search/magpie/worker/syncer"
 )
 
 // The steps of a sync at which a victim kills itself.
@@ -154,7 +154,7 @@ func work(text string) error {
 	defer func() { _ = client.Close() }()
 	bus := syncjob.NewRedisBus(ctx, client, log)
 	defer func() { _ = bus.Close() }()
-	jobs := syncjob.New(db.Ent, tasks.NewAsynq(client), bus, time.Now, syncjob.WithLog(log),
+	jobs := syncjob.New(db.Ent, queue.NewAsynq(client), bus, time.Now, syncjob.WithLog(log),
 		syncjob.WithTimes(syncjob.Times{Heartbeat: 200 * time.Millisecond}))
 	defer jobs.Close()
 	source := world(m.plan.Items, m.plan.Source)

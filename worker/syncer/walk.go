@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/connectors"
-	"magpie/ent/document"
-	"magpie/ent/planitem"
-	"magpie/ent/predicate"
-	"magpie/ent/syncitem"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/member"
-	"magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/planitem"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // walkPages goes through the source. With keep only the items that it accepts

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"magpie/connectors"
-	"magpie/connectors/confluence"
-	"magpie/ent/document"
-	entjob "magpie/ent/syncjob"
-	"magpie/internal/httpx"
-	"magpie/internal/note"
-	"magpie/internal/secret"
-	"magpie/internal/syncjob"
-	"magpie/internal/testkit/confluenceserver"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/confluence"
+	"github.com/magpie-search/magpie/ent/document"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
 func TestAWikiIsSynced(t *testing.T) {

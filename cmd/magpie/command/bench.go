@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/console"
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
 )
 
 type benchCommand struct {

@@ -15,11 +15,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
-	"magpie/cmd/magpie/local"
-	"magpie/ent/user"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 type benchDashboardCommand struct {

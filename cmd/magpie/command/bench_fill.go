@@ -14,14 +14,14 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
 )
 
 type benchLoadCommand struct {

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 type benchParseCommand struct {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
 // benchProcess is this program in a process of its own, on the bench's services.

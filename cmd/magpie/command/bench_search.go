@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
-	"magpie/internal/embed"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 type benchSearchCommand struct {

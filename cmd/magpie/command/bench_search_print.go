@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
 )
 
 // budget is a line of the design's budgets.

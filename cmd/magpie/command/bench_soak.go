@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 type benchSoakCommand struct {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
 )
 
 // soak is one run of the command.

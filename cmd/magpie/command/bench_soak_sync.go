@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
 )
 
 const (

@@ -12,14 +12,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/stack"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
-	"magpie/internal/devstack"
-	"magpie/internal/index"
-	"magpie/internal/store"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // benchStack is a Magpie to measure: private services in a folder of their own,

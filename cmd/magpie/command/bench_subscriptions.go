@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
-	"magpie/internal/index"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 type benchSubscriptionsCommand struct {
@@ -162,7 +162,7 @@ func (c *benchSubscriptionsCommand) tell(r *runtime, b *benchStack, crowd *subsc
 		do    func(round int) error
 	}{
 		{"a job's change, to who watches the job or its connector", []int{0, 1}, func(round int) error {
-			_, err := b.app.Jobs.Claim(r, tasks.Sync{JobID: job, Attempt: round})
+			_, err := b.app.Jobs.Claim(r, queue.Sync{JobID: job, Attempt: round})
 			return err
 		}},
 		{"a stored document, to who watches its collection", []int{2}, func(round int) error {

@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
-	"magpie/internal/blob"
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/eval/bench"
 )
 
 // resyncBudget is what a sync of 10,000 objects may take that finds none changed.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/bench"
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/eval/bench"
 )
 
 // underSyncBench is what searches take while their collection is synced whole,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
 )
 
 type chatCommand struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/cmd/magpie/console"
-	"magpie/internal/apierr"
-	"magpie/internal/config"
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // Streams are what a command reads and writes.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/namedfile"
+	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
 type connectorsCommand struct {

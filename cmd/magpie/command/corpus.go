@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
 )
 
 // examplesShown is how many items are named for each reason.

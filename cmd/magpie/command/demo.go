@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/blob"
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/devstack"
 )
 
 // What the demo asks.

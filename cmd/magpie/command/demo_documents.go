@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/console"
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/stack"
-	"magpie/internal/authn"
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/identity/authn"
 )
 
 // Names of what the demo makes.

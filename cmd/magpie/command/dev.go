@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/stack"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 // devNetworks may be reached by connectors of a local Magpie: this machine.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/embed"
-	"magpie/internal/eval"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/eval"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 type evalCommand struct {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
 )
 
 // memberRow is a person in a workspace.

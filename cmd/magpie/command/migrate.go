@@ -3,8 +3,8 @@ package command
 import (
 	"strconv"
 
-	"magpie/internal/config"
-	"magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/store"
 )
 
 type migrateCommand struct {

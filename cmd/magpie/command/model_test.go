@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"magpie/internal/embed"
-	"magpie/internal/llm/llmtest"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // embeddings serves vectors of four numbers over the OpenAI protocol.

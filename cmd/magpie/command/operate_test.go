@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/devstack"
 )
 
 // Every operation fits the schema, so that no command fails on its own text.

@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"time"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/namedfile"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config/namedfile"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 type parseCommand struct {

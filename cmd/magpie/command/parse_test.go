@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/cmd/magpie/command"
 )
 
 func TestParsePrintsWhatIsReadAndSaysWhatIsNot(t *testing.T) {

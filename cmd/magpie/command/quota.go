@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 type quotaCommand struct {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
 )
 
 type searchCommand struct {

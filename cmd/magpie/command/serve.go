@@ -6,8 +6,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"magpie/cmd/magpie/stack"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 type serveCommand struct {

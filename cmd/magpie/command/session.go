@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/wire"
-	"magpie/ent"
-	"magpie/ent/workspace"
-	"magpie/internal/config"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/workspace"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // session is an open Magpie that commands operate on, as itself, within one

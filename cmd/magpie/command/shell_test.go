@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/cmd/magpie/command"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // shell runs commands against a Magpie of the test's own.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
 )
 
 type syncCommand struct {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/cmd/magpie/command"
 )
 
 // work runs a worker until the test ends.

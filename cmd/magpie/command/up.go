@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"magpie/cmd/magpie/local"
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/internal/devstack"
 )
 
 type upCommand struct {

@@ -20,9 +20,9 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"magpie/cmd/magpie/console"
-	"magpie/internal/apierr"
-	"magpie/internal/namedfile"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
 // uploadsAtOnce hides the wait for the disk at the other end.

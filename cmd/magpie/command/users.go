@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/ent"
-	"magpie/ent/membership"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/membership"
 )
 
 type usersCommand struct {

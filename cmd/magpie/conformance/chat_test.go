@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/llm/llmtest"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // event is one of a stream.

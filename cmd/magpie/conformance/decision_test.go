@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 func loopback() []netip.Prefix {

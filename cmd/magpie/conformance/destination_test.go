@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/secret"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // moved says of each kind with credentials how a connector is made and which

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 func endpointCases() map[string]check {

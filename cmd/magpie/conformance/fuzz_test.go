@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // fuzzed is a whole Magpie to send anything to, in process.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/syncjob"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 // node is a script of the folder node, whose packages setup.sh installs.
@@ -152,7 +152,7 @@ func (s *site) queued(t *testing.T, connector string) (job string) {
 // finish does what a worker does with a job that has nothing to do.
 func (s *site) finish(t *testing.T, job string) {
 	t.Helper()
-	run, err := s.app.Jobs.Claim(t.Context(), tasks.Sync{JobID: uuid.MustParse(job)})
+	run, err := s.app.Jobs.Claim(t.Context(), queue.Sync{JobID: uuid.MustParse(job)})
 	must(t, err)
 	run.Count(func(c *syncjob.Counters) { c.Collected, c.Unchanged = 3, 3 })
 	must(t, run.Complete(t.Context()))

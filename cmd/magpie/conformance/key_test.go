@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 const query = `{"query":"signing key"}`

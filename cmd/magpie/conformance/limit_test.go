@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ratelimit"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/rest"
 )
 
 func limitCases() map[string]check {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/testkit/authserver"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // connected is a site with an OpenID provider and a Google at one server.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // order sends requests that break every rule from one check on; the first of

@@ -3,7 +3,7 @@ package conformance_test
 import (
 	"testing"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // spent serves a site of its own with its workspace's queries used up.

@@ -16,16 +16,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/stack"
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest"
 )
 
 const (

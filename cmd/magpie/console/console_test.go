@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
 )
 
 type clock struct{ at time.Time }

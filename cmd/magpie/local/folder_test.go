@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
 )
 
 func folder(t *testing.T) *local.Folder {

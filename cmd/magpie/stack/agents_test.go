@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/membership"
 )
 
 // answered is what a REST request gave.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // A visitor searches with a key; the client's server tells of the click by the

@@ -12,17 +12,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/console"
-	"magpie/cmd/magpie/local"
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/wire"
-	"magpie/ent"
-	"magpie/ent/membership"
-	"magpie/ent/user"
-	"magpie/internal/authn"
-	"magpie/internal/config"
-	"magpie/internal/store"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // WorkspaceName is the name of the workspace that a local Magpie begins with.

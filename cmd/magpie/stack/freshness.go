@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/syncjob"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Bounds of what the metrics of freshness cost, however often they are read.

@@ -395,11 +395,11 @@ func TestHostileDocumentsCostLittle(t *testing.T) { // as said
 // ways that lead there; a place that hands it what is Magpie's own has none.
 func handing() map[string][]string {
 	return map[string][]string{
-		"cmd/magpie/web/operation.go":      {"POST", "POST for a response", "server-sent events"},
-		"cmd/magpie/web/transport.go":      {"a form", "the map of a form"},
-		"cmd/magpie/web/live/websocket.go": {"a WebSocket", "a WebSocket before its init"},
-		"cmd/magpie/wire/local.go":         nil, // the command line's
-		"rest/exchange.go":                 nil, // stored operations
+		"cmd/magpie/web/operation.go":           {"POST", "POST for a response", "server-sent events"},
+		"cmd/magpie/web/transport.go":           {"a form", "the map of a form"},
+		"internal/live/connection/websocket.go": {"a WebSocket", "a WebSocket before its init"},
+		"cmd/magpie/wire/local.go":              nil, // the command line's
+		"rest/exchange.go":                      nil, // stored operations
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
-	"magpie/cmd/magpie/stack"
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const (

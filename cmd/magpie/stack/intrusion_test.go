@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/testkit/authserver"
 )
 
 // startBeside serves beside a provider, at which people sign in and connectors

@@ -15,12 +15,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/stack"
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
-	"magpie/internal/testkit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // nodes are several whole `serve` processes, as far as one process can be, on

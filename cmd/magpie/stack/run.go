@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 // Failed gives the error of a server that stopped by itself.

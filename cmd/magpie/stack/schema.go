@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/store"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/store"
 )
 
 // schemaEvery is how often a worker looks at the schema. What a step takes away

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"sync"
 
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/web/live"
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/search/resident"
-	"magpie/internal/widget"
-	"magpie/rest"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/live/connection"
+	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/rest"
+	"github.com/magpie-search/magpie/rest/widget"
 )
 
 // HTTP is the HTTP side of an application that is being served.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"log/slog"
 
-	"magpie/cmd/magpie/local"
-	"magpie/internal/config"
-	"magpie/internal/devstack"
+	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/devstack"
 )
 
 // Services are the PostgreSQL and Redis that a local Magpie uses: private ones,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/rest"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // after is the id of somebody's thing that a path parameter stands for, by the

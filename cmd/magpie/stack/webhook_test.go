@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
 const hookSecret = "It's a Secret to Everybody"

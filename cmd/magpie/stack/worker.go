@@ -5,8 +5,8 @@ import (
 	"errors"
 	"log/slog"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 // Worker is the worker side of an application at work.

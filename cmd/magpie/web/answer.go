@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 type errorBody struct {

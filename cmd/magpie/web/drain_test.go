@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
 // An answer that is begun after the draining says that its connection ends, also

@@ -9,8 +9,8 @@ import (
 	"mime/multipart"
 	"net/http"
 
-	"magpie/cmd/magpie/web/body"
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/body"
 )
 
 // maxPlaces is how many places of an operation's variables the files of a form

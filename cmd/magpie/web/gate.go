@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 const (

@@ -17,12 +17,12 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
 
-	"magpie/cmd/magpie/web/body"
-	"magpie/cmd/magpie/web/live"
-	"magpie/internal/apierr"
-	"magpie/internal/authn"
-	"magpie/internal/ratelimit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/live/connection"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/body"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"magpie/internal/apierr"
-	"magpie/internal/config"
-	"magpie/internal/viewer"
-	"magpie/internal/widget"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest/widget"
 )
 
 // Paths that are answered, partly, before all the others can be. alivePath and

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/cmd/magpie/web"
-	"magpie/internal/apierr"
-	"magpie/internal/config"
-	"magpie/internal/viewer"
-	"magpie/internal/widget"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest/widget"
 )
 
 // accounts know one token.

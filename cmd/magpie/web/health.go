@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"magpie/internal/apierr"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 // checkTime bounds each readiness check.

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"magpie/internal/apierr"
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // identified gives every request an id, its own where that is harmless, and

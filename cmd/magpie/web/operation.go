@@ -14,10 +14,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/cmd/magpie/web/live"
-	"magpie/internal/apierr"
-	"magpie/internal/ratelimit"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/live/connection"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // operations is POST with a JSON body, after the GraphQL-over-HTTP

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 //go:embed page

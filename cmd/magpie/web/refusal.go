@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"magpie/internal/apierr"
-	"magpie/internal/requestid"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // outspoken is a listener on whose connections net/http's own refusals, of what

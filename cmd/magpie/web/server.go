@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
 func serve(t *testing.T, h http.HandlerFunc) (*web.Server, string) {

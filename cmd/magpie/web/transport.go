@@ -11,7 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // once lets queries and mutations through, and remembers that it was reached.

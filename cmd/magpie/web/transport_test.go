@@ -12,8 +12,8 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/testserver"
 	"github.com/coder/websocket"
 
-	"magpie/cmd/magpie/web"
-	"magpie/cmd/magpie/web/live"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/internal/live/connection"
 )
 
 // spoken is the handler over a small schema with the transports that are served.

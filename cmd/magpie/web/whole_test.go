@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
 // noting is a listener whose connections note what is written to them.

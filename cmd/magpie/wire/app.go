@@ -16,46 +16,46 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/agents/catalog"
-	"magpie/agents/memory"
-	"magpie/agents/run"
-	"magpie/agents/template"
-	"magpie/agents/tools"
-	"magpie/connectors"
-	"magpie/connectors/all"
-	"magpie/graph"
-	"magpie/internal/analytics"
-	"magpie/internal/attached"
-	"magpie/internal/audit"
-	"magpie/internal/authn"
-	"magpie/internal/blob"
-	"magpie/internal/chat"
-	"magpie/internal/config"
-	"magpie/internal/docwatch"
-	"magpie/internal/embed"
-	"magpie/internal/httpx"
-	"magpie/internal/inbound"
-	"magpie/internal/index"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/oauth"
-	"magpie/internal/pace"
-	"magpie/internal/people"
-	"magpie/internal/principal"
-	"magpie/internal/quota"
-	"magpie/internal/ratelimit"
-	"magpie/internal/replay"
-	"magpie/internal/search"
-	"magpie/internal/search/analysis"
-	"magpie/internal/secret"
-	"magpie/internal/signon"
-	"magpie/internal/sourcefile"
-	"magpie/internal/store"
-	"magpie/internal/summary"
-	"magpie/internal/syncjob"
-	"magpie/internal/transaction"
-	"magpie/internal/viewer"
-	"magpie/rest"
-	"magpie/worker/tasks"
+	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/memory"
+	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/all"
+	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/chat/summary"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/connector/attached"
+	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/connector/inbound"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/live/docwatch"
+	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/usage/quota"
+	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest"
 )
 
 // App is the parts of a process, connected with each other and the stores.
@@ -80,7 +80,7 @@ type App struct {
 	Chat       *chat.Chat
 	Runs       *run.Runs
 	Queries    *analytics.Log
-	Queue      *tasks.Asynq
+	Queue      *queue.Asynq
 	Bus        *syncjob.RedisBus
 	Jobs       *syncjob.Jobs
 	Grants     *oauth.Grants
@@ -173,7 +173,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { answers.Close(); return nil })
 	news := docwatch.New(a.Index, docwatch.Options{Log: a.Log})
 	a.closers = append(a.closers, func() error { news.Close(); return nil })
-	a.Queue = tasks.NewAsynq(a.Redis)
+	a.Queue = queue.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log))

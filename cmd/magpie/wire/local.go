@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"magpie/internal/apierr"
-	"magpie/internal/storedop"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/storedop"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Local runs operations inside the process, as the system viewer of one

@@ -3,10 +3,10 @@ package wire
 import (
 	"fmt"
 
-	"magpie/internal/config"
-	"magpie/internal/embed"
-	"magpie/internal/llm"
-	"magpie/internal/rerank"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/model/rerank"
 )
 
 // Embedders connects to the configured embedding models, the default first. The

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/ent/membership"
-	"magpie/internal/oauth"
-	"magpie/internal/signon"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/identity/signon"
 )
 
 // connect builds what speaks OAuth with other services: connections of

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"magpie/internal/config"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/ingest/parse/ocr"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
 )
 
 // Parser makes the parser of documents that the settings ask for. The caller closes it.

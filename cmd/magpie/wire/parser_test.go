@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 func TestTheProgramForImagesIsTheOneThatIsNamed(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"magpie/internal/driverlog"
+	"github.com/magpie-search/magpie/internal/store/driverlog"
 )
 
 // LogRedis sends what the Redis clients of this process say to a log. The library

@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"magpie/cmd/magpie/wire"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func TestRedisFormsMakeTheirClients(t *testing.T) {

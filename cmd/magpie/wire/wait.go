@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
 
-	"magpie/internal/apierr"
-	"magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/config"
 )
 
 // The parts that a process waits for, as logs and /readyz name them.

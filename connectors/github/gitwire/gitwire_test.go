@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/connectors/github/gitwire"
+	"github.com/magpie-search/magpie/connectors/github/gitwire"
 )
 
 var wide = gitwire.Limits{Pack: 1 << 20, Inflated: 8 << 20, Files: 100}

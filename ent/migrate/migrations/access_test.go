@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
-	"magpie/ent/migrate/migrations"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // open opens a database and closes it with the test.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"magpie/ent/migrate/migrations"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const (

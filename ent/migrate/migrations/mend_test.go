@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/ent/migrate/migrations"
-	"magpie/internal/devstack"
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // listed is access.txt.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Passage is one stretch of a document.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 func words(n int) string {

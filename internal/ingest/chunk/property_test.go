@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"magpie/internal/ingest/chunk"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 func drawText(t *rapid.T, name string) string {

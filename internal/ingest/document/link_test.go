@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 func TestLinksAreThoseOfTheText(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // readASCIIDoc reads AsciiDoc as Asciidoctor 2 understands it. Nothing outside is read: what a file includes is left out.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // asciidocAttributes are what the lines before a block say about it.

@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // delimiterOf returns the character by which a line that begins or ends a block tells its kind, 0 for other lines. A table is

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // asciidocItem is the first line of a list item with its parts told apart.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // asciidocCell is a cell with what its specification says.

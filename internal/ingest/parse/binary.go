@@ -1,14 +1,14 @@
 package parse
 
 import (
-	"magpie/internal/ingest/parse/archive"
-	"magpie/internal/ingest/parse/epub"
-	"magpie/internal/ingest/parse/mail"
-	"magpie/internal/ingest/parse/odf"
-	"magpie/internal/ingest/parse/ole"
-	"magpie/internal/ingest/parse/ooxml"
-	"magpie/internal/ingest/parse/rtf"
-	"magpie/internal/ingest/parse/sheet"
+	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/ingest/parse/epub"
+	"github.com/magpie-search/magpie/internal/ingest/parse/mail"
+	"github.com/magpie-search/magpie/internal/ingest/parse/odf"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ole"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ooxml"
+	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/ingest/parse/sheet"
 )
 
 // binary returns the reader of a binary format, or of a mail, by its short name.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/unicode/norm"
 
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 // encodingOf returns an encoding by the name it has on the web, and some that have none there.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/unicode/norm"
 
-	"magpie/internal/ingest/parse/letter"
+	"github.com/magpie-search/magpie/internal/ingest/parse/letter"
 )
 
 // guessWide recognises UTF-16 and UTF-32 without a mark: by being text when they are read so, which bytes that are something

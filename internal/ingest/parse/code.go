@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // declarationRunes is about how much code one block holds: short declarations share a block.

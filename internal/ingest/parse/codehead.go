@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // longLicence is how many runes a licence at the top of a file may have before it is out of the way at the end.

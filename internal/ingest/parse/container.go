@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
-	"magpie/internal/ingest/parse/zipfile"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
 // signature returns the format of a file that begins as binary formats do, "" for others. Formats that are read have a

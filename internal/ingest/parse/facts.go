@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Bounds of what front matter and page heads may put into a document.

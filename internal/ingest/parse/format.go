@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // format is one format that is read.

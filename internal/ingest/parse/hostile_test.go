@@ -23,9 +23,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
 )
 
 const (

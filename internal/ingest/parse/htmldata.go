@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // pageData is what a page says about itself in JSON-LD with the vocabulary of schema.org.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // table gives a Table block, or what stands in the cells where the table only arranges the page.

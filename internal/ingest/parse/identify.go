@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // headBytes is how much of a file is looked at to tell what it is.

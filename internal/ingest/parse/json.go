@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // readJSON reads JSON: arrays of similar flat objects become tables, all else lines "path: value", in sections named by

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // maxWrongLines is how many more lines may be wrong than right before it is no file of JSON lines.

@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // listText collects the items of a list as Markdown. Code, tables and headings inside an item become blocks of their own in

@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // directive handles a block of code whose language is in braces, as MyST writes directives: ```{note} Title. It reports whether

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 // benchmarkReader reads a file of many like parts, some 500 KB.

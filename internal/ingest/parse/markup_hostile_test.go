@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 // Each of these costs a naive reader the square of its length, its stack or its memory. The bound is far above what they take.

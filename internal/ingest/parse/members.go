@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
 )
 
 // IsArchive reports whether a file is an archive of files, as zip and tar archives are, compressed or not. Office files

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Bounds of what is kept of the results of a cell: they are there to be looked at, not to be read.

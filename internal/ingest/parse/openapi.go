@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // isInterface reports a description of an HTTP interface: OpenAPI 3, or Swagger 2.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
 func mustParse(t *testing.T, name, content string) *document.Document {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ocr"
-	"magpie/internal/ingest/parse/pdf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
+	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
 // Options sets a parser up. The zero value is useful.

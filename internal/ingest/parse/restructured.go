@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/width"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // readRestructured reads reStructuredText as docutils 0.21 specifies it, with the directives and roles of Sphinx. Nothing

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // explicit reads what begins with two dots: footnotes, targets, substitutions, directives and comments.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // blockQuote reads an indented block. What is no text, such as a list that only stands too far to the right, is no quote.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 const (

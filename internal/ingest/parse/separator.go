@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // separator finds out what parts the cells of a table, and returns the text without a line that says so.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // isSubtitle reports WebVTT, and SubRip by its first cue.

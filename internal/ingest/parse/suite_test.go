@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/ingest/parse/ocr"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
 )
 
 const formatsFolder = "../../../testdata/formats"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // isLog reports a text most of whose lines begin with a time of day.

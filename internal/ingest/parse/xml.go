@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // Bounds of an XML document of which a tree is built: one with more elements is kept as code, deeper elements are no elements

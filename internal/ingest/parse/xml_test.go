@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 func TestXMLIsProseOrData(t *testing.T) {

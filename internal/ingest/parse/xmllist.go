@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // list emits a list; what stands before its items, such as a title, goes before it.

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 const readPassages = `select place, passage_id, document_id, ordinal, title_words, heading_words, path_words, body_words,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // filter is a rank.Filter in the form that the database's functions take.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/postgres"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/postgres"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // outgrow makes the tenant's collection one that is too large for exact search.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // walkUpTo is how many entries of the index of lexemes may be walked for two

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/postgres"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/postgres"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // vocabulary has words that the analyzer leaves as they are.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // Options bounds what searches cost; the zero value is ready to use.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"magpie/internal/search/quickselect"
+	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
 func TestFirstAreThoseThatSortingPutsFirst(t *testing.T) {

@@ -3,6 +3,6 @@
 // passages only through Source, which both tiers implement, so that the two
 // rank alike.
 //
-// The package may import internal/index, internal/search/analysis,
+// The package may import internal/index, internal/analysis,
 // internal/search/quickselect and the standard library.
 package rank

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // Evidence is what speaks for a passage.

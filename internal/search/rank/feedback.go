@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/quickselect"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
 // The second pass: terms of the first pass's best passages join the question,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
 )
 
 // maxWords bounds the words of a question that are looked up: a question has

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
 )
 
 func TestFallChangesAsLittleAsPossible(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/quickselect"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
 // PoolSize is the most candidates that are ranked: what is beyond is not counted

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // Source is what one tier knows about the passages of one collection at one

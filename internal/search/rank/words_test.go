@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // vocabulary is a Source of terms without passages. It keeps what it is asked.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/search/analysis"
-	"magpie/internal/search/rank"
-	"magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
 const benchmarkPassages = 100_000

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // ErrTooLarge is returned for a collection that is more than an index, or a

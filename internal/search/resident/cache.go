@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // ErrLoading is returned when an index is not there yet, or not as far as the

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/resident"
-	"magpie/internal/viewer"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // feed is a store of collections, all of them of documents with one passage.

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"magpie/internal/index"
-	"magpie/internal/search/quickselect"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/quickselect"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // Candidates implements [rank.Source].

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/embed"
-	"magpie/internal/index"
-	"magpie/internal/ingest"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 const corporaFolder = "../../../../shared/corpora"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
 // Processors with AVX-512 do not come here otherwise, save for what is left over.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
 func TestProductsAreExact(t *testing.T) {

@@ -3,7 +3,7 @@ package resident
 import (
 	"math/bits"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // maxPositions is how many positions a lexeme may stand at.

@@ -1,6 +1,6 @@
 package resident
 
-import "magpie/internal/search/rank"
+import "github.com/magpie-search/magpie/internal/search/rank"
 
 // For tests: both ways to compare vectors must agree.
 func Dot(a []int8, b []int16) int                    { return dot(a, b) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/bits"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // Facets implements [rank.Source].

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // occurrence is a term at a position.

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // A segment keeps the terms of each passage in the order of their positions,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // Options tune an Index; the zero value is ready to use.

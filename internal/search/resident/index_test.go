@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
-	"magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
 // edition is a version of a document: it tells in each passage of how many

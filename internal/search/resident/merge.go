@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // mostParts is how many segments a snapshot has at most.

@@ -14,9 +14,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
-	"magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
 // rounding is how far a similarity may be from the exact cosine: components

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // filterPhrases takes passages out of a selection of the part that lack one of

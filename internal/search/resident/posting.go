@@ -3,8 +3,8 @@ package resident
 import (
 	"encoding/binary"
 
-	"magpie/internal/index"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // occurrences are rank.Counts in one byte: the body's in the lower bits, then

@@ -3,7 +3,7 @@ package resident
 import (
 	"slices"
 
-	"magpie/internal/search/quickselect"
+	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
 // scratch is memory of one call that the next one uses again. What it says is

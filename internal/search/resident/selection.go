@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // selection returns the passages that the filter leaves.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // View is a snapshot as one search sees it.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/eval"
-	"magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/eval"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // asked is a question with what the search found.

@@ -20,8 +20,8 @@ import (
 	"os"
 	"os/signal"
 
-	"magpie/internal/embed"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 func main() {

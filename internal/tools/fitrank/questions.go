@@ -13,11 +13,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/embed"
-	"magpie/internal/eval"
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/eval"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 // kind is a way to make a question.

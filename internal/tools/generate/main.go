@@ -16,7 +16,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-const target = "ent"
+const (
+	module = "github.com/magpie-search/magpie"
+	target = "ent"
+)
 
 func main() {
 	log.SetFlags(0)
@@ -40,7 +43,7 @@ func run() error {
 	}
 	err = entc.Generate("./ent/schema", &gen.Config{
 		Target:  target,
-		Package: "magpie/" + target,
+		Package: module + "/" + target,
 		Features: []gen.Feature{
 			gen.FeaturePrivacy, gen.FeatureEntQL, gen.FeatureIntercept, gen.FeatureExecQuery,
 			gen.FeatureUpsert, gen.FeatureLock, gen.FeatureModifier, gen.FeatureVersionedMigration, gen.FeatureNamedEdges,

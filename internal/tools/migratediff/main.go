@@ -22,7 +22,7 @@ import (
 	"entgo.io/ent/dialect/sql/schema"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
-	"magpie/ent/migrate"
+	"github.com/magpie-search/magpie/ent/migrate"
 )
 
 const folder = "ent/migrate/migrations"

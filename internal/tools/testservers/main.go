@@ -8,7 +8,7 @@ import (
 	"log"
 	"time"
 
-	"magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func main() {

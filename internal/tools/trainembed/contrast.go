@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"magpie/internal/embed/static"
+	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 // Training with the other pairs of a batch as negatives (van den Oord, Li and Vinyals, 2018): each text must be nearer to

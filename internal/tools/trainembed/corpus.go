@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"magpie/internal/embed/static"
-	"magpie/internal/search/analysis"
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 // corpus is everything that is read, as numbers of terms.

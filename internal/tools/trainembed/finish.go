@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"magpie/internal/embed/static"
+	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 // finish makes the trained vectors fit for texts unlike those trained with: directions in which all texts vary much are

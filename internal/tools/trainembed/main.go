@@ -1,4 +1,4 @@
-// Command trainembed trains the builtin embedding model (package internal/embed/static) and writes its table.
+// Command trainembed trains the builtin embedding model (package internal/model/embed/static) and writes its table.
 //
 //	go run ./internal/tools/trainembed [flags] FOLDER...
 //
@@ -31,10 +31,10 @@
 // too: they are the weights of words. Vectors of character sequences are fitted to those of words, for words that are
 // not in the table. In the end the vectors are made fit for texts unlike those trained with (finish.go).
 //
-// It writes one file, by default internal/embed/data/static.bin, and prints what it measures, as mean reciprocal ranks. It takes
+// It writes one file, by default internal/model/embed/data/static.bin, and prints what it measures, as mean reciprocal ranks. It takes
 // about 10 GB of memory and, on two cores, about five minutes with GOEXPERIMENT=simd set, which makes the inner loops
 // several times faster on amd64. With the same files, processor features and -workers the table is the same to the last bit. A
-// new table is a new model: give it another name in internal/embed.
+// new table is a new model: give it another name in internal/model/embed.
 package main
 
 import (
@@ -46,7 +46,7 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/embed/static"
+	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 // options are the flags of the command.
@@ -78,7 +78,7 @@ const (
 func main() {
 	log.SetFlags(0)
 	var opt options
-	flag.StringVar(&opt.out, "out", "internal/embed/data/static.bin", "the `file` to write")
+	flag.StringVar(&opt.out, "out", "internal/model/embed/data/static.bin", "the `file` to write")
 	flag.StringVar(&opt.cache, "cache", "", "a `file` that keeps what was read, for the next run")
 	flag.StringVar(&opt.foreign, "hold", "", "`collections`, by commas, to keep from training and measure with")
 	flag.IntVar(&opt.batches, "batches", 6000, "how many batches of 256 pairs to train with")

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"magpie/internal/embed/static"
+	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 // fitGrams finds a vector for every row of character sequences, so that the mean of a word's sequences comes near the

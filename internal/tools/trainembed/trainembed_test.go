@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/embed/static"
+	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 func outline(blocks []block) string {

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/zipfile"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
 // Member is a file in an archive.

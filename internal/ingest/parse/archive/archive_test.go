@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
 )
 
 type file struct{ name, content string }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // watchedReader ends with its context, and knows how much was read.

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Magic is how a compound file begins.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
 )
 
 func open(t testing.TB, content []byte) *cfb.File {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Bounds of a directory: how long its entries are, how deep storages may stand in each other, and how long all paths may

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Marks in allocation tables in place of a sector (MS-CFB 2.1); those above maxSector all end a chain.

@@ -3,8 +3,8 @@ package epub
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // title is what the table of contents calls a file.

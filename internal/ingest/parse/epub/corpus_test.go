@@ -14,8 +14,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/epub"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/epub"
 )
 
 const formats = "../../../../testdata/formats/epub"

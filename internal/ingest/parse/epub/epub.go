@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
-	"magpie/internal/ingest/parse/zipfile"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
 // format is what the file is called in errors.

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/epub"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/epub"
 )
 
 // page stands in for the reader of web pages: headings, paragraphs and list items, everything else as text.

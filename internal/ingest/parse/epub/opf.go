@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // item is a file of the book that the package document lists.

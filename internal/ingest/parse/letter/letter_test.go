@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/parse/letter"
+	"github.com/magpie-search/magpie/internal/ingest/parse/letter"
 )
 
 func TestLanguageIsToldByScriptAndLetters(t *testing.T) {

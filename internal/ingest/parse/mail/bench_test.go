@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/mail"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/mail"
 )
 
 func bench(b *testing.B, content []byte, read func(context.Context, document.Source) (*document.Draft, error)) {

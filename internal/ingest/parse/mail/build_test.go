@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
 )
 
 // message builds a file of Outlook: properties by storage, in the order of their setting.

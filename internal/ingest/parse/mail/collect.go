@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // collector makes a letter of the parts of a mail.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 const formatName = "mail"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // maxMultiparts is how deep parts are told apart. What stands deeper is one part that is not read.

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/mail"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/mail"
 )
 
 // fuzz checks what holds for every file, with the files of testdata as seeds.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
-	"magpie/internal/ingest/parse/mail"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/parse/mail"
 )
 
 // soon fails where a file takes longer than a file of its size may. Its error must be one of the document's.

@@ -3,7 +3,7 @@ package mail
 import (
 	"encoding/binary"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Marks of how the RTF of a message is compressed (MS-OXRTFCP 2.1.3.1.1).

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // Properties of messages, recipients and attachments (MS-OXPROPS).

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // ReadMbox reads a mailbox: each mail under a heading of level 1 with its subject, as ReadEML reads it. Extra "messages" is

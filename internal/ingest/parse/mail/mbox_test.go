@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/mail"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/mail"
 )
 
 func TestMailboxes(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
-	"magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
 )
 
 const outlookName = "Outlook message"

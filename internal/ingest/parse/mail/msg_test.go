@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
-	"magpie/internal/ingest/parse/mail"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/parse/mail"
 )
 
 func mustReadMSG(t *testing.T, content []byte) *document.Draft {

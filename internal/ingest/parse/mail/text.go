@@ -3,7 +3,7 @@ package mail
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // maxQuoteDepth is how deep quotations in quotations are told apart.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"image/jpeg"
 	"image/png"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // formatName is what errors call the formats.

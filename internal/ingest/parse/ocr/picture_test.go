@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // formats are the folders with files of the formats.

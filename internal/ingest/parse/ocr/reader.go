@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Read reads an image file. A picture in which no text is recognised gives no blocks. The error is *document.DamagedError

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ocr"
-	"magpie/internal/ingest/parse/pdf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
+	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
 var _ pdf.Recogniser = (*ocr.Tesseract)(nil)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/odf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/odf"
 )
 
 func benchmark(b *testing.B, read readFunc, inside []byte) {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/odf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/odf"
 )
 
 func reader(name string) (readFunc, bool) {

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // drawing reads a frame or a shape: the text that stands for its picture or formula, and the blocks inside it.

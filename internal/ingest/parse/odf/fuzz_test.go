@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/odf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/odf"
 )
 
 // formats is where the test files of the formats of this package stand.

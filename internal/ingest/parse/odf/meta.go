@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // maxKeywords bounds the keywords that are taken.

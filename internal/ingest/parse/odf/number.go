@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // listLevel is one level of a list style.

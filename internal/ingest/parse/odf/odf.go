@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
-	"magpie/internal/ingest/parse/zipfile"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
 // ReadText reads a text document (.odt, .ott, .fodt). Its Pages are those that its author's program counted; blocks have a

@@ -3,7 +3,7 @@ package odf_test
 import (
 	"testing"
 
-	"magpie/internal/ingest/parse/odf"
+	"github.com/magpie-search/magpie/internal/ingest/parse/odf"
 )
 
 func box(attributes, text string) string {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/sheet"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/sheet"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // workbook collects the sheets of a spreadsheet.

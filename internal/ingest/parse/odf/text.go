@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // text reads the body of a text document.

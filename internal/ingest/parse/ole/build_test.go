@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
 )
 
 var le = binary.LittleEndian

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // effort is what reading one file has cost so far, and what of the file could not be read.

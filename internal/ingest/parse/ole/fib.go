@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 const wordFormat = "Word document"

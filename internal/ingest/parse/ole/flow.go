@@ -3,7 +3,7 @@ package ole
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // flow is where the paragraphs of a story or a cell go. The zero value is empty.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
-	"magpie/internal/ingest/parse/ole"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ole"
 )
 
 func TestTheSameBytesAreNotTextWithoutEnd(t *testing.T) {

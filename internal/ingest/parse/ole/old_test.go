@@ -3,7 +3,7 @@ package ole_test
 import (
 	"testing"
 
-	"magpie/internal/ingest/parse/ole"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ole"
 )
 
 // word6 is a document of Word 6: a heading, text, a table of two rows.

@@ -3,8 +3,8 @@ package ole
 import (
 	"errors"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 const slidesFormat = "PowerPoint presentation"

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"unicode/utf16"
 
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // piece is a stretch of the text (MS-DOC 2.4.1): which characters, and where they are in the main stream.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // span is a stretch of characters of the document.

@@ -1,7 +1,7 @@
 package ole
 
 import (
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Kinds of records (MS-PPT 2.13.24, MS-ODRAW 2.2) that matter to the text.

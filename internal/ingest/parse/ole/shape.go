@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // Placeholders (MS-PPT 2.13.21): what a shape is for.

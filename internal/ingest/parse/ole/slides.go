@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // Lists of slides (MS-PPT 2.4.14.3) by their instance.

@@ -3,8 +3,8 @@ package ole
 import (
 	"unicode/utf16"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // Kinds of texts on slides (MS-PPT 2.13.33).

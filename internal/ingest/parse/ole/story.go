@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Characters that are no text (MS-DOC 2.4.1 and 2.9.229).

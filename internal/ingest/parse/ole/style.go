@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // role is what a style of paragraphs is for, as its name tells.

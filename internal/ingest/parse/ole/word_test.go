@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
-	"magpie/internal/ingest/parse/ole"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ole"
 )
 
 const formatsFolder = "../../../../testdata/formats"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ooxml"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ooxml"
 )
 
 // longWord is a document of so many pages of 500 words, written as word processors write it: runs of a few words, each with

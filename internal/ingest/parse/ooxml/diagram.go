@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // maxNodes is how many nodes of a diagram are kept.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // drawing reads the shapes and texts of DrawingML (ECMA-376 part 1, 21.1) in one part.

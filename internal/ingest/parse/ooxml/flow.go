@@ -3,7 +3,7 @@ package ooxml
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // flow is where the paragraphs of a story, a cell or a text box go. The zero value is empty.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ooxml"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ooxml"
 )
 
 // sampleParts returns the parts of the files of a format, in the order of a list of names; a name that ends with a slash

@@ -1,7 +1,7 @@
 package ooxml
 
 import (
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // layout is what the placeholders of a slide take over from its layout, and that from its master.

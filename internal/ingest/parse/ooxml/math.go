@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 const (

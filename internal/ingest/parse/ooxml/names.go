@@ -3,7 +3,7 @@ package ooxml
 import (
 	"strings"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // space is a namespace, as far as its elements mean something to a reader.

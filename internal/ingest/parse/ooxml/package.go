@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
-	"magpie/internal/ingest/parse/zipfile"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
 // Package is an Office Open XML file: parts and the relationships between them. It is for one goroutine.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ooxml"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ooxml"
 )
 
 type readFunc func(context.Context, document.Source) (*document.Draft, error)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // maxHeading is the longest text, in bytes, that is taken for a heading.

@@ -3,8 +3,8 @@ package ooxml
 import (
 	"strconv"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // remark is a comment on a slide, or an answer to one.

@@ -3,8 +3,8 @@ package ooxml
 import (
 	"bytes"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // maxNesting is how deep tables stand in tables and text boxes in text boxes; what is deeper loses its structure but not

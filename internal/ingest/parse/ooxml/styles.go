@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // role is what the paragraphs of a style are.

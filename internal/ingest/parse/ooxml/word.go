@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // BenchmarkRead reads a manual of 200 pages once a round.

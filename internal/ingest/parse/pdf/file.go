@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 const (

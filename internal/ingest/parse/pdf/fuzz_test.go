@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // FuzzRead reads any bytes as a PDF: it gives blocks that hold together, or an error of a known type.

@@ -10,7 +10,7 @@ import (
 	"github.com/klippa-app/go-pdfium"
 	"github.com/tetratelabs/wazero/api"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // prose writes lines of a paragraph, 14 points apart, and returns where the next one would stand.

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"magpie/internal/ingest/parse/pdf"
+	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
 var (

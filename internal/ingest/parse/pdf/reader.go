@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // formatName is what errors call the format.

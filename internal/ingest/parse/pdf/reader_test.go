@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/pdf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
 // read reads a file that is to be read without an error.

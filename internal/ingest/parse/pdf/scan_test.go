@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ocr"
-	"magpie/internal/ingest/parse/pdf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
+	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
 // reciter is a recogniser that says how large the pictures are which it gets.

@@ -3,7 +3,7 @@ package rtf
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // assemble gives the blocks of the body their anchors and pages, without those that are empty or that repeat headings as

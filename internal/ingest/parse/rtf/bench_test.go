@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
 )
 
 func BenchmarkRead(b *testing.B) {

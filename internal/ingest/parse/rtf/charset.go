@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // Code pages beside those that Windows has numbers for.

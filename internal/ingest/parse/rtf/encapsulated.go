@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Encapsulated returns the HTML that a message was made of and that Outlook keeps inside its RTF (MS-OXRTFEX), in UTF-8

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
 )
 
 func TestEncapsulatedHTMLIsTakenOut(t *testing.T) {

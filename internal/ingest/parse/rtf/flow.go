@@ -3,7 +3,7 @@ package rtf
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // flowKind says what the paragraphs of a flow are.

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
 )
 
 func FuzzRead(f *testing.F) {

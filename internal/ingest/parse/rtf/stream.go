@@ -3,7 +3,7 @@ package rtf
 import (
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // blockCost is what a block, a cell or a change of the look counts for beside its text, so that a file of nothing but

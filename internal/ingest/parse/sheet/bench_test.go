@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/parse/sheet"
+	"github.com/magpie-search/magpie/internal/ingest/parse/sheet"
 )
 
 // bigSheet is a sheet of ten columns: texts that are shared and texts that are not, numbers with and without formats, dates.

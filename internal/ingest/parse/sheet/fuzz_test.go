@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/sheet"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/sheet"
 )
 
 // check fails on blocks that no reader may give, and on errors of other types than a reader's.

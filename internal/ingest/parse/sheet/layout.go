@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Shapes of what is taken for prose: up to maxTitles lines above a table are its title, a line below it that is longer

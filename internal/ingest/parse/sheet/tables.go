@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // Bounds of what one file may have. Cells count where they have text; a table may have up to as many again that are

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/sheet"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/sheet"
 )
 
 // markdown lays out a sheet whose rows are given a line each, the cells parted by semicolons; "a>3" is a cell that covers

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // ReadXLS reads a workbook of MS-XLS as Excel 5.0 to 2003 write it (BIFF5 to BIFF8), in a compound file or as the bare

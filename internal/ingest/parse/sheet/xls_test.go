@@ -8,9 +8,9 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/cfb/cfbtest"
-	"magpie/internal/ingest/parse/sheet"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb/cfbtest"
+	"github.com/magpie-search/magpie/internal/ingest/parse/sheet"
 )
 
 // record makes a record of numbers (two bytes each), strings and bytes.

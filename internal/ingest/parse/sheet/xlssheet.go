@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
 // xlsRows collects the cells of a sheet, which come row by row, or nearly so.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/ooxml"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ooxml"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 const excelWorkbook = "Excel workbook"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"magpie/internal/ingest/parse/ooxml"
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/ooxml"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // Bounds of what stands around the cells of a sheet.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 // events writes the tokens of a document in one line each, neighbouring texts joined.

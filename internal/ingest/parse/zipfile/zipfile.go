@@ -11,7 +11,7 @@ import (
 	"path"
 	"strings"
 
-	"magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // maxRead is the largest member that Read returns whole.

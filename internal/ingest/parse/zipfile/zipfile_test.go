@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"testing"
 
-	"magpie/internal/ingest/document"
-	"magpie/internal/ingest/parse/zipfile"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
 func archive(t testing.TB, members map[string][]byte) []byte {

@@ -1,4 +1,0 @@
-// Package blobtest is the suite that every implementation of blob.Store passes.
-//
-// Allowed imports: the standard library and internal/blob.
-package blobtest

@@ -1,0 +1,46 @@
+package pace
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/magpie-search/magpie/connectors"
+)
+
+// key names a line without showing what it is made of: the kind, the host that
+// the settings name, and the credentials. The secret of webhooks is none of
+// them: requests are not made with it.
+func (p *Pacer) key(kind connectors.Kind, s connectors.Settings, grant string) string {
+	mac := hmac.New(sha256.New, p.opt.Salt)
+	put := func(text string) {
+		// With their lengths, texts cannot run into each other.
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
+		_, _ = mac.Write(length[:])
+		_, _ = mac.Write([]byte(text))
+	}
+	put(kind.Name)
+	for _, option := range kind.Options {
+		if option.Format == connectors.FormatURL || option.Format == connectors.FormatHostname {
+			put(option.Name)
+			put(s.String(option.Name))
+		}
+	}
+	if grant != "" {
+		put("grant")
+		put(grant)
+		return hex.EncodeToString(mac.Sum(nil))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Credentials)) {
+		if kind.Webhook != nil && name == kind.Webhook.Secret {
+			continue
+		}
+		put(name)
+		put(s.Credentials[name])
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}

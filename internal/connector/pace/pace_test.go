@@ -1,0 +1,182 @@
+package pace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/testkit"
+)
+
+func client(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(options)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func kind(perMinute, burst int) connectors.Kind {
+	return connectors.Kind{
+		Name: "wiki", Pace: connectors.Pace{PerMinute: perMinute, Burst: burst}, Webhook: &connectors.Webhook{Secret: "hook"},
+		Options: []connectors.Option{{Name: "address", Format: connectors.FormatURL}, {Name: "space"}},
+	}
+}
+
+func settings(address, space, token, hook string) connectors.Settings {
+	return connectors.Settings{
+		Config:      map[string]any{"address": address, "space": space},
+		Credentials: map[string]string{"token": token, "hook": hook},
+	}
+}
+
+// Two processes with the same credentials take turns; the figures are those of
+// a minute, cut to what a test can wait for.
+func TestTwoProcessesShareAPace(t *testing.T) {
+	t.Parallel()
+	url := testkit.Redis(t)
+	const perMinute, requests = 1200, 20 // one in 50 ms
+	k := kind(perMinute, 2)
+	var mu sync.Mutex
+	var turns []time.Time
+	var done sync.WaitGroup
+	began := time.Now()
+	for range 2 {
+		line := pace.New(pace.Options{Redis: client(t, url)}).Of(k, settings("https://a", "x", "t", "1"), "")
+		for range requests / 2 {
+			done.Go(func() {
+				if err := line.Turn(t.Context()); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				turns = append(turns, time.Now())
+			})
+		}
+	}
+	done.Wait()
+	if took := time.Since(began); took < (requests-2)*50*time.Millisecond-20*time.Millisecond {
+		t.Errorf("%d requests took %s", requests, took)
+	}
+}
+
+func TestWhoIsInTheSameLine(t *testing.T) {
+	t.Parallel()
+	p := pace.New(pace.Options{Redis: client(t, testkit.Redis(t)), Longest: time.Millisecond})
+	k := kind(1, 1)
+	take := func(s connectors.Settings, grant string) bool {
+		t.Helper()
+		err := p.Of(k, s, grant).Turn(t.Context())
+		after, retryable := connectors.RetryAfterOf(err)
+		if err != nil && (!retryable || after <= 0 || after > time.Minute) {
+			t.Errorf("the refusal is %v", err)
+		}
+		return err == nil
+	}
+	for _, c := range []struct {
+		what  string
+		s     connectors.Settings
+		grant string
+		free  bool
+	}{
+		{"the first", settings("https://a", "x", "t", "1"), "", true},
+		{"another space and webhook secret", settings("https://a", "y", "t", "2"), "", false},
+		{"another host", settings("https://b", "x", "t", "1"), "", true},
+		{"other credentials", settings("https://a", "x", "u", "1"), "", true},
+		{"a grant", settings("https://a", "x", "t", "1"), "g1", true},
+		{"the same grant", settings("https://a", "x", "v", "1"), "g1", false},
+		{"another grant", settings("https://a", "x", "t", "1"), "g2", true},
+	} {
+		if got := take(c.s, c.grant); got != c.free {
+			t.Errorf("%s: free is %v", c.what, got)
+		}
+	}
+}
+
+func TestABurstMayComeAtOnce(t *testing.T) {
+	t.Parallel()
+	p := pace.New(pace.Options{Redis: client(t, testkit.Redis(t)), Longest: time.Millisecond})
+	line := p.Of(kind(1, 5), settings("", "", "t", ""), "")
+	for i := range 6 {
+		if err := line.Turn(t.Context()); (err == nil) != (i < 5) {
+			t.Errorf("request %d: %v", i+1, err)
+		}
+	}
+}
+
+func TestWhatThePlatformAskedForIsRememberedByAll(t *testing.T) {
+	t.Parallel()
+	url := testkit.Redis(t)
+	for _, perMinute := range []int{0, 6000} {
+		s := settings("", "", fmt.Sprint(perMinute), "")
+		one := pace.New(pace.Options{Redis: client(t, url)}).Of(kind(perMinute, 1), s, "")
+		other := pace.New(pace.Options{Redis: client(t, url)}).Of(kind(perMinute, 1), s, "")
+		if other.Held(t.Context()) != 0 {
+			t.Error("nobody asked for anything yet")
+		}
+		one.Hold(t.Context(), 30*time.Second)
+		one.Hold(t.Context(), time.Second) // less changes nothing
+		if held := other.Held(t.Context()); held < 20*time.Second || held > 30*time.Second {
+			t.Errorf("held for %s", held)
+		}
+		err := other.Turn(t.Context())
+		if wait, ok := errors.AsType[*pace.WaitError](err); !ok || wait.RetryAfter() < 20*time.Second {
+			t.Errorf("a turn meanwhile: %v", err)
+		}
+	}
+	line := pace.New(pace.Options{Redis: client(t, url)}).Of(kind(0, 1), settings("", "", "short", ""), "")
+	line.Hold(t.Context(), 200*time.Millisecond)
+	began := time.Now()
+	if err := line.Turn(t.Context()); err != nil || time.Since(began) < 100*time.Millisecond {
+		t.Errorf("a turn soon: %v after %s", err, time.Since(began))
+	}
+}
+
+// Without Redis each process counts for itself, and none waits for it.
+func TestRedisAwayBlocksNobody(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]pace.Options{
+		"none": {}, "gone": {Redis: client(t, "unix:///nowhere/redis.sock")},
+	} {
+		o.Longest = time.Millisecond
+		p := pace.New(o)
+		line := p.Of(kind(1, 3), settings("", "", "t", ""), "")
+		for i := range 4 {
+			if err := line.Turn(t.Context()); (err == nil) != (i < 3) {
+				t.Errorf("%s: request %d: %v", name, i+1, err)
+			}
+		}
+		held := p.Of(kind(0, 1), settings("", "", "u", ""), "")
+		held.Hold(t.Context(), time.Minute)
+		if held.Held(t.Context()) < 50*time.Second || held.Turn(t.Context()) == nil {
+			t.Errorf("%s: what the platform asked for is forgotten", name)
+		}
+	}
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	line := pace.New(pace.Options{Redis: client(t, testkit.Redis(t)), Longest: time.Hour}).Of(kind(1, 1), settings("", "", "t", ""), "")
+	if err := line.Turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("the job was canceled")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+	if err := line.Turn(ctx); !errors.Is(err, why) {
+		t.Errorf("the wait ended with %v", err)
+	}
+	if err := line.Turn(ctx); !errors.Is(err, why) {
+		t.Errorf("a turn afterwards: %v", err)
+	}
+}

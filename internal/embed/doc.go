@@ -1,7 +1,0 @@
-// Package embed turns texts into vectors. It holds the Embedder contract, a registry of the models of an installation, a
-// builtin embedder that needs no service (its table and pooling are package static), and one for services that speak the
-// OpenAI embeddings protocol. Questions embeds what people wait for.
-//
-// The package may import internal/breaker, internal/embed/static, internal/search/analysis, internal/llm/provider and the client library of
-// the protocol.
-package embed

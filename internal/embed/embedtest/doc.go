@@ -1,2 +1,0 @@
-// Package embedtest is the test suite that every Embedder passes. It may import internal/embed.
-package embedtest

@@ -1,0 +1,68 @@
+package authn
+
+import (
+	"fmt"
+	"net/mail"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+)
+
+// The longest parts of an email address in bytes (RFC 5321, 4.5.3.1).
+const (
+	maxEmail = 254
+	maxLocal = 64
+)
+
+// CleanEmail puts an email address into the form by which people are known:
+// lower case, composed characters, the host as browsers write it. So a person
+// is the same in every way of writing the address. The error names the field.
+func CleanEmail(email string) (string, error) {
+	refused := apierr.Invalid("email", "must be an email address")
+	valid := printable(email) // lower case would hide what is no text
+	email = strings.ToLower(norm.NFC.String(strings.TrimSpace(email)))
+	if !valid || strings.ContainsFunc(email, invisible) {
+		return "", refused
+	}
+	at := strings.LastIndexByte(email, '@')
+	if at < 1 || at > maxLocal {
+		return "", refused
+	}
+	host, ok := canonicalHost(email[at+1:])
+	if !ok {
+		return "", refused
+	}
+	email = email[:at+1] + host
+	if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email || len(email) > maxEmail {
+		return "", refused
+	}
+	return email, nil
+}
+
+// CleanName trims and checks the name of a person or a workspace: at most 200
+// characters that can be seen. Only an optional one may be empty. The error
+// names the field.
+func CleanName(field, name string, optional bool) (string, error) {
+	name = norm.NFC.String(strings.TrimSpace(name))
+	switch {
+	case !printable(name):
+		return "", apierr.Invalid(field, "must not have control characters")
+	case name == "" && optional:
+		return "", nil
+	case strings.TrimFunc(name, invisible) == "":
+		return "", apierr.Invalid(field, "must not be blank")
+	case utf8.RuneCountInString(name) > maxName:
+		return "", apierr.Invalid(field, fmt.Sprintf("must have at most %d characters", maxName))
+	}
+	return name, nil
+}
+
+// invisible are characters that show nothing: blanks of all kinds, and marks
+// such as the zero width space or those that turn the direction of writing.
+func invisible(r rune) bool {
+	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0'
+}

@@ -1,0 +1,136 @@
+package authn
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
+)
+
+// ResetLifetime is how long a link that sets a new password works.
+const ResetLifetime = 24 * time.Hour
+
+// ChangePassword gives the viewer another password and ends their other
+// sessions. Invalid_credentials when current is not the present one; a person
+// who has none, because a provider signs them in, needs a link of an
+// administrator. It must not be called in a transaction: it hashes.
+func (a *Accounts) ChangePassword(ctx context.Context, current, next string) error {
+	v, err := signedIn(ctx)
+	if err != nil {
+		return err
+	}
+	person, err := a.ent.User.Get(asSystem(ctx), v.Subject)
+	if err != nil {
+		return apierr.Wrap("look the person up", err)
+	}
+	if person.PasswordHash == "" {
+		return apierr.New(apierr.Conflict, "This account has no password; an administrator can make a link that sets one")
+	}
+	ok, err := a.passwords.Match(ctx, current, person.PasswordHash)
+	if err != nil {
+		return apierr.Wrap("check the password", err)
+	}
+	if !ok {
+		return apierr.New(apierr.InvalidCredentials, "The present password is wrong")
+	}
+	if err := checkNewPassword("newPassword", next, person.Email); err != nil {
+		return err
+	}
+	phc, err := a.passwords.Hash(ctx, next)
+	if err != nil {
+		return apierr.Wrap("hash the password", err)
+	}
+	return a.inTransaction(asSystem(ctx), "change the password", func(ctx context.Context, client *ent.Client) error {
+		// Only the password that was checked is replaced: of two changes at once one is done.
+		n, err := client.User.Update().Where(user.ID(person.ID), user.PasswordHash(person.PasswordHash)).
+			SetPasswordHash(phc).ClearResetHash().ClearResetExpiresAt().ClearResetWorkspaceID().Save(ctx)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return apierr.New(apierr.Conflict, "The password was changed by somebody else just now")
+		}
+		return a.EndSessionsOf(ctx, person.ID, v.Session)
+	})
+}
+
+// NewReset makes a token that sets a new password of a person once, until the
+// time it gives; an earlier one stops working. workspace is that of the
+// administrator who asked, uuid.Nil for the operator. Whoever calls has checked
+// that this may be.
+func (a *Accounts) NewReset(ctx context.Context, person, workspace uuid.UUID) (token string, until time.Time, err error) {
+	token, until = random(), a.stamp().Add(ResetLifetime)
+	update := transaction.Client(ctx, a.ent).User.UpdateOneID(person).SetResetHash(hash(token)).SetResetExpiresAt(until)
+	if workspace == uuid.Nil {
+		update.ClearResetWorkspaceID()
+	} else {
+		update.SetResetWorkspaceID(workspace)
+	}
+	if err := update.Exec(asSystem(ctx)); err != nil {
+		if ent.IsNotFound(err) {
+			return "", time.Time{}, apierr.NotFound("Person")
+		}
+		return "", time.Time{}, apierr.Wrap("make the link", err)
+	}
+	return token, until, nil
+}
+
+// UseReset sets the password of the person whom a token of NewReset was made
+// for, ends their sessions and signs them in. Not_found for a token that is
+// unknown, used or over, and for one whose administrator's workspace is not the
+// person's only one any more. It must not be called in a transaction: it hashes.
+func (a *Accounts) UseReset(ctx context.Context, token, password string) (Tokens, error) {
+	person, err := a.ofReset(ctx, a.ent, token)
+	if err != nil {
+		return Tokens{}, err
+	}
+	phc, err := a.HashNew(ctx, person.Email, password)
+	if err != nil {
+		return Tokens{}, err
+	}
+	var tokens Tokens
+	err = a.inTransaction(asSystem(ctx), "set the password", func(ctx context.Context, client *ent.Client) error {
+		if _, err := a.ofReset(ctx, client, token); err != nil {
+			return err
+		}
+		n, err := client.User.Update().Where(user.ID(person.ID), user.ResetHash(hash(token))).
+			SetPasswordHash(phc).ClearResetHash().ClearResetExpiresAt().ClearResetWorkspaceID().Save(ctx)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return apierr.NotFound("Link")
+		}
+		if err := a.EndSessionsOf(ctx, person.ID, uuid.Nil); err != nil {
+			return err
+		}
+		tokens, err = a.OpenSession(ctx, person.ID, uuid.Nil)
+		return err
+	})
+	return tokens, err
+}
+
+// ofReset is the person of a token that works.
+func (a *Accounts) ofReset(ctx context.Context, client *ent.Client, token string) (*ent.User, error) {
+	person, err := client.User.Query().Where(user.ResetHash(hash(token)), user.ResetExpiresAtGT(a.now())).WithMemberships().Only(asSystem(ctx))
+	if ent.IsNotFound(err) {
+		return nil, apierr.NotFound("Link")
+	}
+	if err != nil {
+		return nil, apierr.Wrap("look the link up", err)
+	}
+	// Somebody who belongs to other workspaces must not be taken over by the administrator of one.
+	if person.ResetWorkspaceID != nil {
+		for _, m := range person.Edges.Memberships {
+			if m.WorkspaceID != *person.ResetWorkspaceID {
+				return nil, apierr.NotFound("Link")
+			}
+		}
+	}
+	return person, nil
+}

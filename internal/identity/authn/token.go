@@ -1,0 +1,78 @@
+package authn
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+)
+
+const issuer = "magpie"
+
+// A refresh token is the session's id, the token's number within it, and a MAC
+// of both under the session key. So any token that was ever given out is known
+// for one, although none is stored, and the successor of a token is the same
+// for everybody who may have it.
+const (
+	refreshNumber = 16 // offset of the number
+	refreshMAC    = 24 // offset of the MAC
+	refreshBytes  = refreshMAC + sha256.Size
+)
+
+// tokens are those of a session whose refresh token has the given number.
+func (a *Accounts) tokens(id uuid.UUID, generation int64) (Tokens, error) {
+	now := a.stamp()
+	expires := now.Add(AccessLifetime)
+	access, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
+		Issuer: issuer, ID: id.String(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
+	}).SignedString(a.key)
+	if err != nil {
+		return Tokens{}, apierr.Wrap("sign the session token", err)
+	}
+	return Tokens{Access: access, Refresh: a.refreshToken(id, generation), ExpiresAt: expires}, nil
+}
+
+func (a *Accounts) refreshToken(id uuid.UUID, generation int64) string {
+	raw := make([]byte, refreshMAC, refreshBytes)
+	copy(raw, id[:])
+	binary.BigEndian.PutUint64(raw[refreshNumber:], uint64(generation)) //nolint:gosec // never negative
+	return base64.RawURLEncoding.EncodeToString(append(raw, a.refreshSum(raw)...))
+}
+
+func (a *Accounts) refreshSum(head []byte) []byte {
+	mac := hmac.New(sha256.New, a.key)
+	mac.Write([]byte("magpie refresh token\x00"))
+	mac.Write(head)
+	return mac.Sum(nil)
+}
+
+// readRefresh takes a refresh token apart; false for one that was never given out.
+func (a *Accounts) readRefresh(token string) (id uuid.UUID, generation int64, ok bool) {
+	if len(token) != base64.RawURLEncoding.EncodedLen(refreshBytes) {
+		return uuid.Nil, 0, false
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || !hmac.Equal(raw[refreshMAC:], a.refreshSum(raw[:refreshMAC])) {
+		return uuid.Nil, 0, false
+	}
+	return uuid.UUID(raw[:refreshNumber]), int64(binary.BigEndian.Uint64(raw[refreshNumber:refreshMAC])), true //nolint:gosec // what was put in
+}
+
+// readAccess is the session of an access token; false for one that is forged or
+// whose time is over.
+func (a *Accounts) readAccess(token string) (uuid.UUID, bool) {
+	var claims jwt.RegisteredClaims
+	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return a.key, nil },
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
+		jwt.WithIssuer(issuer), jwt.WithTimeFunc(a.now))
+	if err != nil {
+		return uuid.Nil, false
+	}
+	id, err := uuid.Parse(claims.ID)
+	return id, err == nil
+}

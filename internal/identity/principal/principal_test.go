@@ -1,0 +1,354 @@
+package principal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+type fixture struct {
+	*testing.T
+	db    *store.DB
+	store *principal.Store
+	index *index.Store
+}
+
+// place is a workspace with a connector that keeps to permissions.
+type place struct {
+	ctx                              context.Context
+	scope                            viewer.Scope
+	workspace, collection, connector uuid.UUID
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{T: t}
+	var err error
+	f.db, err = store.Open(t.Context(), testkit.Database(t).AppURL, 8)
+	f.must(err)
+	t.Cleanup(f.db.Close)
+	f.store = principal.New(f.db.Pool, principal.Options{For: time.Nanosecond})
+	t.Cleanup(f.store.Close)
+	f.index = index.New(f.db.Pool, analysis.New())
+	return f
+}
+
+func (f *fixture) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func strict() map[string]any { return map[string]any{"include_permissions": true} }
+
+func (f *fixture) place() place {
+	f.Helper()
+	row, err := f.db.Ent.Workspace.Create().SetName("W").Save(viewer.With(f.Context(), viewer.System(uuid.Nil)))
+	f.must(err)
+	p := place{ctx: viewer.With(f.Context(), viewer.System(row.ID)), workspace: row.ID}
+	p.scope, err = viewer.System(row.ID).Scope()
+	f.must(err)
+	collection, err := f.db.Ent.Collection.Create().SetName("C").SetEmbeddingModel("m").Save(p.ctx)
+	f.must(err)
+	p.collection = collection.ID
+	return f.connector(p)
+}
+
+func (f *fixture) connector(p place) place {
+	f.Helper()
+	connector, err := f.db.Ent.Connector.Create().SetName("K").SetType("wiki").SetCollectionID(p.collection).SetConfig(strict()).Save(p.ctx)
+	f.must(err)
+	p.connector = connector.ID
+	return p
+}
+
+func (f *fixture) exec(statement string, arguments ...any) {
+	f.Helper()
+	_, err := f.db.Pool.Exec(f.Context(), statement, arguments...)
+	f.must(err)
+}
+
+// group makes a group of its source id, members as the source has them.
+func group(id string, members ...string) principal.Group {
+	return principal.Group{Principal: "group:" + id, Name: strings.ToUpper(id), Members: members}
+}
+
+// read is a complete reading.
+func (f *fixture) read(p place, groups ...principal.Group) {
+	f.Helper()
+	r, err := f.store.Begin(p.ctx, p.scope, p.connector)
+	f.must(err)
+	f.must(r.Add(p.ctx, groups))
+	f.must(r.Commit(p.ctx))
+}
+
+// expect checks the groups of a person, without the connector's id where it is p's.
+func (f *fixture) expect(p place, mail string, want ...string) {
+	f.Helper()
+	got, err := f.store.Of(p.ctx, p.workspace, mail)
+	f.must(err)
+	if got[0] != "user:"+mail {
+		f.Errorf("%s is %q first", mail, got[0])
+	}
+	groups := make([]string, 0, len(got))
+	for _, g := range got[1:] {
+		groups = append(groups, strings.TrimPrefix(g, "group:"+p.connector.String()+":"))
+	}
+	slices.Sort(groups)
+	slices.Sort(want)
+	if !slices.Equal(groups, want) {
+		f.Errorf("%s belongs to %q, not to %q", mail, groups, want)
+	}
+}
+
+func TestGroupsAreFollowedHoweverTheyAreNested(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.place()
+	f.expect(p, "ada@example.com")
+	chain := make([]principal.Group, 60)
+	for i := range chain {
+		chain[i] = group(fmt.Sprintf("deep-%02d", i), fmt.Sprintf("group:deep-%02d", i+1))
+	}
+	chain = append(chain, group("deep-60", "user:deep@example.com"))
+	f.read(p, append(chain,
+		group("staff", "group:engineers", "group:sales", "user:eve@example.com"),
+		group("engineers", "user: Ada@Example.com ", "group:circle"),
+		group("sales", "user:bob@example.com"),
+		// Circles, a group in itself, what does not exist and what is no principal.
+		group("circle", "group:round", "group:circle"), group("round", "group:circle", "user:bob@example.com", "group:gone", "everybody", "user:", ""),
+		group("round", "user:carl@example.com"),
+	)...)
+	f.expect(p, "ada@example.com", "engineers", "staff")
+	f.expect(p, "bob@example.com", "sales", "staff", "round", "circle", "engineers")
+	f.expect(p, "carl@example.com", "round", "circle", "engineers", "staff")
+	f.expect(p, "eve@example.com", "staff")
+	f.expect(p, "nobody@example.com")
+	deep, err := f.store.Of(p.ctx, p.workspace, "deep@example.com")
+	f.must(err)
+	if len(deep) != 62 {
+		t.Errorf("a person 61 groups deep has %d principals", len(deep))
+	}
+}
+
+func TestGroupsOfTwoConnectorsAreNeverTheSame(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	one := f.place()
+	two, stranger := f.connector(one), f.place()
+	f.read(one, group("7", "user:ada@example.com"))
+	f.read(two, group("7", "user:bob@example.com"), group("8", "group:7"))
+	f.read(stranger, group("9", "user:ada@example.com"))
+	ada, err := f.store.Of(one.ctx, one.workspace, "ada@example.com")
+	f.must(err)
+	if want := []string{"user:ada@example.com", "group:" + one.connector.String() + ":7"}; !slices.Equal(ada, want) {
+		t.Errorf("ada is %q, not %q", ada, want)
+	}
+	f.expect(two, "bob@example.com", "7", "8")
+	// An id with a colon in it cannot make itself another connector's group.
+	got := principal.Qualify(one.connector, []string{"group:" + two.connector.String() + ":7", "user:X@y.z", "group:", "role:admin", "group:a\x1fb", " user:q@r.s "})
+	if want := []string{"group:" + one.connector.String() + ":" + two.connector.String() + ":7", "user:x@y.z", "user:q@r.s"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	// Another workspace's connector is not there.
+	if _, err := f.store.Begin(one.ctx, one.scope, stranger.connector); apierr.From(err).Code != apierr.CodeNotFound {
+		t.Errorf("a stranger's connector: %v", err)
+	}
+}
+
+func TestASetOfGroupsCountsAsAWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.place()
+	f.read(p, group("a", "user:ada@example.com"))
+	begin := func() *principal.Reading {
+		t.Helper()
+		r, err := f.store.Begin(p.ctx, p.scope, p.connector)
+		f.must(err)
+		return r
+	}
+	half := begin()
+	f.must(half.Add(p.ctx, []principal.Group{group("b", "user:ada@example.com")}))
+	f.expect(p, "ada@example.com", "a")
+	f.must(half.Fail(p.ctx, "the source is away", 0))
+	f.expect(p, "ada@example.com", "a")
+	var failure string
+	f.must(f.db.Pool.QueryRow(t.Context(), "select groups_failure from connectors where id = $1", p.connector).Scan(&failure))
+	if failure != "the source is away" {
+		t.Errorf("the connector says %q", failure)
+	}
+	// A worker that was thought dead neither adds nor ends any more.
+	old := begin()
+	f.must(old.Add(p.ctx, []principal.Group{group("old", "user:ada@example.com")}))
+	young := begin()
+	if err := old.Add(p.ctx, []principal.Group{group("old", "user:bob@example.com")}); !errors.Is(err, principal.ErrOvertaken) {
+		t.Errorf("the old one adds: %v", err)
+	}
+	f.must(young.Add(p.ctx, []principal.Group{group("c", "user:ada@example.com")}))
+	if err := old.Commit(p.ctx); !errors.Is(err, principal.ErrOvertaken) {
+		t.Errorf("the old one ends: %v", err)
+	}
+	f.expect(p, "ada@example.com", "a")
+	f.must(young.Commit(p.ctx))
+	f.expect(p, "ada@example.com", "c")
+	// Nothing of the others is left, and a member who left, or a group that is gone, is gone.
+	f.read(p, group("c", "user:bob@example.com"))
+	f.expect(p, "ada@example.com")
+	f.expect(p, "bob@example.com", "c")
+	f.read(p)
+	f.expect(p, "bob@example.com")
+	var rows int
+	f.must(f.db.Pool.QueryRow(t.Context(), "select (select count(*) from principal_members) + (select count(*) from principal_groups)").Scan(&rows))
+	if rows != 0 {
+		t.Errorf("%d rows are left of old readings", rows)
+	}
+}
+
+func TestGroupsThatCannotBeReadCountForAWhile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.place()
+	f.read(p, group("a", "user:ada@example.com"))
+	f.exec("update connectors set groups_at = now() - interval '23 hours' where id = $1", p.connector)
+	f.expect(p, "ada@example.com", "a")
+	f.exec("update connectors set groups_at = now() - interval '25 hours' where id = $1", p.connector)
+	f.expect(p, "ada@example.com")
+	f.read(p, group("a", "user:ada@example.com"))
+	f.expect(p, "ada@example.com", "a")
+}
+
+func TestEachDueConnectorIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.place()
+	second := f.connector(p)
+	off, permissive, disabled, later := f.connector(p), f.connector(p), f.connector(p), f.connector(p)
+	f.must(f.db.Ent.Connector.UpdateOneID(off.connector).SetConfig(map[string]any{}).Exec(p.ctx))
+	f.must(f.db.Ent.Connector.UpdateOneID(permissive.connector).SetConfig(map[string]any{"include_permissions": true, "permission_mode": "permissive"}).Exec(p.ctx))
+	f.must(f.db.Ent.Connector.UpdateOneID(disabled.connector).SetEnabled(false).Exec(p.ctx))
+	f.must(f.db.Ent.Connector.UpdateOneID(later.connector).SetGroupsDueAt(time.Now().Add(time.Hour)).Exec(p.ctx))
+	taken := make(chan principal.Due, 20)
+	failed := make(chan error, 4)
+	for range 4 {
+		go func() {
+			due, err := f.store.DueGroups(p.ctx, 10)
+			for _, d := range due {
+				taken <- d
+			}
+			failed <- err
+		}()
+	}
+	for range 4 {
+		f.must(<-failed)
+	}
+	close(taken)
+	got := map[uuid.UUID]int{}
+	for d := range taken {
+		got[d.Connector]++
+	}
+	if len(got) != 2 || got[p.connector] != 1 || got[second.connector] != 1 {
+		t.Errorf("taken were %v, not %v and %v", got, p.connector, second.connector)
+	}
+}
+
+func TestWhyNamesTheRule(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.place()
+	f.read(p, group("readers", "group:team"), group("team", "user:ada@example.com", "group:sub"), group("sub", "user:dee@example.com"), group("other", "user:bob@example.com"))
+	put := func(p place, name string, asked bool, readers ...string) uuid.UUID {
+		t.Helper()
+		r := &index.Record{Connector: p.connector, Collection: p.collection, SourceID: name, Path: name, Title: name, Hash: []byte(name)}
+		if r.Readers = principal.Qualify(p.connector, readers); readers == nil {
+			r.Readers = nil
+		}
+		if asked {
+			r.ReadersAt = time.Now()
+		}
+		out, err := f.index.Put(p.ctx, p.scope, index.Fence{}, r)
+		f.must(err)
+		return out.Document
+	}
+	restricted := put(p, "restricted", true, "group:readers", "user:carl@example.com")
+	everyone, unsaid, nobody := put(p, "everyone", true), put(p, "unsaid", false, []string{}...), put(p, "nobody", true, []string{}...)
+	f.exec("update documents set readers = '{}' where id = any($1)", []uuid.UUID{unsaid, nobody})
+	open := f.connector(p)
+	f.must(f.db.Ent.Connector.UpdateOneID(open.connector).SetConfig(map[string]any{}).Exec(p.ctx))
+	opened := put(open, "open", false)
+	loose := f.connector(p)
+	f.must(f.db.Ent.Connector.UpdateOneID(loose.connector).SetConfig(map[string]any{"include_permissions": true, "permission_mode": "permissive"}).Exec(p.ctx))
+	loosened := put(loose, "loose", false)
+	unread := f.connector(p)
+	unreadGroup := put(unread, "unread", true, "group:readers")
+	closed := f.connector(p)
+	kept := put(closed, "closed", false)
+	f.exec("update connectors set closed = true where id = $1", closed.connector)
+
+	check := func(document uuid.UUID, mail string, visible bool, rule principal.Rule, groups ...string) {
+		t.Helper()
+		a, err := f.store.Why(p.ctx, p.scope, document, mail)
+		f.must(err)
+		var names []string
+		for _, g := range a.Groups {
+			names = append(names, g.Name)
+		}
+		if a.Visible != visible || a.Rule != rule || !slices.Equal(names, groups) || a.Explanation == "" {
+			t.Errorf("%s: %+v", mail, a)
+		}
+		// What is said is what a read does.
+		if principals, err := f.store.Of(p.ctx, p.workspace, mail); err != nil {
+			t.Error(err)
+		} else if rule != principal.RuleUnknown || a.Visible {
+			var readers []string
+			f.must(f.db.Pool.QueryRow(t.Context(), "select readers from documents where id = $1", document).Scan(&readers))
+			found := readers == nil || slices.ContainsFunc(readers, func(r string) bool { return slices.Contains(principals, r) })
+			if found != visible {
+				t.Errorf("%s finds %s: %v; it is said: %v", mail, document, found, visible)
+			}
+		}
+	}
+	check(restricted, "carl@example.com", true, principal.RuleListed)
+	check(restricted, "ada@example.com", true, principal.RuleMember, "TEAM", "READERS")
+	check(restricted, "dee@example.com", true, principal.RuleMember, "SUB", "TEAM", "READERS")
+	check(restricted, "bob@example.com", false, principal.RuleNotListed)
+	check(everyone, "bob@example.com", true, principal.RuleEveryone)
+	check(unsaid, "ada@example.com", false, principal.RuleUnknown)
+	check(nobody, "ada@example.com", false, principal.RuleNotListed)
+	check(opened, "ada@example.com", true, principal.RuleOpen)
+	check(loosened, "ada@example.com", true, principal.RulePermissive)
+	check(unreadGroup, "ada@example.com", false, principal.RuleUnknown)
+	check(kept, "ada@example.com", false, principal.RuleUnknown)
+	f.exec("update connectors set groups_at = now() - interval '2 days' where id = $1", p.connector)
+	check(restricted, "dee@example.com", false, principal.RuleStale, "SUB", "TEAM", "READERS")
+	check(restricted, "carl@example.com", true, principal.RuleListed)
+	f.exec("update documents set deleted_at = now(), status = 'DELETED' where id = $1", restricted)
+	stranger := f.place()
+	for _, try := range []struct {
+		p        place
+		document uuid.UUID
+	}{{p, restricted}, {p, uuid.New()}, {stranger, everyone}} {
+		if _, err := f.store.Why(try.p.ctx, try.p.scope, try.document, "ada@example.com"); apierr.From(err).Code != apierr.CodeNotFound {
+			t.Errorf("%v: %v", try.document, err)
+		}
+	}
+	none, err := p.scope.Narrow()
+	f.must(err)
+	if _, err := f.store.Why(p.ctx, none, everyone, "ada@example.com"); apierr.From(err).Code != apierr.CodeNotFound {
+		t.Errorf("out of reach: %v", err)
+	}
+}

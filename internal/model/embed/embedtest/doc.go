@@ -1,0 +1,2 @@
+// Package embedtest is the test suite that every Embedder passes. It may import internal/model/embed.
+package embedtest

@@ -1,0 +1,195 @@
+package rerank
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
+)
+
+// Form is how a service wants to be asked. Answers are understood in every form.
+type Form uint8
+
+const (
+	// FormDocuments is the protocol of Cohere, Jina, vLLM and others: {model, query, documents, top_n, return_documents}.
+	FormDocuments Form = iota + 1
+	// FormTexts is that of text-embeddings-inference, which serves one model without a name: {query, texts, raw_scores, truncate}.
+	FormTexts
+)
+
+// Config describes a reranking service.
+type Config struct {
+	// BaseURL is the address that /rerank is added to, such as https://api.jina.ai/v1. Key may be empty for local servers.
+	BaseURL, Key string
+	// Model is the service's name of the model; empty for a service with only one.
+	Model string
+	// Form is FormDocuments when there is a Model and FormTexts when there is none.
+	Form Form
+	// Timeout bounds one call of Rerank, with its second try (2 s).
+	Timeout time.Duration
+	// MaxPassages is how many passages one call may have (50), Batch how many one request holds (FormDocuments: all,
+	// FormTexts: 32, which is what that server allows unless told otherwise).
+	MaxPassages, Batch int
+	// MaxRunes is how long a passage or query may be before it is cut (2,000).
+	MaxRunes int
+	// HTTPClient replaces the client made from the limits above.
+	HTTPClient *http.Client
+	// Sleep waits before the second try; provider.Sleep when nil. For tests.
+	Sleep func(context.Context, time.Duration) error
+}
+
+// Client is a reranking service. It is safe for concurrent use.
+type Client struct {
+	cfg      Config
+	endpoint string
+	// logits is set once the service has given a score outside 0 to 1: from then on all its scores are taken for logits.
+	logits atomic.Bool
+}
+
+var _ Reranker = (*Client)(nil)
+
+// New makes a Client. The error names the setting that is wrong.
+func New(cfg Config) (*Client, error) {
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errors.New("reranking model: the base URL must look like https://host/v1")
+	}
+	if cfg.Form == 0 {
+		cfg.Form = FormDocuments
+		if cfg.Model == "" {
+			cfg.Form = FormTexts
+		}
+	}
+	if cfg.Model == "" && cfg.Form == FormDocuments {
+		return nil, errors.New("reranking model: the model's name is missing")
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 2 * time.Second
+	}
+	if cfg.MaxPassages <= 0 {
+		cfg.MaxPassages = 50
+	}
+	if cfg.Batch <= 0 {
+		cfg.Batch = cfg.MaxPassages
+		if cfg.Form == FormTexts {
+			cfg.Batch = 32
+		}
+	}
+	if cfg.MaxRunes <= 0 {
+		cfg.MaxRunes = 2000
+	}
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = provider.NewHTTPClient(cfg.Timeout, cfg.Timeout)
+		cfg.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // passages go to the configured address and nowhere else
+		}
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = provider.Sleep
+	}
+	return &Client{cfg: cfg, endpoint: strings.TrimRight(cfg.BaseURL, "/") + "/rerank"}, nil
+}
+
+// Model implements Reranker.
+func (c *Client) Model() string {
+	if c.cfg.Model == "" {
+		return "default"
+	}
+	return c.cfg.Model
+}
+
+// MaxPassages is how many passages one call of Rerank may have.
+func (c *Client) MaxPassages() int { return c.cfg.MaxPassages }
+
+// Close ends idle connections.
+func (c *Client) Close() { c.cfg.HTTPClient.CloseIdleConnections() }
+
+// Rerank implements Reranker for up to MaxPassages passages. Errors are *provider.Error and hold nothing of the query, the
+// passages or the key. A request that is refused for now (429, 5xx) is made once more, after the time that the service
+// asks for, where that is left. Scores that are no probabilities are taken for logits.
+func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]float64, error) {
+	if len(passages) == 0 {
+		return []float64{}, nil
+	}
+	if len(passages) > c.cfg.MaxPassages {
+		return nil, failure(provider.KindInvalid, fmt.Sprintf("%d passages, at most %d are allowed", len(passages), c.cfg.MaxPassages))
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, failure(provider.KindTimeout, "no answer within "+c.cfg.Timeout.String()))
+	defer cancel()
+	query = c.prepare(query)
+	texts := make([]string, len(passages))
+	for i, passage := range passages {
+		texts[i] = c.prepare(passage)
+	}
+	batches := (len(texts) + c.cfg.Batch - 1) / c.cfg.Batch
+	scores := make([]float64, len(texts))
+	failures := make(chan error, batches)
+	for start := 0; start < len(texts); start += c.cfg.Batch {
+		end := min(start+c.cfg.Batch, len(texts))
+		go func() {
+			err := c.batch(limited, query, texts[start:end], scores[start:end])
+			failures <- err // before the others fail in consequence
+			if err != nil {
+				cancel()
+			}
+		}()
+	}
+	var first error
+	for range batches {
+		if err := <-failures; err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		return nil, first
+	}
+	c.toShares(scores)
+	return scores, nil
+}
+
+// prepare makes a text that services take: valid, not too long, not blank.
+func (c *Client) prepare(text string) string {
+	count := 0
+	for i := range text {
+		if count == c.cfg.MaxRunes {
+			text = text[:i]
+			break
+		}
+		count++
+	}
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
+	if strings.TrimSpace(text) == "" {
+		return "."
+	}
+	return text
+}
+
+// batch makes one request, again where that may help.
+func (c *Client) batch(ctx context.Context, query string, texts []string, scores []float64) error {
+	err := c.request(ctx, query, texts, scores)
+	var refused *provider.Error
+	if err == nil || !errors.As(err, &refused) || !refused.Retryable() || refused.Status == 0 || ctx.Err() != nil {
+		return err
+	}
+	pause := refused.RetryAfter()
+	if pause == 0 {
+		pause = min(100*time.Millisecond, c.cfg.Timeout/10)
+	}
+	if deadline, ok := ctx.Deadline(); ok && pause >= time.Until(deadline) {
+		return err // the caller knows how to come back later
+	}
+	if c.cfg.Sleep(ctx, pause) != nil {
+		return err
+	}
+	return c.request(ctx, query, texts, scores)
+}
+
+func failure(kind provider.Kind, message string) *provider.Error {
+	return &provider.Error{Kind: kind, Op: operation, Message: message}
+}

@@ -1,0 +1,163 @@
+package rerank
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
+)
+
+// operation is what errors say was being done.
+const operation = "rerank"
+
+// maxAnswer is the longest answer that is read: enough for a service that sends the passages back.
+const maxAnswer = 4 << 20
+
+// question is a request in both forms.
+type question struct {
+	Model           string   `json:"model,omitempty"`
+	Query           string   `json:"query"`
+	Documents       []string `json:"documents,omitempty"`
+	TopN            int      `json:"top_n,omitempty"`
+	ReturnDocuments *bool    `json:"return_documents,omitempty"`
+	Texts           []string `json:"texts,omitempty"`
+	RawScores       *bool    `json:"raw_scores,omitempty"`
+	Truncate        *bool    `json:"truncate,omitempty"`
+}
+
+func (c *Client) question(query string, texts []string) *question {
+	yes, no := true, false
+	if c.cfg.Form == FormTexts {
+		return &question{Model: c.cfg.Model, Query: query, Texts: texts, RawScores: &no, Truncate: &yes}
+	}
+	return &question{Model: c.cfg.Model, Query: query, Documents: texts, TopN: len(texts), ReturnDocuments: &no}
+}
+
+// request asks once and writes the scores of the texts.
+func (c *Client) request(ctx context.Context, query string, texts []string, scores []float64) error {
+	body, err := json.Marshal(c.question(query, texts))
+	if err != nil {
+		return failure(provider.KindInvalid, "the request cannot be written")
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return failure(provider.KindInvalid, "the request cannot be made")
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	if c.cfg.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.cfg.Key)
+	}
+	noted, note := provider.WithNote(ctx)
+	response, err := c.cfg.HTTPClient.Do(request)
+	if err != nil {
+		return provider.Classify(noted, operation, err, note, c.cfg.Key)
+	}
+	defer func() { _ = response.Body.Close() }() // the answer was read, whatever closing says
+	if response.StatusCode != http.StatusOK {
+		_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // lets the connection be used again
+		return refusal(response)
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return provider.Classify(noted, operation, err, note, c.cfg.Key)
+	case len(answer) > maxAnswer:
+		return failure(provider.KindInvalid, "the answer is too long")
+	}
+	if err := read(answer, scores); err != nil {
+		return failure(provider.KindInvalid, err.Error())
+	}
+	return nil
+}
+
+// refusal is the error of a response without an answer. What the service says is left out: it may repeat the passages.
+func refusal(response *http.Response) error {
+	status := response.StatusCode
+	if status < http.StatusBadRequest {
+		return &provider.Error{Kind: provider.KindInvalid, Op: operation, Status: status, Message: "this is no answer"}
+	}
+	err := provider.FromStream(operation, float64(status), "", http.StatusText(status), "")
+	var refused *provider.Error
+	if errors.As(err, &refused) {
+		refused.After = provider.RetryAfter(response.Header, time.Now())
+	}
+	return err
+}
+
+// result is the score of one text under the names that services have for it.
+type result struct {
+	Index          *int     `json:"index"`
+	RelevanceScore *float64 `json:"relevance_score"`
+	Score          *float64 `json:"score"`
+}
+
+// read takes the scores of all texts out of an answer: {results: […]}, {data: […]} or the list alone. Its errors hold
+// nothing of the answer but numbers.
+func read(answer []byte, scores []float64) error {
+	var results []result
+	if trimmed := bytes.TrimSpace(answer); len(trimmed) > 0 && trimmed[0] == '[' {
+		if json.Unmarshal(trimmed, &results) != nil {
+			return errors.New("the answer is no list of scores")
+		}
+	} else {
+		var object struct {
+			Results []result `json:"results"`
+			Data    []result `json:"data"`
+		}
+		if json.Unmarshal(trimmed, &object) != nil {
+			return errors.New("the answer is no list of scores")
+		}
+		if results = object.Results; results == nil {
+			results = object.Data
+		}
+	}
+	if len(results) != len(scores) {
+		return fmt.Errorf("the service gave %d scores for %d passages", len(results), len(scores))
+	}
+	seen := make([]bool, len(scores))
+	for _, r := range results {
+		score := r.RelevanceScore
+		if score == nil {
+			score = r.Score
+		}
+		switch {
+		case r.Index == nil || score == nil:
+			return errors.New("the service gave a result without an index or a score")
+		case *r.Index < 0 || *r.Index >= len(scores):
+			return fmt.Errorf("the service gave index %d of %d passages", *r.Index, len(scores))
+		case seen[*r.Index]:
+			return fmt.Errorf("the service gave index %d twice", *r.Index)
+		}
+		seen[*r.Index] = true
+		scores[*r.Index] = *score
+	}
+	return nil
+}
+
+// roundingError is how far outside 0 to 1 a probability may come by rounding.
+const roundingError = 1e-3
+
+// toShares brings scores into 0 to 1 without changing their order: probabilities stay, logits go through the logistic
+// function that the models were trained with.
+func (c *Client) toShares(scores []float64) {
+	for _, score := range scores {
+		if score < -roundingError || score > 1+roundingError {
+			c.logits.Store(true)
+		}
+	}
+	logits := c.logits.Load()
+	for i, score := range scores {
+		if logits {
+			score = 1 / (1 + math.Exp(-score))
+		}
+		scores[i] = min(max(score, 0), 1)
+	}
+}

@@ -1,0 +1,159 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/testkit"
+)
+
+func connect(t *testing.T) (*redis.Client, *queue.Asynq) {
+	t.Helper()
+	options, err := redis.ParseURL(testkit.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client, queue.NewAsynq(client)
+}
+
+func enqueue(t *testing.T, q *queue.Asynq, s queue.Sync) {
+	t.Helper()
+	if err := q.Enqueue(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func waiting(t *testing.T, q *queue.Asynq, s queue.Sync) bool {
+	t.Helper()
+	is, err := q.Waiting(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+func TestATaskIDIsQueuedOnce(t *testing.T) {
+	t.Parallel()
+	client, q := connect(t)
+	s := queue.Sync{JobID: gid.New(gid.SyncJob), Attempt: 3}
+	if waiting(t, q, s) {
+		t.Error("a task waits before it was queued")
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := q.Enqueue(t.Context(), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	enqueue(t, q, queue.Sync{JobID: s.JobID, Attempt: 4, Delay: time.Hour})
+	info, err := asynq.NewInspectorFromRedisClient(client).GetQueueInfo(queue.Queue)
+	if err != nil || info.Pending != 1 || info.Scheduled != 1 {
+		t.Errorf("the queue is %+v, %v", info, err)
+	}
+	if !waiting(t, q, s) || !waiting(t, q, queue.Sync{JobID: s.JobID, Attempt: 4}) {
+		t.Error("queued tasks do not wait")
+	}
+	list, err := asynq.NewInspectorFromRedisClient(client).ListPendingTasks(queue.Queue)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if want := "sync:" + s.JobID.String() + ":3"; list[0].ID != want || list[0].Type != queue.SyncName {
+		t.Errorf("the task is %s %s", list[0].Type, list[0].ID)
+	}
+	if got, err := queue.DecodeSync(list[0].Payload); err != nil || got != s {
+		t.Errorf("the payload %s reads as %v, %v", list[0].Payload, got, err)
+	}
+}
+
+func TestAFlushedQueueTakesTasksAgain(t *testing.T) {
+	t.Parallel()
+	client, q := connect(t)
+	s := queue.Sync{JobID: gid.New(gid.SyncJob)}
+	enqueue(t, q, s)
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if waiting(t, q, s) {
+		t.Error("a task waits after a flush")
+	}
+	enqueue(t, q, s)
+	if !waiting(t, q, s) {
+		t.Error("the queue is not known again after a flush")
+	}
+}
+
+func TestATaskThatWasGivenUpIsQueuedAgain(t *testing.T) {
+	t.Parallel()
+	client, q := connect(t)
+	s := queue.Sync{JobID: gid.New(gid.SyncJob)}
+	enqueue(t, q, s)
+	inspector := asynq.NewInspectorFromRedisClient(client)
+	if err := inspector.ArchiveTask(queue.Queue, s.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if waiting(t, q, s) {
+		t.Error("a task that was given up waits")
+	}
+	enqueue(t, q, s)
+	if !waiting(t, q, s) {
+		t.Error("it was not queued again")
+	}
+}
+
+func TestWithoutRedisTheErrorIsToldInTime(t *testing.T) {
+	t.Parallel()
+	client, q := connect(t)
+	_ = client.Close()
+	s := queue.Sync{JobID: gid.New(gid.SyncJob)}
+	if err := q.Enqueue(t.Context(), s); err == nil {
+		t.Error("enqueued without Redis")
+	}
+	if _, err := q.Waiting(t.Context(), s); err == nil {
+		t.Error("looked into a queue that is away")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, q = connect(t)
+	if err := q.Enqueue(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that is over: %v", err)
+	}
+}
+
+func TestPayloadsHoldIDsOnly(t *testing.T) {
+	t.Parallel()
+	payload, err := json.Marshal(queue.Sync{JobID: uuid.MustParse("018f0000-0000-8008-8000-000000000001"), Attempt: 2, Delay: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"job_id":"018f0000-0000-8008-8000-000000000001","attempt":2}`; string(payload) != want {
+		t.Errorf("the payload is %s", payload)
+	}
+}
+
+func FuzzDecodeSync(f *testing.F) {
+	f.Add([]byte(`{"job_id":"018f0000-0000-8008-8000-000000000001","attempt":2}`))
+	f.Add([]byte(`{"job_id":"","attempt":-1}`))
+	f.Add([]byte(`[]`))
+	f.Add([]byte(``))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		s, err := queue.DecodeSync(payload)
+		if err == nil && (s.JobID == uuid.Nil || s.Attempt < 0 || s.Delay != 0) {
+			t.Errorf("%q reads as %v", payload, s)
+		}
+	})
+}

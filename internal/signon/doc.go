@@ -1,9 +1,0 @@
-// Package signon signs people in by an OpenID provider: the authorization code
-// flow with PKCE, state and nonce, bound to the browser that began. It checks
-// what the provider says of somebody and finds the person it means; sessions are
-// internal/authn's. The provider is the operator's address and need not be
-// reachable when a process starts.
-//
-// Allowed imports: ent, internal/authn, internal/oauth (its flows),
-// internal/transaction, go-oidc, golang.org/x/oauth2, pgx and the leaves.
-package signon

@@ -1,0 +1,189 @@
+package analytics
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+// MaxEvents is the most events of one call.
+const MaxEvents = 100
+
+// The bounds of an event's fields.
+const (
+	maxEventID = 100
+	aheadOf    = 5 * time.Minute // clocks of clients may differ from ours
+)
+
+// Event is something that a person did with an answer, as a client tells it.
+type Event struct {
+	Type       string // click or feedback
+	Request    string // X-Request-Id of the search or chat response
+	Result     uuid.UUID
+	Document   uuid.UUID
+	Position   *int // of the result, from 0, with the offset
+	Rating     string
+	Reason     string
+	Comment    string
+	OccurredAt time.Time // zero: now
+	ID         string    // the client's own; the same one counts once a key
+}
+
+// Recorded tells what became of events.
+type Recorded struct {
+	Accepted   int // kept
+	Duplicates int // had been kept before, or stand twice in the call
+	// Unknown ones name a request that the log does not have. Of the accepted
+	// ones they are counted once it has it: it is written a second behind.
+	Unknown int
+}
+
+// check says what is wrong with an event: the field, by its name in GraphQL.
+func (e *Event) check(now time.Time, retention time.Duration) (field, wrong string) {
+	switch {
+	case e.Type != "click" && e.Type != "feedback":
+		return "type", "must be click or feedback"
+	case !requestid.Acceptable(e.Request):
+		return "requestId", "must be the X-Request-Id of a search or chat response"
+	case e.Type == "click" && e.Result == uuid.Nil && e.Document == uuid.Nil:
+		return "resultId", "is required for a click, or document_id"
+	case e.Position != nil && *e.Position < 0:
+		return "position", "must be 0 or more"
+	case e.Type == "feedback" && e.Rating == "":
+		return "rating", "is required for feedback"
+	case e.Type == "click" && e.Rating != "":
+		return "rating", "belongs to feedback"
+	case !oneOf(e.Rating, "", "positive", "negative"):
+		return "rating", "must be positive or negative"
+	case !oneOf(e.Reason, "", "irrelevant", "outdated", "incorrect", "incomplete", "other"):
+		return "reason", "must be one of irrelevant, outdated, incorrect, incomplete, other"
+	case utf8.RuneCountInString(e.Comment) > maxComment:
+		return "comment", "must have at most " + strconv.Itoa(maxComment) + " characters"
+	case utf8.RuneCountInString(e.ID) > maxEventID:
+		return "eventId", "must have at most " + strconv.Itoa(maxEventID) + " characters"
+	case e.OccurredAt.After(now.Add(aheadOf)):
+		return "occurredAt", "must not be in the future"
+	case !e.OccurredAt.IsZero() && retention > 0 && e.OccurredAt.Before(now.Add(-retention)):
+		return "occurredAt", "is longer ago than events are kept"
+	}
+	return "", ""
+}
+
+func oneOf(value string, allowed ...string) bool {
+	for _, a := range allowed {
+		if value == a {
+			return true
+		}
+	}
+	return false
+}
+
+const insertEvents = `insert into query_events (id, workspace_id, api_key_id, event_hash, request_id, type,
+		passage_id, document_id, position, rating, reason, comment, occurred_at)
+	select id, $2, $3, hash, request_id, type, passage_id, document_id, position, rating, reason, comment, occurred_at
+	from unnest($1::uuid[], $4::bytea[], $5::text[], $6::text[], $7::uuid[], $8::uuid[], $9::integer[], $10::text[], $11::text[],
+		$12::text[], $13::timestamptz[])
+	as e(id, hash, request_id, type, passage_id, document_id, position, rating, reason, comment, occurred_at)
+	on conflict (workspace_id, api_key_id, event_hash) where event_hash is not null do nothing
+	returning request_id`
+
+// Record keeps events that a key of the scope's workspace sends: 1 to
+// MaxEvents, all or none. place names the event of an index in an error, such
+// as "events[3].". With the mode Off nothing is kept and every event unknown;
+// comments are kept, scrubbed, in the mode Full only.
+func (s *Store) Record(ctx context.Context, scope viewer.Scope, key uuid.UUID, events []Event, place func(int) string) (Recorded, error) {
+	within, err := reachOf(scope)
+	if err != nil {
+		return Recorded{}, err
+	}
+	if len(events) < 1 || len(events) > MaxEvents {
+		return Recorded{}, apierr.Invalid("events", fmt.Sprintf("must have 1 to %d events", MaxEvents))
+	}
+	now := s.opt.Now()
+	for i := range events {
+		if field, wrong := events[i].check(now, s.opt.Retention); wrong != "" {
+			return Recorded{}, apierr.Invalid(place(i)+field, wrong)
+		}
+	}
+	if s.opt.Mode == Off {
+		return Recorded{Unknown: len(events)}, nil
+	}
+	kept, err := s.insert(ctx, within.workspace, key, events, now)
+	if err != nil {
+		return Recorded{}, fmt.Errorf("keep events: %w", readable(err))
+	}
+	out := Recorded{Accepted: len(kept), Duplicates: len(events) - len(kept)}
+	if len(kept) == 0 {
+		return out, nil
+	}
+	workspaces := make([]uuid.UUID, len(kept))
+	for i := range workspaces {
+		workspaces[i] = within.workspace
+	}
+	if err := count(ctx, s.pool, workspaces, kept); err != nil {
+		return Recorded{}, readable(err)
+	}
+	err = s.pool.QueryRow(ctx, `select count(*) from unnest($2::text[]) as e(request_id)
+		where not exists (select from query_log l where l.workspace_id = $1 and l.request_id = e.request_id)`,
+		within.workspace, kept).Scan(&out.Unknown)
+	if err != nil {
+		return Recorded{}, fmt.Errorf("look events' requests up: %w", readable(err))
+	}
+	return out, nil
+}
+
+// insert stores events and returns the requests of those that are new.
+func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []Event, now time.Time) (kept []string, err error) {
+	n := len(events)
+	ids, hashes, requests, types := make([]uuid.UUID, n), make([][]byte, n), make([]string, n), make([]string, n)
+	passages, documents, positions := make([]*uuid.UUID, n), make([]*uuid.UUID, n), make([]*int32, n)
+	ratings, reasons, comments, at := make([]*string, n), make([]*string, n), make([]*string, n), make([]time.Time, n)
+	for i := range events {
+		e := &events[i]
+		ids[i], requests[i], types[i], at[i] = newID(now), e.Request, e.Type, e.OccurredAt
+		passages[i], documents[i] = orNull(e.Result), orNull(e.Document)
+		ratings[i], reasons[i] = textOrNull(e.Rating), textOrNull(e.Reason)
+		if e.ID != "" { // it may hold anything: only that it is the same has to be seen
+			sum := sha256.Sum256([]byte(e.ID))
+			hashes[i] = sum[:16]
+		}
+		if e.Position != nil {
+			position := int32(min(*e.Position, 1<<30)) //nolint:gosec // bounded
+			positions[i] = &position
+		}
+		if s.opt.Mode == Full {
+			comments[i] = textOrNull(Scrub(strings.TrimSpace(e.Comment), maxComment))
+		}
+		if at[i].IsZero() {
+			at[i] = now
+		}
+	}
+	err = retried(ctx, func() error {
+		rows, err := s.pool.Query(ctx, insertEvents, ids, workspace, key, hashes, requests, types, passages, documents, positions,
+			ratings, reasons, comments, at)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		kept = kept[:0]
+		for rows.Next() {
+			var request string
+			if err := rows.Scan(&request); err != nil {
+				return err
+			}
+			kept = append(kept, request)
+		}
+		return rows.Err()
+	})
+	return kept, err
+}
