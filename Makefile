@@ -14,7 +14,10 @@ BENCH ?=
 SOAK ?=
 # Judged sets that make eval measures; those that are not there are left out.
 JUDGED ?= testdata/judged ../shared/retrieval/cranfield ../shared/retrieval/xquad-en-es-zh
-GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
+GOLANGCI_VERSION := v2.12.0
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+# Kept by its version, outside the checkout.
+LINTER := $(shell go env GOCACHE)/magpie-golangci-$(GOLANGCI_VERSION)/golangci-lint
 
 # The packages whose tests have functions of a kind: $(call packages,Fuzz)
 packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 dirname | sort -u)
@@ -64,8 +67,11 @@ verify: gen ## fail when generated code, formatting or go vet are not in order
 	@go vet ./...
 	@changed=$$(git status --porcelain -- ent graph go.mod go.sum); test -z "$$changed" || { echo "generated code is not current; commit what make gen wrote:"; echo "$$changed"; exit 1; }
 
-lint: ## the strict linters; golangci-lint is used when installed, else built first, which takes minutes
-	@if command -v golangci-lint >/dev/null; then golangci-lint run ./...; else go run $(GOLANGCI) run ./...; fi
+lint: $(LINTER) ## the strict linters; the first time builds golangci-lint, which takes minutes
+	@$(LINTER) run ./...
+
+$(LINTER):
+	@GOBIN=$(dir $(abspath $@)) go install $(GOLANGCI)
 
 bench: setup build ## measure what has a budget; BENCH chooses the sizes of the search benchmark
 	@status=0; go test -run '^$$' -bench . $(call packages,Benchmark) || status=$$?; $(finish)
