@@ -27,7 +27,7 @@ func syncOptions(in *model.StartSyncInput) (syncjob.StartOptions, error) {
 		return syncjob.StartOptions{}, nil
 	}
 	mode, err := syncjob.ParseMode(orEmpty(in.SyncMode))
-	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err
+	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err //nolint:staticcheck // clients of old still send it
 }
 
 func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {

@@ -100,7 +100,7 @@ func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
 	if m := large.hear(); m.Type != "pong" {
 		t.Errorf("a large message of a person: %d %q", m.closed, m.reason)
 	}
-	if err := large.Conn.CloseNow(); err != nil {
+	if err := large.CloseNow(); err != nil {
 		t.Error(err)
 	}
 	for _, protocols := range [][]string{{"graphql-ws"}, {"soap", "xmpp"}, {}} {
