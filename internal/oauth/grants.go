@@ -141,7 +141,7 @@ func (g *Grants) Suits(provider, connectorType string, config map[string]any) er
 		for _, origin := range places[option] {
 			if !g.Belongs(provider, origin) {
 				return apierr.Invalid("config."+option, fmt.Sprintf("leads to %s, which is not of %s, whose OAuth grant would be sent there; "+
-					"give credentials of that host in its place", origin, provider))
+					"give credentials of that host in its place", strings.TrimSuffix(strings.TrimPrefix(origin, "https://"), ":443"), provider))
 			}
 		}
 	}
