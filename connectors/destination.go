@@ -25,10 +25,10 @@ func (k Kind) Moved(before, after map[string]any) string {
 	return ""
 }
 
-// GrantHosts are the hosts that the token of an OAuth grant is sent to under a
-// config, by the option that names them.
-func (k Kind) GrantHosts(config map[string]any) map[string][]string {
-	hosts := map[string][]string{}
+// GrantOrigins are the origins, such as https://host:443, that the token of an
+// OAuth grant is sent to under a config, by the option that names them.
+func (k Kind) GrantOrigins(config map[string]any) map[string][]string {
+	origins := map[string][]string{}
 	for _, option := range k.Options {
 		value := config[option.Name]
 		if !option.Destination || option.ApartFromGrants || option.absent(value) {
@@ -36,11 +36,11 @@ func (k Kind) GrantHosts(config map[string]any) map[string][]string {
 		}
 		for _, text := range textsOf(value) {
 			if same, ok := originOf(text); ok && !slices.Contains(textsOf(option.Default), text) {
-				hosts[option.Name] = append(hosts[option.Name], same.host)
+				origins[option.Name] = append(origins[option.Name], same.scheme+"://"+net.JoinHostPort(same.host, same.port))
 			}
 		}
 	}
-	return hosts
+	return origins
 }
 
 func (o Option) moved(before, after any) bool {

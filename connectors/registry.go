@@ -56,9 +56,9 @@ func (r *Registry) Lookup(nameOrAlias string) (Kind, bool) {
 	return kind, ok
 }
 
-// GrantHosts are those of a kind ([Kind.GrantHosts]), none of an unknown one.
-func (r *Registry) GrantHosts(nameOrAlias string, config map[string]any) map[string][]string {
-	return r.byName[nameOrAlias].GrantHosts(config)
+// GrantOrigins are those of a kind ([Kind.GrantOrigins]), none of an unknown one.
+func (r *Registry) GrantOrigins(nameOrAlias string, config map[string]any) map[string][]string {
+	return r.byName[nameOrAlias].GrantOrigins(config)
 }
 
 // Kinds returns all kinds, sorted by name.

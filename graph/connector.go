@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -261,7 +262,7 @@ func (r *Resolver) changedSettings(ctx context.Context, row *ent.Connector, kind
 		return s, nil, err
 	}
 	old, lost := r.opened(ctx, row)
-	if lost != "" && len(given) == 0 {
+	if lost != "" && !slices.ContainsFunc(slices.Collect(maps.Values(given)), func(v any) bool { return v != nil }) {
 		return s, nil, lostCredentials(lost)
 	}
 	secrets, grant, named, err := r.granted(ctx, kind.Name, given)

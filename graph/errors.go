@@ -131,29 +131,23 @@ func edgeError(err error) *apierr.Error {
 
 // safeProtocolErrors gives the errors that gqlgen finds before any resolver
 // runs the interface's code.
-func safeProtocolErrors(schema *ast.Schema) graphql.ResponseMiddleware {
-	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-		response := next(ctx)
-		if response == nil || len(response.Errors) == 0 {
-			return response
-		}
-		response.Errors = apart(response.Errors)
-		for i, err := range response.Errors {
-			if discloses(ctx, schema) {
-				response.Errors[i] = unfit(err.Locations)
-				continue
-			}
-			if err.Extensions == nil {
-				err.Extensions = map[string]any{}
-			}
-			err.Message = shortened(err.Message, maxMessage)
-			switch code, _ := err.Extensions["code"].(string); code {
-			case "", errcode.ValidationFailed, errcode.ParseFailed, complexityExceeded:
-				err.Extensions["code"] = string(apierr.InvalidRequest)
-			}
-		}
+func safeProtocolErrors(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	response := next(ctx)
+	if response == nil || len(response.Errors) == 0 {
 		return response
 	}
+	response.Errors = apart(response.Errors)
+	for _, err := range response.Errors {
+		if err.Extensions == nil {
+			err.Extensions = map[string]any{}
+		}
+		err.Message = shortened(err.Message, maxMessage)
+		switch code, _ := err.Extensions["code"].(string); code {
+		case "", errcode.ValidationFailed, errcode.ParseFailed, complexityExceeded:
+			err.Extensions["code"] = string(apierr.InvalidRequest)
+		}
+	}
+	return response
 }
 
 // shortened cuts text that is longer than most bytes, between characters.

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
 
+	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -77,6 +78,9 @@ func (i *intake) MutateOperationParameters(ctx context.Context, params *graphql.
 	}
 	most := maxMistakes
 	if nobody {
+		if !forStrangers(i.schema, document) {
+			return sessionRequired()
+		}
 		most = 1
 	}
 	wrong, err := validate(ctx, i.schema, document, i.rules, most)
@@ -84,7 +88,7 @@ func (i *intake) MutateOperationParameters(ctx context.Context, params *graphql.
 	case err != nil:
 		return refusal("the request has ended")
 	case len(wrong) > 0 && nobody:
-		return unfit(wrong[0].Locations)
+		return unfit()
 	case len(wrong) > 0:
 		return &gqlerror.Error{Err: &several{wrong}, Message: wrong[0].Message}
 	}
@@ -94,11 +98,15 @@ func (i *intake) MutateOperationParameters(ctx context.Context, params *graphql.
 }
 
 // unfit is all that strangers are told of a document that does not fit the
-// schema: what fits would tell them the names in it.
-func unfit(at []gqlerror.Location) *graphqlError {
-	err := refusal("the operation does not fit the schema; sign in to be told why")
-	err.Locations = at
-	return err
+// schema: what fits, and where, would tell them the names in it.
+func unfit() *graphqlError {
+	return refusal("the operation does not fit the schema; sign in to be told why")
+}
+
+// sessionRequired answers strangers whatever is not for them, there or not.
+func sessionRequired() *graphqlError {
+	err := apierr.New(apierr.Unauthorized, "Session required")
+	return &gqlerror.Error{Err: err, Message: err.Message}
 }
 
 // Get hands the executor the document that was taken in.
@@ -158,38 +166,38 @@ func (k keeper) MutateOperationContext(ctx context.Context, rc *graphql.Operatio
 	return nil
 }
 
-// discloses says that an operation's variables did not fit, and that the reason
-// would tell a stranger about a part of the schema that is not for them.
-func discloses(ctx context.Context, schema *ast.Schema) bool {
-	if !stranger(ctx) || !graphql.HasOperationContext(ctx) {
-		return false
+// forStrangers says that all root fields of a document answer strangers. It is
+// asked before anything is validated, so that nothing else is told apart.
+func forStrangers(schema *ast.Schema, document *ast.QueryDocument) bool {
+	for _, operation := range document.Operations {
+		root := schema.Query
+		switch operation.Operation {
+		case ast.Mutation:
+			root = schema.Mutation
+		case ast.Subscription:
+			root = schema.Subscription
+		}
+		if !open(root, document.Fragments, operation.SelectionSet) {
+			return false
+		}
 	}
-	rc := graphql.GetOperationContext(ctx)
-	if rc.Operation == nil || rc.Variables != nil {
-		return false
-	}
-	operation := rc.Operation
-	root := schema.Query
-	switch operation.Operation {
-	case ast.Mutation:
-		root = schema.Mutation
-	case ast.Subscription:
-		root = schema.Subscription
-	}
-	return !open(root, operation.SelectionSet)
+	return true
 }
 
-// open says that all fields of a root selection answer strangers.
-func open(root *ast.Definition, set ast.SelectionSet) bool {
+// open says that all fields of a root selection answer strangers. Fragments lead
+// in no circle here.
+func open(root *ast.Definition, fragments ast.FragmentDefinitionList, set ast.SelectionSet) bool {
 	for _, s := range set {
 		ok := true
 		switch s := s.(type) {
 		case *ast.Field:
-			ok = s.Name == "__typename" || forStrangers(root.Fields.ForName(s.Name))
+			ok = s.Name == "__typename" || anonymous(root.Fields.ForName(s.Name))
 		case *ast.InlineFragment:
-			ok = open(root, s.SelectionSet)
+			ok = open(root, fragments, s.SelectionSet)
 		case *ast.FragmentSpread:
-			ok = s.Definition == nil || open(root, s.Definition.SelectionSet)
+			if f := fragments.ForName(s.Name); f != nil {
+				ok = open(root, fragments, f.SelectionSet)
+			}
 		}
 		if !ok {
 			return false
@@ -198,7 +206,8 @@ func open(root *ast.Definition, set ast.SelectionSet) bool {
 	return true
 }
 
-func forStrangers(f *ast.FieldDefinition) bool {
+// anonymous says that a root field answers callers without credentials.
+func anonymous(f *ast.FieldDefinition) bool {
 	if f == nil {
 		return false
 	}
@@ -206,6 +215,6 @@ func forStrangers(f *ast.FieldDefinition) bool {
 	if surface == nil {
 		return false
 	}
-	anonymous := surface.Arguments.ForName("anonymous")
-	return anonymous != nil && anonymous.Value.Raw == "true"
+	given := surface.Arguments.ForName("anonymous")
+	return given != nil && given.Value.Raw == "true"
 }

@@ -48,7 +48,7 @@ func withOAuth(t *testing.T, h *house) *authserver.Server {
 	server.Register(authserver.Client{ID: "magpie", Secret: "s3cret", Redirects: []string{"https://magpie.example.com/api/v1/oauth/callback/google"}})
 	grants := oauth.New(h.db.Ent, oauth.Options{
 		Hosts: func(kind string, config map[string]any) map[string][]string {
-			return h.resolver.Kinds.GrantHosts(kind, config)
+			return h.resolver.Kinds.GrantOrigins(kind, config)
 		},
 		Flows: oauth.NewFlows(h.db.Pool, h.box, nil), Secrets: h.box, BaseURL: "https://magpie.example.com", Log: h.resolver.Log,
 		Clients: map[string]oauth.Client{"google": {

@@ -79,7 +79,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		}
 		return next(withLoaders(ctx, r))
 	})
-	s.AroundResponses(safeProtocolErrors(schema.Schema()))
+	s.AroundResponses(safeProtocolErrors)
 	return s
 }
 

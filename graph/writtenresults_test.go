@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // finding is a resolver whose searches find what is in a request's context.
@@ -71,7 +72,8 @@ func (bare) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecuto
 
 func answered(t testing.TB, s http.Handler, query string, found *model.SearchResults) (data string, failed bool) {
 	t.Helper()
-	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), foundKey{}, found), http.MethodPost, "/graphql", strings.NewReader(query))
+	ctx := viewer.With(t.Context(), viewer.Viewer{Workspace: uuid.New(), Subject: uuid.New(), Kind: viewer.KindSession, Surface: viewer.SurfaceDashboard})
+	r := httptest.NewRequestWithContext(context.WithValue(ctx, foundKey{}, found), http.MethodPost, "/graphql", strings.NewReader(query))
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	if w.Code == http.StatusBadRequest || w.Body.Len() == 0 {

@@ -165,23 +165,23 @@ const seenFor = 2 * authn.MaxSkew
 
 // first refuses a signature that was presented before, by a key that asks for
 // signatures. It goes by the signature alone, which covers neither the path nor
-// the query. It is remembered where rates are counted: for all nodes together,
-// or while that place does not answer by each node. again forgets it, for a
-// request that is refused and may be sent again as it is.
+// the query. Each node remembers it, and all together where rates are counted,
+// while that place answers. again forgets it, for a request that is refused and
+// may be sent again as it is.
 func (x *exchange) first(key authn.Key) (again func(), err error) {
 	if !key.RequireSignature || key.Publishable || x.t.replays {
 		return func() {}, nil
 	}
 	// Hexadecimal digits have two cases: one signature has one name.
 	name := "signature:" + key.ID.String() + ":" + authn.Fingerprint(strings.ToLower(x.r.Header.Get(signatureHeader)))
-	seen, err := x.t.limiter.AllowIn(x.ctx, name, 1, seenFor)
+	first, err := x.t.limiter.Once(x.ctx, name, seenFor)
 	switch {
 	case err != nil:
 		return nil, apierr.Wrap("look for the signature", err)
-	case !seen.Allowed:
+	case !first:
 		return nil, apierr.New(apierr.InvalidSignature, "Invalid request signature")
 	}
-	return func() { x.t.limiter.ReturnIn(x.ctx, name, 1, seenFor) }, nil
+	return func() { x.t.limiter.Again(x.ctx, name, seenFor) }, nil
 }
 
 // caller is who a request is counted for.

@@ -42,10 +42,9 @@ type LeakNoter interface {
 type Limiter interface {
 	Allow(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
 	Peek(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
-	// AllowIn is Allow with another period than a minute; ReturnIn gives back what
-	// it counted.
-	AllowIn(ctx context.Context, key string, most int, period time.Duration) (ratelimit.Result, error)
-	ReturnIn(ctx context.Context, key string, most int, period time.Duration)
+	// Once allows what a key names once in a period; Again takes it back.
+	Once(ctx context.Context, key string, period time.Duration) (bool, error)
+	Again(ctx context.Context, key string, period time.Duration)
 }
 
 // Limits bound what a request may cost. Zero takes the value in the comment.

@@ -256,6 +256,9 @@ func startsOf(texts []string) ([]*url.URL, error) {
 		if !strings.Contains(text, "://") {
 			text = "https://" + text
 		}
+		if given, err := url.Parse(text); err == nil && given.User != nil {
+			return nil, fmt.Errorf("entry %d must not have a user name or password in it; give them as credentials", i+1)
+		}
 		u, err := canonical(nil, text)
 		if err != nil {
 			return nil, fmt.Errorf("entry %d %w; write one such as https://docs.example.com/", i+1, err)

@@ -137,6 +137,26 @@ func (l *Limiter) ReturnIn(ctx context.Context, key string, most int, period tim
 	_, _ = l.takeIn(ctx, key, most, period, -1) // of no consequence: it would have come back by itself
 }
 
+// Once allows what a key names once in a period: on this node whatever becomes
+// of the shared store, and on all nodes while that answers. Again takes it back.
+func (l *Limiter) Once(ctx context.Context, key string, period time.Duration) (bool, error) {
+	if here := l.local.take(onceHere+key, 1, period, 1, l.now()); !here.Allowed {
+		return false, nil
+	}
+	everywhere, err := l.takeIn(ctx, key, 1, period, 1)
+	return everywhere.Allowed, err
+}
+
+// Again lets what a key names be allowed once more.
+func (l *Limiter) Again(ctx context.Context, key string, period time.Duration) {
+	l.local.forget(onceHere + key)
+	l.ReturnIn(ctx, key, 1, period)
+}
+
+// onceHere keeps what a node remembers by itself apart from what it counts in
+// place of the shared store.
+const onceHere = "here:"
+
 func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Result, error) {
 	return l.takeIn(ctx, key, perMinute, time.Minute, n)
 }

@@ -421,3 +421,27 @@ func TestALimitOfAnyPeriodGivesBackWhatIsReturned(t *testing.T) {
 		take(false)
 	}
 }
+
+func TestOnceIsOnceWhateverBecomesOfRedis(t *testing.T) {
+	t.Parallel()
+	client := dial(t, testkit.Redis(t))
+	l := ratelimit.New(ratelimit.Options{Redis: client, Patience: 10 * time.Second})
+	other := ratelimit.New(ratelimit.Options{Redis: client, Patience: 10 * time.Second})
+	once := func(l *ratelimit.Limiter, key string, want bool) {
+		t.Helper()
+		if got, err := l.Once(t.Context(), key, time.Hour); err != nil || got != want {
+			t.Errorf("%s: %v %v", key, got, err)
+		}
+	}
+	once(l, "a", true)
+	once(l, "a", false)
+	once(other, "a", false)
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	once(l, "a", false) // Redis has forgotten it
+	l.Again(t.Context(), "a", time.Hour)
+	once(l, "a", true)
+	once(l, "a", false)
+	once(other, "a", false)
+}

@@ -76,7 +76,7 @@ func facetsHold(t *testing.T, s *site) {
 		"everything":  {in + "&facets=version,doc_type", "version 5/0: 2.0=3 1.0=1 3.0=1|doc_type 5/1: how-to=2 guide=1 reference=1"},
 		"a selection": {in + "&facets=version,section&filters[version]=2.0", "version 5/0: 2.0*=3 1.0=1 3.0=1|section 3/0: guides=2 operations=1"},
 		"two values":  {in + "&facets=section&filters[versions]=1.0&filters[versions]=3.0", "section 2/1: operations=1"},
-		"a limit":     {in + "&facets=tags&facet_limit=2", `tags 5/0: backup=2 keys=2`},
+		"a limit":     {in + "&facets=tags&facet_limit=2&other=x", `tags 5/0: backup=2 keys=2`},
 		"a source":    {in + "&facets=source,language&filters[sources]=s3", "source 5/0: file_upload=5|language 0/0:"},
 		"by time":     {in + "&facets=date&ranges=2026-01-01/..&ranges=../2026-01-01", "date 5/0: 2026-01-01/..=2 ../2026-01-01=3"},
 		"a query":     {in + "&query=zebra&facets=version", "version 1/0: 3.0=1"},
@@ -103,7 +103,8 @@ func facetsHold(t *testing.T, s *site) {
 	if a := s.dashboard(t, "GET", "/api/v1/search/suggestions?prefix=rotat&"+in, ""); a.status != 200 || !strings.Contains(a.body, `"text":"Rotate the signing key"`) {
 		t.Errorf("suggestions: %d %s", a.status, a.body)
 	}
-	if a := s.get(t, "query=zebra&facets=version&filters[versions]=1.0"); strings.Contains(a.body, "facets") || !strings.Contains(a.body, `"total":1`) {
+	invalid(t, "a filter of the dashboard's", s.get(t, "query=zebra&filters[versions]=1.0"), "filters[versions]")
+	if a := s.get(t, "query=zebra&facets=version"); strings.Contains(a.body, "facets") || !strings.Contains(a.body, `"total":1`) {
 		t.Errorf("the public surface knows facets: %s", a.body)
 	}
 	for _, path := range []string{"/api/v1/search/facets?facets=author", "/api/v1/search/facets?ranges=2026", "/api/v1/search/facets?facet_limit=0", "/api/v1/search/suggestions"} {

@@ -58,7 +58,7 @@ func (s *service) ask(key, question string) searchAnswer {
 	response := s.request(http.MethodPost, "/v1/docs/search", "application/json", body, "X-Service-Key", key)
 	defer func() { _ = response.Body.Close() }()
 	var got struct{ Data searchAnswer }
-	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || response.StatusCode != http.StatusOK || got.Data.Warnings == nil {
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || response.StatusCode != http.StatusOK {
 		s.t.Fatalf("%s: %d, %+v, %v", question, response.StatusCode, got, err)
 	}
 	got.Data.took = time.Since(began)

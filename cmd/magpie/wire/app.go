@@ -155,7 +155,7 @@ func (a *App) open(ctx context.Context) error {
 		Log: a.Log, Memory: budget, Reranker: reranker, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout},
 	})
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
-	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer})
+	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer, Now: a.now})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	summaries := summary.New(models, analyzer, a.Log)
 	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: a.now}
@@ -245,7 +245,7 @@ func (a *App) stores(ctx context.Context) (err error) {
 		return unopened{fmt.Errorf("check the schema: %w", err)}
 	}
 	if a.clock, err = store.NewClock(ctx, a.DB.Pool, store.ClockOptions{Log: a.Log}); err != nil {
-		return err
+		return unopened{err}
 	}
 	a.closers = append(a.closers, func() error { a.clock.Close(); return nil })
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
@@ -317,7 +317,7 @@ func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
-		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays, Secure: strings.HasPrefix(c.PublicURL(), "https://"),
+		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays, Now: a.now, Secure: strings.HasPrefix(c.PublicURL(), "https://"),
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},

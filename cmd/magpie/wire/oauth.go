@@ -23,7 +23,9 @@ func (a *App) connect() {
 		}
 	}
 	a.Grants = oauth.New(a.DB.Ent, oauth.Options{
-		Hosts: func(kind string, config map[string]any) map[string][]string { return a.Kinds.GrantHosts(kind, config) }, // the kinds come later
+		Hosts: func(kind string, config map[string]any) map[string][]string {
+			return a.Kinds.GrantOrigins(kind, config)
+		}, // the kinds come later
 		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Clients: clients, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { a.Grants.Close(); return nil })

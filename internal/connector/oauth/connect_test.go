@@ -194,24 +194,26 @@ func TestAGrantOfALostKeyIsGivenAnew(t *testing.T) {
 	}
 }
 
-func TestHostsOfAProvider(t *testing.T) {
+func TestOriginsOfAProvider(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	enterprise := h.node(t, func(o *oauth.Options) {
 		o.Clients = map[string]oauth.Client{"github": {URL: "https://git.example.com"}}
 	})
 	for _, c := range []struct {
-		grants         *oauth.Grants
-		provider, host string
-		want           bool
+		grants           *oauth.Grants
+		provider, origin string
+		want             bool
 	}{
-		{h.grants, "github", "api.github.com", true}, {h.grants, "github", "GitHub.com", true}, {h.grants, "github", "127.0.0.1", true},
-		{h.grants, "github", "github.com.evil.example", false}, {h.grants, "github", "evilgithub.com", false}, {h.grants, "github", "", false},
-		{h.grants, "myspace", "github.com", false}, {h.grants, "slack", "slack.com", true}, {h.grants, "slack", "slack-gov.com", false},
-		{enterprise, "github", "git.example.com", true}, {enterprise, "github", "example.com", false},
+		{h.grants, "github", "https://api.github.com:443", true}, {h.grants, "github", "https://GitHub.com", true}, {h.grants, "github", "http://127.0.0.1:80", true},
+		{h.grants, "github", "https://github.com.evil.example", false}, {h.grants, "github", "https://evilgithub.com", false}, {h.grants, "github", "", false},
+		{h.grants, "github", "http://api.github.com:80", false}, {h.grants, "github", "http://github.com:80", false}, {h.grants, "github", "https://api.github.com:8443", false},
+		{h.grants, "myspace", "https://github.com", false}, {h.grants, "slack", "https://slack.com", true}, {h.grants, "slack", "https://slack-gov.com", false},
+		{enterprise, "github", "https://git.example.com", true}, {enterprise, "github", "https://example.com", false},
+		{enterprise, "github", "http://git.example.com", false}, {enterprise, "github", "https://git.example.com:8443", false},
 	} {
-		if got := c.grants.Belongs(c.provider, c.host); got != c.want {
-			t.Errorf("%s of %s: %v", c.host, c.provider, got)
+		if got := c.grants.Belongs(c.provider, c.origin); got != c.want {
+			t.Errorf("%s of %s: %v", c.origin, c.provider, got)
 		}
 	}
 }

@@ -138,30 +138,36 @@ func (g *Grants) Suits(provider, connectorType string, config map[string]any) er
 	}
 	places := g.hosts(connectorType, config)
 	for _, option := range slices.Sorted(maps.Keys(places)) {
-		for _, host := range places[option] {
-			if !g.Belongs(provider, host) {
+		for _, origin := range places[option] {
+			if !g.Belongs(provider, origin) {
 				return apierr.Invalid("config."+option, fmt.Sprintf("leads to %s, which is not of %s, whose OAuth grant would be sent there; "+
-					"give credentials of that host in its place", host, provider))
+					"give credentials of that host in its place", strings.TrimSuffix(strings.TrimPrefix(origin, "https://"), ":443"), provider))
 			}
 		}
 	}
 	return nil
 }
 
-// Belongs reports whether a host is one of a provider, or below one: of those
-// that its endpoints are at here, and where the service itself is.
-func (g *Grants) Belongs(provider, host string) bool {
+// Belongs reports whether an origin, such as https://host:443, is one of a
+// provider: by https at its usual port, on a host of the provider's endpoints or
+// of the service itself, or below one. What an endpoint has set up for itself, its
+// own port or plain HTTP, which is for trials on one machine, counts on its host.
+func (g *Grants) Belongs(provider, origin string) bool {
 	p, known := g.remotes[provider]
-	if !known {
+	at, err := url.Parse(strings.ToLower(origin))
+	if !known || err != nil || at.Hostname() == "" {
 		return false
 	}
-	host = strings.ToLower(host)
+	usual := at.Scheme == "https" && (at.Port() == "" || at.Port() == "443")
 	for _, address := range []string{p.client.URL, p.Base, p.Auth, p.Token, p.Account} {
-		u, err := url.Parse(address)
+		u, err := url.Parse(strings.ToLower(address))
 		if err != nil || u.Hostname() == "" {
 			continue
 		}
-		if own := strings.ToLower(u.Hostname()); host == own || strings.HasSuffix(host, "."+own) {
+		switch own := u.Hostname(); {
+		case at.Hostname() == own && (usual || u.Scheme == "http" || at.Scheme == u.Scheme && at.Port() == u.Port()):
+			return true
+		case usual && strings.HasSuffix(at.Hostname(), "."+own):
 			return true
 		}
 	}

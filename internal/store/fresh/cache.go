@@ -19,8 +19,8 @@ type Options struct {
 	Most int
 	// Patience is how long one load may take; 5 s when zero.
 	Patience time.Duration
-	// Now is the clock; nil is the system's. It should be a monotonic one, such
-	// as time.Now: a clock that is set back would lengthen an entry's life.
+	// Now is the clock; nil is the system's. One that is set back lengthens the
+	// life of the entries of that moment, by For at most.
 	Now func() time.Time
 }
 
@@ -157,7 +157,7 @@ func (c *Cache[K, V]) end(key K, l *load[V]) {
 	}
 	e, ok := c.entries[key]
 	switch {
-	case ok && e.began.After(l.began):
+	case ok && e.began.After(l.began) && !e.began.After(c.o.Now()): // one of the future is of a clock that was set back since
 	case l.found:
 		if !ok && len(c.entries) >= c.o.Most {
 			c.shrink()

@@ -281,3 +281,22 @@ func BenchmarkHit(b *testing.B) {
 		}
 	}
 }
+
+func TestAClockThatIsSetBackBringsNothingBack(t *testing.T) {
+	t.Parallel()
+	s := newSource()
+	var at atomic.Int64
+	c := fresh.New(s.read, fresh.Options{For: time.Second, Now: func() time.Time { return time.Unix(at.Load(), 0) }})
+	defer c.Close()
+	at.Store(1000)
+	if value, _ := get(t, c, "a"); value != 1 {
+		t.Fatal(value)
+	}
+	at.Store(940)
+	s.set("a", 2)
+	for ; at.Load() < 1003; at.Add(1) {
+		if value, _ := get(t, c, "a"); value != 2 {
+			t.Fatalf("%d s after the clock was set back the answer is an old one", at.Load()-940)
+		}
+	}
+}
