@@ -14,11 +14,23 @@ import (
 // readQuery moves a query string's parameters into variables, each checked.
 // A group's fields are named group[field], lists are repeated (with or without
 // [] at the end of the name), and a group may also be given whole as JSON.
-// Unknown parameters are ignored, but those of a closed group.
+// Unknown parameters are ignored, but those of a closed group and, where there
+// is one, what is meant so: whatever is named name[field].
 func readQuery(raw string, fields []field, into variables) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return apierr.New(apierr.InvalidRequest, "the query string is malformed; escape its parameters as in a URL")
+	}
+	for i := range fields {
+		f := &fields[i]
+		if f.kind != group || !f.closed {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if f.claims(name) && !slices.ContainsFunc(fields, func(other field) bool { return other.takes(name) }) {
+				return f.unknown(name)
+			}
+		}
 	}
 	return readParameters(values, fields, "", into)
 }
@@ -91,13 +103,6 @@ func (f *field) fromParameters(given []string) (read any, wrong string) {
 }
 
 func readGroup(whole []string, values url.Values, f field, into variables) error {
-	if f.closed {
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if f.claims(name) && !f.hasParameter(name) {
-				return f.unknown(name)
-			}
-		}
-	}
 	if len(whole) == 0 {
 		return readParameters(values, f.fields, f.name, into)
 	}
@@ -117,14 +122,24 @@ func readGroup(whole []string, values url.Values, f field, into variables) error
 }
 
 // claims reports whether a parameter wants to be one of a group: group[field],
-// and what was meant so.
+// and what was meant so, in another case, with blanks or with a slip in the
+// group's name.
 func (f *field) claims(parameter string) bool {
-	rest, found := strings.CutPrefix(parameter, f.name)
-	if !found || rest == "" {
+	meant := strings.ToLower(strings.TrimSpace(parameter))
+	if strings.Contains(meant, "[") && strings.HasSuffix(meant, "]") {
+		return true
+	}
+	rest, found := strings.CutPrefix(meant, f.name)
+	if !found {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(rest)
-	return first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first)
+	return rest == "" || first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first)
+}
+
+// takes reports whether a parameter is the field's, or one of its fields'.
+func (f *field) takes(parameter string) bool {
+	return parameter == f.name || f.kind == texts && parameter == f.name+"[]" || f.kind == group && f.hasParameter(parameter)
 }
 
 // hasParameter reports whether a parameter is group[field], or for a list

@@ -27,7 +27,7 @@ func TestAnswersCiteTheirSourcesAndAreStored(t *testing.T) {
 	if l.order != "scSfd" {
 		t.Errorf("events came as %q: %+v", l.order, l.failed)
 	}
-	const want = "Eight times [1], then it is dead [2]. See too."
+	const want = "Eight times [1], then it is dead [2]. See [9] too."
 	if l.text != want {
 		t.Errorf("text = %q, want %q", l.text, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -13,15 +12,16 @@ import (
 )
 
 // citations turns the passage numbers in a streamed answer into source numbers, piece by piece. A piece may end anywhere;
-// what cannot be decided yet is held back until it can. The zero value takes every citation out.
+// what cannot be decided yet is held back until it can. The zero value has no passages.
 //
-// A citation stands in prose: a bracket in code, one that follows a word or another bracket at once, as an index does, an
-// escaped one, and the text of a link are left as they are.
+// A citation stands in prose: a bracket in code, one that follows a word, a call or another bracket at once, as an index
+// does, an escaped one, and the text of a link are left as they are, and so is one that has no number of a passage.
 type citations struct {
 	hits    []search.Hit // passage n is hits[n-1]
 	sources []Source     // in the order in which they were cited
 	used    map[int]bool // passages that were cited, by index in hits
 	number  map[uuid.UUID]int
+	strip   bool // every citation is taken out, whatever its numbers
 	escape  bool // citations become escaped brackets: the text is a quote, and they are those of its author
 
 	held      string
@@ -32,6 +32,7 @@ type citations struct {
 	backticks int    // how many opened the inline code we are in
 	fence     byte   // the character of the code fence we are in
 	fenceLen  int
+	line      line
 }
 
 func newCitations(hits []search.Hit) *citations {
@@ -85,6 +86,7 @@ func (c *citations) advance(s string, final bool) (shown, rest string) {
 		if !decided {
 			return out.String(), s[i:]
 		}
+		c.line.read(s[i : i+n])
 		i += n
 	}
 	return out.String(), ""
@@ -92,6 +94,9 @@ func (c *citations) advance(s string, final bool) (shown, rest string) {
 
 // step handles the beginning of s and returns how many bytes it took; false when s must be longer to decide.
 func (c *citations) step(out *strings.Builder, s string, final bool) (int, bool) {
+	if c.fence != 0 && c.line.fenceQuoted && !c.midLine && !strings.ContainsRune(" \t>", rune(s[0])) {
+		c.fence = 0 // the quote ends, and its fence with it
+	}
 	switch b := s[0]; {
 	case b == '\n':
 		if !c.midLine {
@@ -114,7 +119,7 @@ func (c *citations) step(out *strings.Builder, s string, final bool) (int, bool)
 		if n == len(s) && !final {
 			return 0, false
 		}
-		if n == len(s) || s[n] != '[' {
+		if n < len(s) && s[n] != '\n' && c.line.indents(s[:n]) || n == len(s) || s[n] != '[' {
 			c.gap, c.before = "", ' '
 			out.WriteString(s[:n])
 			return n, true
@@ -127,13 +132,13 @@ func (c *citations) step(out *strings.Builder, s string, final bool) (int, bool)
 		if n == 0 {
 			n = len(s)
 		}
-		c.midLine = c.midLine || b != ' ' && b != '\t'
+		c.midLine = c.midLine || strings.Trim(s[:n], " \t") != ""
 		c.plain(out, s[:n])
 		return n, true
 	}
 }
 
-func (c *citations) inCode() bool { return c.fence != 0 || c.backticks > 0 }
+func (c *citations) inCode() bool { return c.fence != 0 || c.backticks > 0 || c.line.code }
 
 func (c *citations) plain(out *strings.Builder, s string) {
 	c.adjacent, c.gap = c.adjacent[:0], ""
@@ -144,12 +149,14 @@ func (c *citations) plain(out *strings.Builder, s string) {
 // ticks notes a run of n backticks or tildes.
 func (c *citations) ticks(b byte, n int) {
 	switch {
+	case c.line.code:
 	case c.fence != 0:
-		if b == c.fence && n >= c.fenceLen && !c.midLine {
+		if b == c.fence && n >= c.fenceLen && (!c.midLine || c.line.fenceQuoted && c.line.quotes()) {
 			c.fence = 0
 		}
-	case n >= 3 && !c.midLine:
+	case n >= 3 && (!c.midLine || c.line.marks()):
 		c.fence, c.fenceLen = b, n
+		c.line.fenceQuoted = c.line.quoted()
 	case b == '~':
 	case c.backticks == 0:
 		c.backticks = n
@@ -167,7 +174,7 @@ func (c *citations) bracket(out *strings.Builder, s string, at int, final bool) 
 			status = complete
 		}
 	}
-	isText := at == 0 && glues(c.before) || status == noCitation || status == complete && strings.HasPrefix(s[at+n:], "(")
+	isText := at == 0 && (glues(c.before) || c.before == ')' && c.line.call) || status == noCitation || status == complete && strings.HasPrefix(s[at+n:], "(")
 	switch {
 	case !isText && status == cutOff && !final:
 		return 0, false
@@ -178,6 +185,12 @@ func (c *citations) bracket(out *strings.Builder, s string, at int, final bool) 
 	case c.escape:
 		c.midLine = true
 		c.plain(out, s[:at]+`\[`+s[at+1:at+n-1]+`\]`)
+		c.before = 0 // what follows at once may be a citation as well
+		return at + n, true
+	}
+	if !c.strip && !slices.ContainsFunc(numbers, func(number int) bool { return number <= len(c.hits) }) {
+		c.midLine = true
+		c.plain(out, c.gap+s[:at+n])
 		c.before = 0 // what follows at once may be a citation as well
 		return at + n, true
 	}
@@ -209,7 +222,7 @@ func (c *citations) bracket(out *strings.Builder, s string, at int, final bool) 
 // glues reports whether a bracket right behind r is no citation: an index behind a name, the address of a link behind its
 // text, or an escaped bracket. Scripts that are written without blanks have citations right behind their letters.
 func glues(r rune) bool {
-	return r == ']' || r == '\\' || r == '_' || unicode.IsNumber(r) || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+	return r == ']' || r == '\\' || wordly(r)
 }
 
 // status says whether a text begins with a citation.
@@ -286,7 +299,7 @@ func blanks(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
 
 // withoutCitations takes the citations of an earlier answer out; their numbers mean nothing beside new passages.
 func withoutCitations(text string) string {
-	var c citations
+	c := citations{strip: true}
 	return c.write(text) + c.flush()
 }
 

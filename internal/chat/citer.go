@@ -11,7 +11,7 @@ import (
 )
 
 // Citations numbers the documents that a writer is shown, and turns those numbers in its streamed text into the numbers of
-// what was cited, as in an answer of Chat: [n] is the n-th of Sources. Numbers that were never given are taken out, and an
+// what was cited, as in an answer of Chat: [n] is the n-th of Sources. A bracket whose numbers were never given, an
 // index, a link or what stands in code is left as it is, as there. It is safe for concurrent use.
 type Citations struct {
 	mu    sync.Mutex

@@ -62,6 +62,8 @@ func TestAnswersAreASmallMarkdown(t *testing.T) {
 		{"See https://e.example.com/x, (https://e.example.com/y). ![alt](https://e.example.com/p.png)", "<p>See <a https://e.example.com/x>https://e.example.com/x</a>, (<a https://e.example.com/y>https://e.example.com/y</a>). alt</p>"},
 		{"It is [1] and [2][1], not [3], [0] or `[1]`.", "<p>It is {a1} and {button2}{a1}, not [3], [0] or <code>[1]</code>.</p>"},
 		{"No args[1], größe[1], a[0][2], [x][1], \\[1\\], but .[1], `a`[1], 値[2] and (b)[1].", "<p>No args[1], größe[1], a[0][2], [x][1], [1], but .{a1}, <code>a</code>{a1}, 値{button2} and (b){a1}.</p>"},
+		{"No f(x)[1], g(a, (b))[2], [01] or [9], but [9][1] and (see f(x))[2].", "<p>No f(x)[1], g(a, (b))[2], [01] or [9], but [9]{a1} and (see f(x)){button2}.</p>"},
+		{"Run:\n\n    x = [1]\n\ty [2]\n\nThen\n    [1].", "<p>Run:</p><pre><code>x = [1]\ny [2]</code></pre><p>Then\n{a1}.</p>"},
 		{"<b>no</b> &amp; &lt;", "<p><b>no</b> &amp; &lt;</p>"},
 		{"سلام **دنیا**\n\n你好 **世界**。", "<p>سلام <strong>دنیا</strong></p><p>你好 <strong>世界</strong>。</p>"},
 		{"a\r\nb\rc", "<p>a\nb\nc</p>"},

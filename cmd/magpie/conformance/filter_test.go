@@ -78,15 +78,15 @@ func filterCases() map[string]check {
 		},
 		"design filters on GET": func(t *testing.T, s *site) {
 			for query, want := range map[string][]string{
-				"filters[section]=guides&filters[tags]=keys":            {"Rotate the signing key"},
-				"filters[tags]=security&filters[tags]=long":             {"Rotate the signing key", "Long guide"},
-				"filters[tags][]=security&filters[tags][]=long":         {"Rotate the signing key", "Long guide"},
-				"filters%5Btags%5D=long":                                {"Long guide"},
-				"filters[doc_types]=guide&unknown=1&filtersX=2":         {"Long guide"},
-				"filters[language]=de":                                  {"Sicherung"},
-				"filters[section]=&filters[tags]=&filters[version]=1.0": {"Backup and restore"},
-				"filters[date_after]=2026-01-02":                        {"Rotate the signing key"},
-				"filters=" + url.QueryEscape(`{"tags":["long"]}`):       {"Long guide"},
+				"filters[section]=guides&filters[tags]=keys":             {"Rotate the signing key"},
+				"filters[tags]=security&filters[tags]=long":              {"Rotate the signing key", "Long guide"},
+				"filters[tags][]=security&filters[tags][]=long":          {"Rotate the signing key", "Long guide"},
+				"filters%5Btags%5D=long":                                 {"Long guide"},
+				"filters[doc_types]=guide&unknown=1&filtersX=2&filter=3": {"Long guide"},
+				"filters[language]=de":                                   {"Sicherung"},
+				"filters[section]=&filters[tags]=&filters[version]=1.0":  {"Backup and restore"},
+				"filters[date_after]=2026-01-02":                         {"Rotate the signing key"},
+				"filters=" + url.QueryEscape(`{"tags":["long"]}`):        {"Long guide"},
 			} {
 				r := found(t, query, s.get(t, "query=lighthouse&min_score=0&limit=100&"+query))
 				if got := r.titles(); !same(got, want) {
@@ -104,6 +104,14 @@ func filterCases() map[string]check {
 				"filters[]=2":              "filters[]",
 				"filters.section=guides":   "filters.section",
 				"filters[SECTION]=guides":  "filters[SECTION]",
+				"Filters[foo]=1":           "Filters[foo]",
+				"Filters[section]=guides":  "Filters[section]",
+				"FILTERS=%7B%7D":           "FILTERS",
+				"+filters[section]=guides": " filters[section]",
+				"filters+=%7B%7D":          "filters ",
+				"filter[section]=guides":   "filter[section]",
+				"filterss[x]=1":            "filterss[x]",
+				"limit[]=1":                "limit[]",
 				"filters%5Bfoo%00%0A%5D=1": `"filters[foo\x00\n]"`,
 				"filters[date_after]=2026-01-01&filters[date_after]=2026-01-02": "filters[date_after]",
 				"filters=abc": "filters",
@@ -122,7 +130,7 @@ func filterCases() map[string]check {
 				invalid(t, query, s.get(t, "query=lighthouse&"+query), field)
 			}
 			for _, path := range []string{"/api/v1/search", "/api/v1/search/facets"} {
-				for _, bad := range []string{"filters[foo]=x", "filters[section][x]=a", "filters[tags", "filters[]=x", "filters=abc", "filters[sections]=a&filters[collectionz]=b"} {
+				for _, bad := range []string{"filters[foo]=x", "filters[section][x]=a", "filters[tags", "filters[]=x", "filters=abc", "filters[sections]=a&filters[collectionz]=b", "Filters[sections]=a", "FILTERS=a", "+filters[sections]=a", "filter[sections]=a"} {
 					denied(t, path+" "+bad, s.dashboard(t, "GET", path+"?query=lighthouse&"+bad, ""), 400, "invalid_request")
 				}
 				read[any](t, path, s.dashboard(t, "GET", path+"?query=lighthouse&filters[sections]=guides&filters[sections][]=operations&other=1", ""), 200)

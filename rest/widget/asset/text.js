@@ -24,6 +24,7 @@ function unescapeHTML(text) {
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const INDENTED = /^(?: {4}| {0,3}\t)/; // behind a blank line it is code
 const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+|$)/;
@@ -50,6 +51,9 @@ function blocksOf(text) {
       const ends = (line) => line.trim().length >= fence.length && line.trim().split(fence[0]).join("") === "";
       for (i++; i < lines.length && !ends(lines[i]); i++);
       i++;
+    } else if (i > 0 && INDENTED.test(lines[i]) && lines[i - 1].trim() === "" && blocks.at(-1)?.kind !== "list") {
+      kind = "indented";
+      while (i < lines.length && INDENTED.test(lines[i])) i++;
     } else if (HEADING.test(lines[i])) {
       kind = "heading";
       i++;
@@ -93,6 +97,8 @@ function blockNode({ kind, lines }, cite, depth = 0) {
       const closed = lines.length > 1 && last.length >= fence.length && last.split(fence[0]).join("") === "";
       return h("pre", { dir: "ltr", tabindex: 0 }, h("code", null, lines.slice(1, closed ? -1 : undefined).join("\n")));
     }
+    case "indented":
+      return h("pre", { dir: "ltr", tabindex: 0 }, h("code", null, lines.map((line) => line.replace(INDENTED, "")).join("\n")));
     case "heading": {
       const [, marks, title] = HEADING.exec(lines[0]);
       return h(marks.length < 3 ? "h4" : "h5", { dir: "auto" }, inlineNodes(title, cite));
@@ -139,13 +145,16 @@ function tableNode(lines, cite) {
 /** More text than this in one paragraph is shown without looking for marks in it. */
 const MAX_INLINE = 20000;
 
+/** How far before its end a call may begin. */
+const MAX_CALL = 500;
+
 // In this order: escape, code, image, link, citation, address, bold, italic.
 const INLINE = new RegExp([
   "\\\\([\\\\`*_{}\\[\\]()#+\\-.!|<>~])",
   "(`+)(?!`)([\\s\\S]*?[^`])\\2(?!`)",
   "!\\[([^\\[\\]]*)\\]\\([^()\\s]*(?:\\([^()\\s]*\\)[^()\\s]*)*(?:\\s+\"[^\"]*\")?\\)",
   "\\[((?:[^\\[\\]\\\\]|\\\\.)+)\\]\\(\\s*<?([^\\s()<>]*(?:\\([^\\s()<>]*\\)[^\\s()<>]*)*)>?(?:\\s+\"[^\"]*\")?\\s*\\)",
-  "(?<![\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}_])\\[(\\d{1,2})\\]", // behind a word it is an index
+  "(?<![\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}_])\\[([1-9]\\d?)\\]", // behind a word it is an index
   "<?(https?:\\/\\/[^\\s<>]*[^\\s<>.,;:!?'\")\\]*_`])>?",
   "(\\*\\*|__)(?=\\S)([\\s\\S]*?\\S)\\9(?!\\*)",
   "(?<![\\p{L}\\p{N}])([*_])(?=[^\\s*_])([^*_]*[^\\s*_])\\11(?![\\p{L}\\p{N}])",
@@ -166,9 +175,9 @@ function inlineNodes(text, cite) {
       const url = safeURL(target);
       node = url ? h("a", linkTo(url), inlineNodes(label, () => null)) : unescapeMarks(label);
     } else if (number) {
-      const index = text[found.index - 1] === "]" && cited !== found.index; // as the second one of a[0][1]
+      const index = text[found.index - 1] === "]" && cited !== found.index || endsCall(text, found.index); // as the second one of a[0][1]
       const mark = index ? null : cite(Number(number));
-      if (mark) cited = found.index + whole.length;
+      if (!index) cited = found.index + whole.length;
       node = mark ?? whole;
     } else if (address) {
       const url = safeURL(address);
@@ -180,6 +189,16 @@ function inlineNodes(text, cite) {
   }
   nodes.push(text.slice(at));
   return nodes.filter((node) => node !== "");
+}
+
+/** Whether a call ends at a place of a text, as that in f(x)[1] does; (a remark)[1] is none. */
+function endsCall(text, end) {
+  if (text[end - 1] !== ")") return false;
+  for (let i = end - 1, open = 0; i >= 0 && i > end - MAX_CALL && text[i] !== "\n"; i--) {
+    if (text[i] === ")") open++;
+    else if (text[i] === "(" && --open === 0) return /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}_]$/u.test(text.slice(Math.max(0, i - 2), i));
+  }
+  return false;
 }
 
 function unescapeMarks(text) {
