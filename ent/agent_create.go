@@ -6,10 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/agent"
-	"github.com/magpie-search/magpie/ent/agentmemory"
-	"github.com/magpie-search/magpie/ent/agentrun"
-	"github.com/magpie-search/magpie/ent/conversation"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -17,6 +13,10 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/conversation"
 )
 
 // AgentCreate is the builder for creating a Agent entity.

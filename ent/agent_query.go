@@ -7,11 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/agent"
-	"github.com/magpie-search/magpie/ent/agentmemory"
-	"github.com/magpie-search/magpie/ent/agentrun"
-	"github.com/magpie-search/magpie/ent/conversation"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"
@@ -20,6 +15,11 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // AgentQuery is the builder for querying Agent entities.

@@ -6,11 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/agent"
-	"github.com/magpie-search/magpie/ent/agentmemory"
-	"github.com/magpie-search/magpie/ent/agentrun"
-	"github.com/magpie-search/magpie/ent/conversation"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -18,6 +13,11 @@ import (
 	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // AgentUpdate is the builder for updating Agent entities.

@@ -4,14 +4,14 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/agent"
-	"github.com/magpie-search/magpie/ent/agentmemory"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
 )
 
 // AgentMemory is the model entity for the AgentMemory schema.

@@ -4,14 +4,14 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/agent"
-	"github.com/magpie-search/magpie/ent/agentrun"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/agentrun"
 )
 
 // AgentRun is the model entity for the AgentRun schema.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/apikey"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -14,6 +13,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/apikey"
 )
 
 // APIKeyCreate is the builder for creating a APIKey entity.

@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/auditentry"
-	"github.com/magpie-search/magpie/ent/predicate"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // AuditEntryUpdate is the builder for updating AuditEntry entities.

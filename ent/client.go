@@ -9,8 +9,13 @@ import (
 	"log"
 	"reflect"
 
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/migrate"
 
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -33,12 +38,6 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
-
-	"entgo.io/ent"
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
-	"github.com/google/uuid"
 
 	stdsql "database/sql"
 )

@@ -7,10 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/collection"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/document"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"
@@ -19,6 +15,10 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // CollectionQuery is the builder for querying Collection entities.

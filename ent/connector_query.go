@@ -7,6 +7,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
@@ -16,14 +24,6 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
-	"math"
-
-	"entgo.io/ent"
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
-	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
 )
 
 // ConnectorQuery is the builder for querying Connector entities.

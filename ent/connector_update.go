@@ -6,6 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/oauthgrant"
@@ -14,12 +20,6 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
-	"time"
-
-	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
-	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
 )
 
 // ConnectorUpdate is the builder for updating Connector entities.

@@ -7,10 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/agent"
-	"github.com/magpie-search/magpie/ent/conversation"
-	"github.com/magpie-search/magpie/ent/message"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"
@@ -19,6 +15,10 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/agent"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // ConversationQuery is the builder for querying Conversation entities.

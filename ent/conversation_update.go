@@ -6,15 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/conversation"
-	"github.com/magpie-search/magpie/ent/message"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // ConversationUpdate is the builder for updating Conversation entities.

@@ -5,15 +5,15 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/collection"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/document"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
 )
 
 // Document is the model entity for the Document schema.

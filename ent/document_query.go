@@ -6,10 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/collection"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/document"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"
@@ -18,6 +14,10 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/collection"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // DocumentQuery is the builder for querying Document entities.

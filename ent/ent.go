@@ -6,6 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"sync"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -28,12 +34,6 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
-	"reflect"
-	"sync"
-
-	"entgo.io/ent"
-	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 )
 
 // ent aliases to avoid import conflicts in user's code.

@@ -4,14 +4,14 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/feedback"
-	"github.com/magpie-search/magpie/ent/message"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
 )
 
 // Feedback is the model entity for the Feedback schema.

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/feedback"
-	"github.com/magpie-search/magpie/ent/message"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -15,6 +13,8 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
 )
 
 // FeedbackCreate is the builder for creating a Feedback entity.

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/feedback"
-	"github.com/magpie-search/magpie/ent/message"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"
@@ -17,6 +14,9 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // FeedbackQuery is the builder for querying Feedback entities.

@@ -6,6 +6,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"entgo.io/contrib/entgql"
+	"entgo.io/ent/dialect/sql"
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -25,11 +30,6 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
-
-	"entgo.io/contrib/entgql"
-	"entgo.io/ent/dialect/sql"
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/google/uuid"
 )
 
 // CollectFields tells the query-builder to eagerly load connected nodes by resolver context.

@@ -5,6 +5,11 @@ package ent
 import (
 	"context"
 	"fmt"
+
+	"entgo.io/contrib/entgql"
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-multierror"
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -24,11 +29,6 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
-
-	"entgo.io/contrib/entgql"
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/google/uuid"
-	"github.com/hashicorp/go-multierror"
 )
 
 // Noder wraps the basic Node method.

@@ -4,13 +4,13 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/invitation"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/invitation"
 )
 
 // Invitation is the model entity for the Invitation schema.

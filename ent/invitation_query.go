@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/invitation"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"math"
 
 	"entgo.io/ent"
@@ -16,6 +14,8 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/invitation"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // InvitationQuery is the builder for querying Invitation entities.

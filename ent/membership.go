@@ -4,15 +4,15 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/user"
-	"github.com/magpie-search/magpie/ent/workspace"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/workspace"
 )
 
 // Membership is the model entity for the Membership schema.

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/user"
-	"github.com/magpie-search/magpie/ent/workspace"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -16,6 +13,9 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/workspace"
 )
 
 // MembershipCreate is the builder for creating a Membership entity.

@@ -6,10 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/predicate"
-	"github.com/magpie-search/magpie/ent/user"
-	"github.com/magpie-search/magpie/ent/workspace"
 	"math"
 
 	"entgo.io/ent"
@@ -18,6 +14,10 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/user"
+	"github.com/magpie-search/magpie/ent/workspace"
 )
 
 // MembershipQuery is the builder for querying Membership entities.

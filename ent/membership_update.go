@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // MembershipUpdate is the builder for updating Membership entities.

@@ -5,14 +5,14 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/conversation"
-	"github.com/magpie-search/magpie/ent/message"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/ent/message"
 )
 
 // Message is the model entity for the Message schema.

@@ -6,15 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/feedback"
-	"github.com/magpie-search/magpie/ent/message"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // MessageUpdate is the builder for updating Message entities.

@@ -6,6 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -29,12 +35,6 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
-	"sync"
-	"time"
-
-	"entgo.io/ent"
-	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
 )
 
 const (

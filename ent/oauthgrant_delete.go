@@ -4,12 +4,12 @@ package ent
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent/oauthgrant"
-	"github.com/magpie-search/magpie/ent/predicate"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // OAuthGrantDelete is the builder for deleting a OAuthGrant entity.

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/oauthgrant"
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -16,6 +13,9 @@ import (
 	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/oauthgrant"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // OAuthGrantUpdate is the builder for updating OAuthGrant entities.

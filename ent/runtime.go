@@ -2,4 +2,4 @@
 
 package ent
 
-// The schema-stitching logic is generated in magpie/ent/runtime/runtime.go
+// The schema-stitching logic is generated in github.com/magpie-search/magpie/ent/runtime/runtime.go

@@ -4,14 +4,14 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/session"
-	"github.com/magpie-search/magpie/ent/user"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/user"
 )
 
 // Session is the model entity for the Session schema.

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/predicate"
-	"github.com/magpie-search/magpie/ent/session"
-	"github.com/magpie-search/magpie/ent/user"
 	"math"
 
 	"entgo.io/ent"
@@ -17,6 +14,9 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/user"
 )
 
 // SessionQuery is the builder for querying Session entities.

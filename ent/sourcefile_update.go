@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/predicate"
-	"github.com/magpie-search/magpie/ent/sourcefile"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/sourcefile"
 )
 
 // SourceFileUpdate is the builder for updating SourceFile entities.

@@ -4,14 +4,14 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/syncitem"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/syncitem"
 )
 
 // SyncItem is the model entity for the SyncItem schema.

@@ -6,14 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/predicate"
-	"github.com/magpie-search/magpie/ent/syncitem"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/syncitem"
 )
 
 // SyncItemUpdate is the builder for updating SyncItem entities.

@@ -5,14 +5,14 @@ package ent
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/syncjob"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/syncjob"
 )
 
 // SyncJob is the model entity for the SyncJob schema.

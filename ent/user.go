@@ -4,13 +4,13 @@ package ent
 
 import (
 	"fmt"
-	"github.com/magpie-search/magpie/ent/user"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/user"
 )
 
 // User is the model entity for the User schema.

@@ -7,10 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/predicate"
-	"github.com/magpie-search/magpie/ent/session"
-	"github.com/magpie-search/magpie/ent/user"
 	"math"
 
 	"entgo.io/ent"
@@ -19,6 +15,10 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/user"
 )
 
 // UserQuery is the builder for querying User entities.

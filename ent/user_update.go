@@ -6,16 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/predicate"
-	"github.com/magpie-search/magpie/ent/session"
-	"github.com/magpie-search/magpie/ent/user"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/ent/predicate"
+	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/user"
 )
 
 // UserUpdate is the builder for updating User entities.

@@ -7,11 +7,11 @@ package graph
 
 import (
 	"context"
+
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
-
-	"github.com/google/uuid"
 )
 
 func (r *mutationResolver) SignUp(ctx context.Context, input model.SignUpInput) (*model.SessionToken, error) {

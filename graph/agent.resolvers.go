@@ -7,14 +7,14 @@ package graph
 
 import (
 	"context"
+
+	"entgo.io/contrib/entgql"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/graph/model"
-
-	"entgo.io/contrib/entgql"
-	"github.com/google/uuid"
 )
 
 func (r *agentMemoryResolver) Shared(ctx context.Context, obj *ent.AgentMemory) (bool, error) {

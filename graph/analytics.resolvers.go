@@ -7,11 +7,11 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/graph/model"
-	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
 )
 
 func (r *mutationResolver) RecordEvents(ctx context.Context, input model.RecordEventsInput) (*analytics.Recorded, error) {

@@ -7,12 +7,12 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/graph/model"
 	"time"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *aPIKeyResolver) Status(ctx context.Context, obj *ent.APIKey) (model.APIKeyStatus, error) {

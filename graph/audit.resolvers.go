@@ -7,12 +7,12 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/graph/model"
-	"github.com/magpie-search/magpie/internal/audit"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/audit"
 )
 
 func (r *auditEntryResolver) Changes(ctx context.Context, obj *ent.AuditEntry) ([]*audit.Change, error) {

@@ -7,14 +7,14 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/graph/model"
 	"strings"
 
 	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *connectorResolver) DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error) {

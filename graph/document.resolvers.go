@@ -7,11 +7,11 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/document"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/document"
 )
 
 func (r *documentResolver) Content(ctx context.Context, obj *ent.Document) (string, error) {

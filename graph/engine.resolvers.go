@@ -7,13 +7,13 @@ package graph
 
 import (
 	"context"
+
+	"entgo.io/contrib/entgql"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
-
-	"entgo.io/contrib/entgql"
-	"github.com/google/uuid"
 )
 
 func (r *connectorResolver) PendingDeletion(ctx context.Context, obj *ent.Connector) (*model.PendingDeletion, error) {

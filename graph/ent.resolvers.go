@@ -8,11 +8,11 @@ package graph
 import (
 	"context"
 	"fmt"
+
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/internal/apierr"
-
-	"github.com/google/uuid"
 )
 
 func (r *agentResolver) Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error) {

@@ -7,11 +7,11 @@ package graph
 
 import (
 	"context"
+
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/syncjob"
-
-	"github.com/google/uuid"
 )
 
 func (r *mutationResolver) RetryItems(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error) {

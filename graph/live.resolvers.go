@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/graph/model"
 
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *subscriptionResolver) ConnectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error) {

@@ -7,12 +7,12 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/graph/model"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *invitationResolver) Status(ctx context.Context, obj *ent.Invitation) (model.InvitationStatus, error) {

@@ -7,10 +7,10 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/graph/model"
 
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *connectorResolver) Permissions(ctx context.Context, obj *ent.Connector) (*model.ConnectorPermissions, error) {

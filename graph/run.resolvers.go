@@ -7,11 +7,11 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/graph/model"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *agentRunResolver) Events(ctx context.Context, obj *ent.AgentRun, after *int, limit *int) ([]*model.AgentRunEvent, error) {

@@ -7,9 +7,9 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/graph/model"
 
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *queryResolver) Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error) {

@@ -7,6 +7,7 @@ package graph
 
 import (
 	"context"
+
 	"github.com/magpie-search/magpie/graph/model"
 )
 

@@ -7,14 +7,14 @@ package graph
 
 import (
 	"context"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/syncitem"
-	"github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/graph/model"
 	"time"
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/graph/model"
 )
 
 func (r *mutationResolver) StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error) {

@@ -3,11 +3,11 @@
 package apikey
 
 import (
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // ID filters vertices based on their ID field.

@@ -9,9 +9,8 @@ import (
 	// required by schema hooks.
 	_ "github.com/magpie-search/magpie/ent/runtime"
 
-	"github.com/magpie-search/magpie/ent/migrate"
-
 	"entgo.io/ent/dialect/sql/schema"
+	"github.com/magpie-search/magpie/ent/migrate"
 )
 
 type (

@@ -4,6 +4,9 @@ package runtime
 
 import (
 	"context"
+	"time"
+
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -27,9 +30,6 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
-	"time"
-
-	"github.com/google/uuid"
 
 	"entgo.io/ent"
 	"entgo.io/ent/privacy"

@@ -3,12 +3,12 @@
 package syncjob
 
 import (
-	"github.com/magpie-search/magpie/ent/predicate"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/ent/predicate"
 )
 
 // ID filters vertices based on their ID field.

@@ -7,6 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"entgo.io/contrib/entgql"
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/introspection"
+	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/ent"
@@ -25,15 +34,6 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
-	"math"
-	"strconv"
-	"sync/atomic"
-	"time"
-
-	"entgo.io/contrib/entgql"
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/introspection"
-	"github.com/google/uuid"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -13611,7 +13611,7 @@ func (ec *executionContext) dir_role_args(ctx context.Context, rawArgs map[strin
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "atLeast",
 		func(ctx context.Context, v any) (model.Role, error) {
-			return ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, v)
+			return ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13625,7 +13625,7 @@ func (ec *executionContext) dir_surface_args(ctx context.Context, rawArgs map[st
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "on",
 		func(ctx context.Context, v any) ([]model.Surface, error) {
-			return ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, v)
+			return ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13701,7 +13701,7 @@ func (ec *executionContext) field_Collection_connectors_args(ctx context.Context
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.ConnectorOrder, error) {
-			return ec.unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnectorOrderᚄ(ctx, v)
+			return ec.unmarshalOConnectorOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13747,7 +13747,7 @@ func (ec *executionContext) field_Collection_documents_args(ctx context.Context,
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
-			return ec.unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
+			return ec.unmarshalODocumentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13793,7 +13793,7 @@ func (ec *executionContext) field_Connector_documents_args(ctx context.Context, 
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
-			return ec.unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
+			return ec.unmarshalODocumentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13839,7 +13839,7 @@ func (ec *executionContext) field_Connector_files_args(ctx context.Context, rawA
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SourceFileOrder, error) {
-			return ec.unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourceFileOrderᚄ(ctx, v)
+			return ec.unmarshalOSourceFileOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13885,7 +13885,7 @@ func (ec *executionContext) field_Connector_items_args(ctx context.Context, rawA
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
-			return ec.unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
+			return ec.unmarshalOSyncItemOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13931,7 +13931,7 @@ func (ec *executionContext) field_Connector_jobs_args(ctx context.Context, rawAr
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SyncJobOrder, error) {
-			return ec.unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobOrderᚄ(ctx, v)
+			return ec.unmarshalOSyncJobOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13977,7 +13977,7 @@ func (ec *executionContext) field_Conversation_messages_args(ctx context.Context
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.MessageOrder, error) {
-			return ec.unmarshalOMessageOrder2ᚕᚖmagpieᚋentᚐMessageOrderᚄ(ctx, v)
+			return ec.unmarshalOMessageOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13991,7 +13991,7 @@ func (ec *executionContext) field_Mutation_acceptInvitation_args(ctx context.Con
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.AcceptInvitationInput, error) {
-			return ec.unmarshalNAcceptInvitationInput2magpieᚋgraphᚋmodelᚐAcceptInvitationInput(ctx, v)
+			return ec.unmarshalNAcceptInvitationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAcceptInvitationInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14027,7 +14027,7 @@ func (ec *executionContext) field_Mutation_answerOIDCSignIn_args(ctx context.Con
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
-			return ec.unmarshalNOIDCAnswerInput2magpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx, v)
+			return ec.unmarshalNOIDCAnswerInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14091,7 +14091,7 @@ func (ec *executionContext) field_Mutation_changePassword_args(ctx context.Conte
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ChangePasswordInput, error) {
-			return ec.unmarshalNChangePasswordInput2magpieᚋgraphᚋmodelᚐChangePasswordInput(ctx, v)
+			return ec.unmarshalNChangePasswordInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChangePasswordInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14105,7 +14105,7 @@ func (ec *executionContext) field_Mutation_createAPIKey_args(ctx context.Context
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateAPIKeyInput, error) {
-			return ec.unmarshalNCreateAPIKeyInput2magpieᚋgraphᚋmodelᚐCreateAPIKeyInput(ctx, v)
+			return ec.unmarshalNCreateAPIKeyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAPIKeyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14127,7 +14127,7 @@ func (ec *executionContext) field_Mutation_createAgentFromTemplate_args(ctx cont
 	args["templateId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
-			return ec.unmarshalOCreateAgentFromTemplateInput2ᚖmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx, v)
+			return ec.unmarshalOCreateAgentFromTemplateInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14149,7 +14149,7 @@ func (ec *executionContext) field_Mutation_createAgentMemory_args(ctx context.Co
 	args["agentId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
-			return ec.unmarshalNCreateAgentMemoryInput2magpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx, v)
+			return ec.unmarshalNCreateAgentMemoryInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14163,7 +14163,7 @@ func (ec *executionContext) field_Mutation_createAgentTemplate_args(ctx context.
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
-			return ec.unmarshalNCreateAgentTemplateInput2magpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx, v)
+			return ec.unmarshalNCreateAgentTemplateInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14177,7 +14177,7 @@ func (ec *executionContext) field_Mutation_createAgent_args(ctx context.Context,
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateAgentInput, error) {
-			return ec.unmarshalNCreateAgentInput2magpieᚋgraphᚋmodelᚐCreateAgentInput(ctx, v)
+			return ec.unmarshalNCreateAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14191,7 +14191,7 @@ func (ec *executionContext) field_Mutation_createCollection_args(ctx context.Con
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateCollectionInput, error) {
-			return ec.unmarshalNCreateCollectionInput2magpieᚋgraphᚋmodelᚐCreateCollectionInput(ctx, v)
+			return ec.unmarshalNCreateCollectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateCollectionInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14205,7 +14205,7 @@ func (ec *executionContext) field_Mutation_createConnector_args(ctx context.Cont
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CreateConnectorInput, error) {
-			return ec.unmarshalNCreateConnectorInput2magpieᚋgraphᚋmodelᚐCreateConnectorInput(ctx, v)
+			return ec.unmarshalNCreateConnectorInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateConnectorInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14233,7 +14233,7 @@ func (ec *executionContext) field_Mutation_createWorkspace_args(ctx context.Cont
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.WorkspaceInput, error) {
-			return ec.unmarshalNWorkspaceInput2magpieᚋgraphᚋmodelᚐWorkspaceInput(ctx, v)
+			return ec.unmarshalNWorkspaceInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWorkspaceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14347,7 +14347,7 @@ func (ec *executionContext) field_Mutation_deleteConversations_args(ctx context.
 	args["agentId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
 		func(ctx context.Context, v any) (*model.ConversationKind, error) {
-			return ec.unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
+			return ec.unmarshalOConversationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14405,7 +14405,7 @@ func (ec *executionContext) field_Mutation_deleteWorkspace_args(ctx context.Cont
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.WorkspaceInput, error) {
-			return ec.unmarshalNWorkspaceInput2magpieᚋgraphᚋmodelᚐWorkspaceInput(ctx, v)
+			return ec.unmarshalNWorkspaceInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWorkspaceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14447,7 +14447,7 @@ func (ec *executionContext) field_Mutation_finishOAuth_args(ctx context.Context,
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.FinishOAuthInput, error) {
-			return ec.unmarshalNFinishOAuthInput2magpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx, v)
+			return ec.unmarshalNFinishOAuthInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14483,7 +14483,7 @@ func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.InviteMemberInput, error) {
-			return ec.unmarshalNInviteMemberInput2magpieᚋgraphᚋmodelᚐInviteMemberInput(ctx, v)
+			return ec.unmarshalNInviteMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInviteMemberInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14519,7 +14519,7 @@ func (ec *executionContext) field_Mutation_planSync_args(ctx context.Context, ra
 	args["connectorId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (*model.StartSyncInput, error) {
-			return ec.unmarshalOStartSyncInput2ᚖmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx, v)
+			return ec.unmarshalOStartSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14533,7 +14533,7 @@ func (ec *executionContext) field_Mutation_recordEvents_args(ctx context.Context
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RecordEventsInput, error) {
-			return ec.unmarshalNRecordEventsInput2magpieᚋgraphᚋmodelᚐRecordEventsInput(ctx, v)
+			return ec.unmarshalNRecordEventsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRecordEventsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14661,7 +14661,7 @@ func (ec *executionContext) field_Mutation_resetPassword_args(ctx context.Contex
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ResetPasswordInput, error) {
-			return ec.unmarshalNResetPasswordInput2magpieᚋgraphᚋmodelᚐResetPasswordInput(ctx, v)
+			return ec.unmarshalNResetPasswordInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐResetPasswordInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14843,7 +14843,7 @@ func (ec *executionContext) field_Mutation_setFeedback_args(ctx context.Context,
 	args["conversationId"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.FeedbackInput, error) {
-			return ec.unmarshalNFeedbackInput2magpieᚋgraphᚋmodelᚐFeedbackInput(ctx, v)
+			return ec.unmarshalNFeedbackInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14857,7 +14857,7 @@ func (ec *executionContext) field_Mutation_signIn_args(ctx context.Context, rawA
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.SignInInput, error) {
-			return ec.unmarshalNSignInInput2magpieᚋgraphᚋmodelᚐSignInInput(ctx, v)
+			return ec.unmarshalNSignInInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSignInInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14871,7 +14871,7 @@ func (ec *executionContext) field_Mutation_signUp_args(ctx context.Context, rawA
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.SignUpInput, error) {
-			return ec.unmarshalNSignUpInput2magpieᚋgraphᚋmodelᚐSignUpInput(ctx, v)
+			return ec.unmarshalNSignUpInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSignUpInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14885,7 +14885,7 @@ func (ec *executionContext) field_Mutation_startOAuth_args(ctx context.Context, 
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.StartOAuthInput, error) {
-			return ec.unmarshalNStartOAuthInput2magpieᚋgraphᚋmodelᚐStartOAuthInput(ctx, v)
+			return ec.unmarshalNStartOAuthInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐStartOAuthInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14921,7 +14921,7 @@ func (ec *executionContext) field_Mutation_startSync_args(ctx context.Context, r
 	args["connectorId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (*model.StartSyncInput, error) {
-			return ec.unmarshalOStartSyncInput2ᚖmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx, v)
+			return ec.unmarshalOStartSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14949,7 +14949,7 @@ func (ec *executionContext) field_Mutation_testConnection_args(ctx context.Conte
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.TestConnectionInput, error) {
-			return ec.unmarshalNTestConnectionInput2magpieᚋgraphᚋmodelᚐTestConnectionInput(ctx, v)
+			return ec.unmarshalNTestConnectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTestConnectionInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15001,7 +15001,7 @@ func (ec *executionContext) field_Mutation_updateAPIKey_args(ctx context.Context
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
-			return ec.unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx, v)
+			return ec.unmarshalNUpdateAPIKeyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15031,7 +15031,7 @@ func (ec *executionContext) field_Mutation_updateAgentMemory_args(ctx context.Co
 	args["agentId"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
-			return ec.unmarshalNUpdateAgentMemoryInput2magpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx, v)
+			return ec.unmarshalNUpdateAgentMemoryInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15053,7 +15053,7 @@ func (ec *executionContext) field_Mutation_updateAgentTemplate_args(ctx context.
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
-			return ec.unmarshalNUpdateAgentTemplateInput2magpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx, v)
+			return ec.unmarshalNUpdateAgentTemplateInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15075,7 +15075,7 @@ func (ec *executionContext) field_Mutation_updateAgent_args(ctx context.Context,
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateAgentInput, error) {
-			return ec.unmarshalNUpdateAgentInput2magpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx, v)
+			return ec.unmarshalNUpdateAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15097,7 +15097,7 @@ func (ec *executionContext) field_Mutation_updateCollection_args(ctx context.Con
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateCollectionInput, error) {
-			return ec.unmarshalNUpdateCollectionInput2magpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx, v)
+			return ec.unmarshalNUpdateCollectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15119,7 +15119,7 @@ func (ec *executionContext) field_Mutation_updateConnector_args(ctx context.Cont
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateConnectorInput, error) {
-			return ec.unmarshalNUpdateConnectorInput2magpieᚋgraphᚋmodelᚐUpdateConnectorInput(ctx, v)
+			return ec.unmarshalNUpdateConnectorInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateConnectorInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15141,7 +15141,7 @@ func (ec *executionContext) field_Mutation_updateMember_args(ctx context.Context
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateMemberInput, error) {
-			return ec.unmarshalNUpdateMemberInput2magpieᚋgraphᚋmodelᚐUpdateMemberInput(ctx, v)
+			return ec.unmarshalNUpdateMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateMemberInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15155,7 +15155,7 @@ func (ec *executionContext) field_Mutation_updateProfile_args(ctx context.Contex
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateProfileInput, error) {
-			return ec.unmarshalNUpdateProfileInput2magpieᚋgraphᚋmodelᚐUpdateProfileInput(ctx, v)
+			return ec.unmarshalNUpdateProfileInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateProfileInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15169,7 +15169,7 @@ func (ec *executionContext) field_Mutation_updateWorkspace_args(ctx context.Cont
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.WorkspaceInput, error) {
-			return ec.unmarshalNWorkspaceInput2magpieᚋgraphᚋmodelᚐWorkspaceInput(ctx, v)
+			return ec.unmarshalNWorkspaceInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWorkspaceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15291,7 +15291,7 @@ func (ec *executionContext) field_Query_agentMemories_args(ctx context.Context, 
 	args["agentId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
 		func(ctx context.Context, v any) (*agentmemory.Kind, error) {
-			return ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			return ec.unmarshalOAgentMemoryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15331,7 +15331,7 @@ func (ec *executionContext) field_Query_agentMemories_args(ctx context.Context, 
 	args["last"] = arg5
 	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
-			return ec.unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgentMemoryOrderᚄ(ctx, v)
+			return ec.unmarshalOAgentMemoryOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15457,7 +15457,7 @@ func (ec *executionContext) field_Query_agents_args(ctx context.Context, rawArgs
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
-			return ec.unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrderᚄ(ctx, v)
+			return ec.unmarshalOAgentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15517,7 +15517,7 @@ func (ec *executionContext) field_Query_apiKeys_args(ctx context.Context, rawArg
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.APIKeyOrder, error) {
-			return ec.unmarshalOAPIKeyOrder2ᚕᚖmagpieᚋentᚐAPIKeyOrderᚄ(ctx, v)
+			return ec.unmarshalOAPIKeyOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15531,7 +15531,7 @@ func (ec *executionContext) field_Query_auditLog_args(ctx context.Context, rawAr
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*model.AuditFilter, error) {
-			return ec.unmarshalOAuditFilter2ᚖmagpieᚋgraphᚋmodelᚐAuditFilter(ctx, v)
+			return ec.unmarshalOAuditFilter2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAuditFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15623,7 +15623,7 @@ func (ec *executionContext) field_Query_collections_args(ctx context.Context, ra
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.CollectionOrder, error) {
-			return ec.unmarshalOCollectionOrder2ᚕᚖmagpieᚋentᚐCollectionOrderᚄ(ctx, v)
+			return ec.unmarshalOCollectionOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15691,7 +15691,7 @@ func (ec *executionContext) field_Query_connectors_args(ctx context.Context, raw
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.ConnectorOrder, error) {
-			return ec.unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnectorOrderᚄ(ctx, v)
+			return ec.unmarshalOConnectorOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15707,7 +15707,7 @@ func (ec *executionContext) field_Query_connectors_args(ctx context.Context, raw
 	args["collectionId"] = arg5
 	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) ([]connector.Status, error) {
-			return ec.unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx, v)
+			return ec.unmarshalOConnectorStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatusᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15783,7 +15783,7 @@ func (ec *executionContext) field_Query_conversations_args(ctx context.Context, 
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.ConversationOrder, error) {
-			return ec.unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐConversationOrderᚄ(ctx, v)
+			return ec.unmarshalOConversationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15807,7 +15807,7 @@ func (ec *executionContext) field_Query_conversations_args(ctx context.Context, 
 	args["agentId"] = arg6
 	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
 		func(ctx context.Context, v any) (*model.ConversationKind, error) {
-			return ec.unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
+			return ec.unmarshalOConversationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15875,7 +15875,7 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
-			return ec.unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
+			return ec.unmarshalODocumentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15899,7 +15899,7 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 	args["connectorId"] = arg6
 	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) ([]document.Status, error) {
-			return ec.unmarshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐStatusᚄ(ctx, v)
+			return ec.unmarshalODocumentStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatusᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -15929,7 +15929,7 @@ func (ec *executionContext) field_Query_exportConversation_args(ctx context.Cont
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "format",
 		func(ctx context.Context, v any) (model.ExportFormat, error) {
-			return ec.unmarshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx, v)
+			return ec.unmarshalNExportFormat2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExportFormat(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16003,7 +16003,7 @@ func (ec *executionContext) field_Query_invitations_args(ctx context.Context, ra
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.InvitationOrder, error) {
-			return ec.unmarshalOInvitationOrder2ᚕᚖmagpieᚋentᚐInvitationOrderᚄ(ctx, v)
+			return ec.unmarshalOInvitationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16011,7 +16011,7 @@ func (ec *executionContext) field_Query_invitations_args(ctx context.Context, ra
 	args["orderBy"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) (*model.InvitationStatus, error) {
-			return ec.unmarshalOInvitationStatus2ᚖmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx, v)
+			return ec.unmarshalOInvitationStatus2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16071,7 +16071,7 @@ func (ec *executionContext) field_Query_members_args(ctx context.Context, rawArg
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.MemberOrder, error) {
-			return ec.unmarshalOMemberOrder2ᚕᚖmagpieᚋentᚐMemberOrderᚄ(ctx, v)
+			return ec.unmarshalOMemberOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16087,7 +16087,7 @@ func (ec *executionContext) field_Query_members_args(ctx context.Context, rawArg
 	args["text"] = arg5
 	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "role",
 		func(ctx context.Context, v any) (*model.Role, error) {
-			return ec.unmarshalORole2ᚖmagpieᚋgraphᚋmodelᚐRole(ctx, v)
+			return ec.unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16161,7 +16161,7 @@ func (ec *executionContext) field_Query_oauthGrants_args(ctx context.Context, ra
 	args["last"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
-			return ec.unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuthGrantOrderᚄ(ctx, v)
+			return ec.unmarshalOOAuthGrantOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16223,7 +16223,7 @@ func (ec *executionContext) field_Query_quarantinedDocuments_args(ctx context.Co
 	args["last"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
-			return ec.unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
+			return ec.unmarshalODocumentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16277,7 +16277,7 @@ func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context,
 	args["apiKeyId"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
 		func(ctx context.Context, v any) (*model.QueryKind, error) {
-			return ec.unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx, v)
+			return ec.unmarshalOQueryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐQueryKind(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16353,7 +16353,7 @@ func (ec *executionContext) field_Query_runs_args(ctx context.Context, rawArgs m
 	args["last"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.AgentRunOrder, error) {
-			return ec.unmarshalOAgentRunOrder2ᚕᚖmagpieᚋentᚐAgentRunOrderᚄ(ctx, v)
+			return ec.unmarshalOAgentRunOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16383,7 +16383,7 @@ func (ec *executionContext) field_Query_searchAgentMemories_args(ctx context.Con
 	args["query"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
 		func(ctx context.Context, v any) (*agentmemory.Kind, error) {
-			return ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			return ec.unmarshalOAgentMemoryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16405,7 +16405,7 @@ func (ec *executionContext) field_Query_searchFacets_args(ctx context.Context, r
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.SearchFacetsInput, error) {
-			return ec.unmarshalNSearchFacetsInput2magpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx, v)
+			return ec.unmarshalNSearchFacetsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16449,7 +16449,7 @@ func (ec *executionContext) field_Query_search_args(ctx context.Context, rawArgs
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.SearchInput, error) {
-			return ec.unmarshalNSearchInput2magpieᚋgraphᚋmodelᚐSearchInput(ctx, v)
+			return ec.unmarshalNSearchInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16503,7 +16503,7 @@ func (ec *executionContext) field_Query_sourceFiles_args(ctx context.Context, ra
 	args["last"] = arg4
 	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SourceFileOrder, error) {
-			return ec.unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourceFileOrderᚄ(ctx, v)
+			return ec.unmarshalOSourceFileOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16541,7 +16541,7 @@ func (ec *executionContext) field_Query_syncItems_args(ctx context.Context, rawA
 	args["jobId"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) ([]syncitem.Status, error) {
-			return ec.unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx, v)
+			return ec.unmarshalOSyncItemStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16597,7 +16597,7 @@ func (ec *executionContext) field_Query_syncItems_args(ctx context.Context, rawA
 	args["last"] = arg8
 	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
-			return ec.unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
+			return ec.unmarshalOSyncItemOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16641,7 +16641,7 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 	args["connectorId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) ([]syncjob.Status, error) {
-			return ec.unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx, v)
+			return ec.unmarshalOSyncJobStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16681,7 +16681,7 @@ func (ec *executionContext) field_Query_syncJobs_args(ctx context.Context, rawAr
 	args["last"] = arg5
 	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.SyncJobOrder, error) {
-			return ec.unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobOrderᚄ(ctx, v)
+			return ec.unmarshalOSyncJobOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16783,7 +16783,7 @@ func (ec *executionContext) field_Subscription_chat_args(ctx context.Context, ra
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ChatInput, error) {
-			return ec.unmarshalNChatInput2magpieᚋgraphᚋmodelᚐChatInput(ctx, v)
+			return ec.unmarshalNChatInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16857,7 +16857,7 @@ func (ec *executionContext) field_Subscription_runAgent_args(ctx context.Context
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RunAgentInput, error) {
-			return ec.unmarshalNRunAgentInput2magpieᚋgraphᚋmodelᚐRunAgentInput(ctx, v)
+			return ec.unmarshalNRunAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRunAgentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16885,7 +16885,7 @@ func (ec *executionContext) field_SyncPlan_items_args(ctx context.Context, rawAr
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "action",
 		func(ctx context.Context, v any) ([]planitem.Action, error) {
-			return ec.unmarshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐActionᚄ(ctx, v)
+			return ec.unmarshalOPlanItemAction2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐActionᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16933,7 +16933,7 @@ func (ec *executionContext) field_SyncPlan_items_args(ctx context.Context, rawAr
 	args["last"] = arg5
 	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) ([]*ent.PlanItemOrder, error) {
-			return ec.unmarshalOPlanItemOrder2ᚕᚖmagpieᚋentᚐPlanItemOrderᚄ(ctx, v)
+			return ec.unmarshalOPlanItemOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrderᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17521,7 +17521,7 @@ func (ec *executionContext) _APIKey_status(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.APIKeyStatus) graphql.Marshaler {
-			return ec.marshalNAPIKeyStatus2magpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx, selections, v)
+			return ec.marshalNAPIKeyStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -17544,7 +17544,7 @@ func (ec *executionContext) _APIKeyConnection_edges(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.APIKeyEdge) graphql.Marshaler {
-			return ec.marshalOAPIKeyEdge2ᚕᚖmagpieᚋentᚐAPIKeyEdge(ctx, selections, v)
+			return ec.marshalOAPIKeyEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -17631,7 +17631,7 @@ func (ec *executionContext) _APIKeyEdge_node(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
-			return ec.marshalOAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+			return ec.marshalOAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx, selections, v)
 		},
 		true,
 		false,
@@ -17939,7 +17939,7 @@ func (ec *executionContext) _AgentConnection_edges(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AgentEdge) graphql.Marshaler {
-			return ec.marshalOAgentEdge2ᚕᚖmagpieᚋentᚐAgentEdge(ctx, selections, v)
+			return ec.marshalOAgentEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -18072,7 +18072,7 @@ func (ec *executionContext) _AgentEdge_node(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalOAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalOAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -18380,7 +18380,7 @@ func (ec *executionContext) _AgentMemory_kind(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v agentmemory.Kind) graphql.Marshaler {
-			return ec.marshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx, selections, v)
+			return ec.marshalNAgentMemoryKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx, selections, v)
 		},
 		true,
 		true,
@@ -18495,7 +18495,7 @@ func (ec *executionContext) _AgentMemory_agent(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -18550,7 +18550,7 @@ func (ec *executionContext) _AgentMemoryConnection_edges(ctx context.Context, fi
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AgentMemoryEdge) graphql.Marshaler {
-			return ec.marshalOAgentMemoryEdge2ᚕᚖmagpieᚋentᚐAgentMemoryEdge(ctx, selections, v)
+			return ec.marshalOAgentMemoryEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -18637,7 +18637,7 @@ func (ec *executionContext) _AgentMemoryEdge_node(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
-			return ec.marshalOAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+			return ec.marshalOAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx, selections, v)
 		},
 		true,
 		false,
@@ -18807,7 +18807,7 @@ func (ec *executionContext) _AgentRun_status(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v agentrun.Status) graphql.Marshaler {
-			return ec.marshalNAgentRunStatus2magpieᚋentᚋagentrunᚐStatus(ctx, selections, v)
+			return ec.marshalNAgentRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentrunᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19037,7 +19037,7 @@ func (ec *executionContext) _AgentRun_agent(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19070,7 +19070,7 @@ func (ec *executionContext) _AgentRun_events(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentRunEvent) graphql.Marshaler {
-			return ec.marshalNAgentRunEvent2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentRunEventᚄ(ctx, selections, v)
+			return ec.marshalNAgentRunEvent2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentRunEventᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19136,7 +19136,7 @@ func (ec *executionContext) _AgentRunComplete_usage(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentUsage) graphql.Marshaler {
-			return ec.marshalNAgentUsage2ᚖmagpieᚋgraphᚋmodelᚐAgentUsage(ctx, selections, v)
+			return ec.marshalNAgentUsage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentUsage(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19168,7 +19168,7 @@ func (ec *executionContext) _AgentRunComplete_sources(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChatSource) graphql.Marshaler {
-			return ec.marshalNChatSource2ᚕᚖmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx, selections, v)
+			return ec.marshalNChatSource2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19200,7 +19200,7 @@ func (ec *executionContext) _AgentRunConnection_edges(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AgentRunEdge) graphql.Marshaler {
-			return ec.marshalOAgentRunEdge2ᚕᚖmagpieᚋentᚐAgentRunEdge(ctx, selections, v)
+			return ec.marshalOAgentRunEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -19287,7 +19287,7 @@ func (ec *executionContext) _AgentRunEdge_node(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
-			return ec.marshalOAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx, selections, v)
+			return ec.marshalOAgentRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRun(ctx, selections, v)
 		},
 		true,
 		false,
@@ -19733,7 +19733,7 @@ func (ec *executionContext) _AgentTemplateConnection_edges(ctx context.Context, 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
-			return ec.marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx, selections, v)
+			return ec.marshalNAgentTemplateEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19820,7 +19820,7 @@ func (ec *executionContext) _AgentTemplateEdge_node(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
-			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+			return ec.marshalNAgentTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
 		},
 		true,
 		true,
@@ -20381,7 +20381,7 @@ func (ec *executionContext) _AuditEntry_actorKind(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v auditentry.ActorKind) graphql.Marshaler {
-			return ec.marshalNAuditEntryActorKind2magpieᚋentᚋauditentryᚐActorKind(ctx, selections, v)
+			return ec.marshalNAuditEntryActorKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋauditentryᚐActorKind(ctx, selections, v)
 		},
 		true,
 		true,
@@ -20611,7 +20611,7 @@ func (ec *executionContext) _AuditEntry_changes(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
-			return ec.marshalNAuditChange2ᚕᚖmagpieᚋinternalᚋauditᚐChangeᚄ(ctx, selections, v)
+			return ec.marshalNAuditChange2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋauditᚐChangeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -20643,7 +20643,7 @@ func (ec *executionContext) _AuditEntryConnection_edges(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AuditEntryEdge) graphql.Marshaler {
-			return ec.marshalOAuditEntryEdge2ᚕᚖmagpieᚋentᚐAuditEntryEdge(ctx, selections, v)
+			return ec.marshalOAuditEntryEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -20730,7 +20730,7 @@ func (ec *executionContext) _AuditEntryEdge_node(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
-			return ec.marshalOAuditEntry2ᚖmagpieᚋentᚐAuditEntry(ctx, selections, v)
+			return ec.marshalOAuditEntry2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntry(ctx, selections, v)
 		},
 		true,
 		false,
@@ -20831,7 +20831,7 @@ func (ec *executionContext) _ChatDone_usage(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ChatUsage) graphql.Marshaler {
-			return ec.marshalNChatUsage2ᚖmagpieᚋgraphᚋmodelᚐChatUsage(ctx, selections, v)
+			return ec.marshalNChatUsage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatUsage(ctx, selections, v)
 		},
 		true,
 		true,
@@ -21070,7 +21070,7 @@ func (ec *executionContext) _ChatSources_sources(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChatSource) graphql.Marshaler {
-			return ec.marshalNChatSource2ᚕᚖmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx, selections, v)
+			return ec.marshalNChatSource2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -21425,7 +21425,7 @@ func (ec *executionContext) _Collection_connectors(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.ConnectorConnection) graphql.Marshaler {
-			return ec.marshalNConnectorConnection2ᚖmagpieᚋentᚐConnectorConnection(ctx, selections, v)
+			return ec.marshalNConnectorConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -21469,7 +21469,7 @@ func (ec *executionContext) _Collection_documents(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
-			return ec.marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumentConnection(ctx, selections, v)
+			return ec.marshalNDocumentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -21512,7 +21512,7 @@ func (ec *executionContext) _Collection_stats(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CollectionStats) graphql.Marshaler {
-			return ec.marshalNCollectionStats2ᚖmagpieᚋgraphᚋmodelᚐCollectionStats(ctx, selections, v)
+			return ec.marshalNCollectionStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCollectionStats(ctx, selections, v)
 		},
 		true,
 		true,
@@ -21567,7 +21567,7 @@ func (ec *executionContext) _CollectionConnection_edges(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.CollectionEdge) graphql.Marshaler {
-			return ec.marshalOCollectionEdge2ᚕᚖmagpieᚋentᚐCollectionEdge(ctx, selections, v)
+			return ec.marshalOCollectionEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -21654,7 +21654,7 @@ func (ec *executionContext) _CollectionEdge_node(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
-			return ec.marshalOCollection2ᚖmagpieᚋentᚐCollection(ctx, selections, v)
+			return ec.marshalOCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx, selections, v)
 		},
 		true,
 		false,
@@ -21985,7 +21985,7 @@ func (ec *executionContext) _Connector_status(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v connector.Status) graphql.Marshaler {
-			return ec.marshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, selections, v)
+			return ec.marshalNConnectorStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22100,7 +22100,7 @@ func (ec *executionContext) _Connector_syncStrategy(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v connector.SyncStrategy) graphql.Marshaler {
-			return ec.marshalNConnectorSyncStrategy2magpieᚋentᚋconnectorᚐSyncStrategy(ctx, selections, v)
+			return ec.marshalNConnectorSyncStrategy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22215,7 +22215,7 @@ func (ec *executionContext) _Connector_collection(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
-			return ec.marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx, selections, v)
+			return ec.marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22248,7 +22248,7 @@ func (ec *executionContext) _Connector_documents(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
-			return ec.marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumentConnection(ctx, selections, v)
+			return ec.marshalNDocumentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22292,7 +22292,7 @@ func (ec *executionContext) _Connector_jobs(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJobConnection) graphql.Marshaler {
-			return ec.marshalNSyncJobConnection2ᚖmagpieᚋentᚐSyncJobConnection(ctx, selections, v)
+			return ec.marshalNSyncJobConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22336,7 +22336,7 @@ func (ec *executionContext) _Connector_files(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SourceFileConnection) graphql.Marshaler {
-			return ec.marshalNSourceFileConnection2ᚖmagpieᚋentᚐSourceFileConnection(ctx, selections, v)
+			return ec.marshalNSourceFileConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22380,7 +22380,7 @@ func (ec *executionContext) _Connector_items(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncItemConnection) graphql.Marshaler {
-			return ec.marshalNSyncItemConnection2ᚖmagpieᚋentᚐSyncItemConnection(ctx, selections, v)
+			return ec.marshalNSyncItemConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22423,7 +22423,7 @@ func (ec *executionContext) _Connector_docSync(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
-			return ec.marshalNDocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx, selections, v)
+			return ec.marshalNDocSync2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSync(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22455,7 +22455,7 @@ func (ec *executionContext) _Connector_schemaSync(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
-			return ec.marshalODocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx, selections, v)
+			return ec.marshalODocSync2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSync(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22487,7 +22487,7 @@ func (ec *executionContext) _Connector_lastJob(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalOSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalOSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22519,7 +22519,7 @@ func (ec *executionContext) _Connector_documentCounts(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
-			return ec.marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx, selections, v)
+			return ec.marshalNDocumentCounts2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22551,7 +22551,7 @@ func (ec *executionContext) _Connector_webhook(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorWebhook) graphql.Marshaler {
-			return ec.marshalOConnectorWebhook2ᚖmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx, selections, v)
+			return ec.marshalOConnectorWebhook2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22583,7 +22583,7 @@ func (ec *executionContext) _Connector_pendingDeletion(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.PendingDeletion) graphql.Marshaler {
-			return ec.marshalOPendingDeletion2ᚖmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx, selections, v)
+			return ec.marshalOPendingDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22615,7 +22615,7 @@ func (ec *executionContext) _Connector_freshness(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Freshness) graphql.Marshaler {
-			return ec.marshalNFreshness2ᚖmagpieᚋgraphᚋmodelᚐFreshness(ctx, selections, v)
+			return ec.marshalNFreshness2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFreshness(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22647,7 +22647,7 @@ func (ec *executionContext) _Connector_history(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncHistory) graphql.Marshaler {
-			return ec.marshalNSyncHistory2ᚖmagpieᚋgraphᚋmodelᚐSyncHistory(ctx, selections, v)
+			return ec.marshalNSyncHistory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncHistory(ctx, selections, v)
 		},
 		true,
 		true,
@@ -22679,7 +22679,7 @@ func (ec *executionContext) _Connector_permissions(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
-			return ec.marshalOConnectorPermissions2ᚖmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx, selections, v)
+			return ec.marshalOConnectorPermissions2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22711,7 +22711,7 @@ func (ec *executionContext) _ConnectorConnection_edges(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ConnectorEdge) graphql.Marshaler {
-			return ec.marshalOConnectorEdge2ᚕᚖmagpieᚋentᚐConnectorEdge(ctx, selections, v)
+			return ec.marshalOConnectorEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22798,7 +22798,7 @@ func (ec *executionContext) _ConnectorEdge_node(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalOConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalOConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		false,
@@ -22968,7 +22968,7 @@ func (ec *executionContext) _ConnectorKind_options(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
-			return ec.marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -23000,7 +23000,7 @@ func (ec *executionContext) _ConnectorKind_credentials(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
-			return ec.marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -23538,7 +23538,7 @@ func (ec *executionContext) _ConnectorOption_dependsOn(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
-			return ec.marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx, selections, v)
+			return ec.marshalNOptionDependency2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -23570,7 +23570,7 @@ func (ec *executionContext) _ConnectorOption_fields(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
-			return ec.marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -23717,7 +23717,7 @@ func (ec *executionContext) _ConnectorSyncEvent_job(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
-			return ec.marshalOSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx, selections, v)
+			return ec.marshalOSyncProgressEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -23841,7 +23841,7 @@ func (ec *executionContext) _ConnectorWebhook_subscription(ctx context.Context, 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {
-			return ec.marshalOWebhookSubscription2ᚖmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx, selections, v)
+			return ec.marshalOWebhookSubscription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx, selections, v)
 		},
 		true,
 		false,
@@ -24012,7 +24012,7 @@ func (ec *executionContext) _Conversation_messages(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.MessageConnection) graphql.Marshaler {
-			return ec.marshalNMessageConnection2ᚖmagpieᚋentᚐMessageConnection(ctx, selections, v)
+			return ec.marshalNMessageConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -24055,7 +24055,7 @@ func (ec *executionContext) _Conversation_kind(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
-			return ec.marshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx, selections, v)
+			return ec.marshalNConversationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx, selections, v)
 		},
 		true,
 		true,
@@ -24101,7 +24101,7 @@ func (ec *executionContext) _ConversationConnection_edges(ctx context.Context, f
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ConversationEdge) graphql.Marshaler {
-			return ec.marshalOConversationEdge2ᚕᚖmagpieᚋentᚐConversationEdge(ctx, selections, v)
+			return ec.marshalOConversationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -24188,7 +24188,7 @@ func (ec *executionContext) _ConversationEdge_node(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
-			return ec.marshalOConversation2ᚖmagpieᚋentᚐConversation(ctx, selections, v)
+			return ec.marshalOConversation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversation(ctx, selections, v)
 		},
 		true,
 		false,
@@ -24358,7 +24358,7 @@ func (ec *executionContext) _CreatedAPIKey_apiKey(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
-			return ec.marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+			return ec.marshalNAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx, selections, v)
 		},
 		true,
 		true,
@@ -24390,7 +24390,7 @@ func (ec *executionContext) _CreatedInvitation_invitation(ctx context.Context, f
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
-			return ec.marshalNInvitation2ᚖmagpieᚋentᚐInvitation(ctx, selections, v)
+			return ec.marshalNInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -24905,7 +24905,7 @@ func (ec *executionContext) _Document_status(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v document.Status) graphql.Marshaler {
-			return ec.marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx, selections, v)
+			return ec.marshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -25273,7 +25273,7 @@ func (ec *executionContext) _Document_collection(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
-			return ec.marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx, selections, v)
+			return ec.marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -25305,7 +25305,7 @@ func (ec *executionContext) _Document_connector(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -25452,7 +25452,7 @@ func (ec *executionContext) _DocumentConnection_edges(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.DocumentEdge) graphql.Marshaler {
-			return ec.marshalODocumentEdge2ᚕᚖmagpieᚋentᚐDocumentEdge(ctx, selections, v)
+			return ec.marshalODocumentEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -25654,7 +25654,7 @@ func (ec *executionContext) _DocumentEdge_node(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Document) graphql.Marshaler {
-			return ec.marshalODocument2ᚖmagpieᚋentᚐDocument(ctx, selections, v)
+			return ec.marshalODocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocument(ctx, selections, v)
 		},
 		true,
 		false,
@@ -25801,7 +25801,7 @@ func (ec *executionContext) _DocumentStatusChange_status(ctx context.Context, fi
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v document.Status) graphql.Marshaler {
-			return ec.marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx, selections, v)
+			return ec.marshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26008,7 +26008,7 @@ func (ec *executionContext) _DocumentStatusEvent_counts(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
-			return ec.marshalODocumentStatusCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx, selections, v)
+			return ec.marshalODocumentStatusCounts2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx, selections, v)
 		},
 		true,
 		false,
@@ -26040,7 +26040,7 @@ func (ec *executionContext) _DocumentStatusEvent_documents(ctx context.Context, 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
-			return ec.marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx, selections, v)
+			return ec.marshalNDocumentStatusChange2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26141,7 +26141,7 @@ func (ec *executionContext) _DocumentVisibility_rule(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
-			return ec.marshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx, selections, v)
+			return ec.marshalNVisibilityRule2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityRule(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26187,7 +26187,7 @@ func (ec *executionContext) _DocumentVisibility_groups(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
-			return ec.marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx, selections, v)
+			return ec.marshalNVisibilityGroup2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26265,7 +26265,7 @@ func (ec *executionContext) _FoundAgentMemory_memory(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
-			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+			return ec.marshalNAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26320,7 +26320,7 @@ func (ec *executionContext) _Freshness_lastDay(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
-			return ec.marshalNFreshnessWindow2ᚖmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx, selections, v)
+			return ec.marshalNFreshnessWindow2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26352,7 +26352,7 @@ func (ec *executionContext) _Freshness_lastWeek(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
-			return ec.marshalNFreshnessWindow2ᚖmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx, selections, v)
+			return ec.marshalNFreshnessWindow2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26729,7 +26729,7 @@ func (ec *executionContext) _Invitation_role(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v invitation.Role) graphql.Marshaler {
-			return ec.marshalNRole2magpieᚋentᚋinvitationᚐRole(ctx, selections, v)
+			return ec.marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinvitationᚐRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26752,7 +26752,7 @@ func (ec *executionContext) _Invitation_status(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.InvitationStatus) graphql.Marshaler {
-			return ec.marshalNInvitationStatus2magpieᚋgraphᚋmodelᚐInvitationStatus(ctx, selections, v)
+			return ec.marshalNInvitationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -26775,7 +26775,7 @@ func (ec *executionContext) _InvitationConnection_edges(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.InvitationEdge) graphql.Marshaler {
-			return ec.marshalOInvitationEdge2ᚕᚖmagpieᚋentᚐInvitationEdge(ctx, selections, v)
+			return ec.marshalOInvitationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -26862,7 +26862,7 @@ func (ec *executionContext) _InvitationEdge_node(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
-			return ec.marshalOInvitation2ᚖmagpieᚋentᚐInvitation(ctx, selections, v)
+			return ec.marshalOInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx, selections, v)
 		},
 		true,
 		false,
@@ -26963,7 +26963,7 @@ func (ec *executionContext) _InvitationOffer_role(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.Role) graphql.Marshaler {
-			return ec.marshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, selections, v)
+			return ec.marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27032,7 +27032,7 @@ func (ec *executionContext) _Me_user(ctx context.Context, field graphql.Collecte
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.User) graphql.Marshaler {
-			return ec.marshalNUser2ᚖmagpieᚋentᚐUser(ctx, selections, v)
+			return ec.marshalNUser2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUser(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27064,7 +27064,7 @@ func (ec *executionContext) _Me_workspace(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Workspace) graphql.Marshaler {
-			return ec.marshalNWorkspace2ᚖmagpieᚋentᚐWorkspace(ctx, selections, v)
+			return ec.marshalNWorkspace2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspace(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27096,7 +27096,7 @@ func (ec *executionContext) _Me_role(ctx context.Context, field graphql.Collecte
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.Role) graphql.Marshaler {
-			return ec.marshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, selections, v)
+			return ec.marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27234,7 +27234,7 @@ func (ec *executionContext) _Member_user(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.User) graphql.Marshaler {
-			return ec.marshalNUser2ᚖmagpieᚋentᚐUser(ctx, selections, v)
+			return ec.marshalNUser2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUser(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27266,7 +27266,7 @@ func (ec *executionContext) _Member_role(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v membership.Role) graphql.Marshaler {
-			return ec.marshalNRole2magpieᚋentᚋmembershipᚐRole(ctx, selections, v)
+			return ec.marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmembershipᚐRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27289,7 +27289,7 @@ func (ec *executionContext) _MemberConnection_edges(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.MemberEdge) graphql.Marshaler {
-			return ec.marshalOMemberEdge2ᚕᚖmagpieᚋentᚐMemberEdge(ctx, selections, v)
+			return ec.marshalOMemberEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -27376,7 +27376,7 @@ func (ec *executionContext) _MemberEdge_node(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
-			return ec.marshalOMember2ᚖmagpieᚋentᚐMembership(ctx, selections, v)
+			return ec.marshalOMember2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMembership(ctx, selections, v)
 		},
 		true,
 		false,
@@ -27523,7 +27523,7 @@ func (ec *executionContext) _Message_role(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v message.Role) graphql.Marshaler {
-			return ec.marshalNMessageRole2magpieᚋentᚋmessageᚐRole(ctx, selections, v)
+			return ec.marshalNMessageRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmessageᚐRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27661,7 +27661,7 @@ func (ec *executionContext) _Message_conversation(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
-			return ec.marshalNConversation2ᚖmagpieᚋentᚐConversation(ctx, selections, v)
+			return ec.marshalNConversation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27693,7 +27693,7 @@ func (ec *executionContext) _Message_feedback(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
-			return ec.marshalOMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
+			return ec.marshalOMessageFeedback2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
 		},
 		true,
 		false,
@@ -27725,7 +27725,7 @@ func (ec *executionContext) _MessageConnection_edges(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.MessageEdge) graphql.Marshaler {
-			return ec.marshalOMessageEdge2ᚕᚖmagpieᚋentᚐMessageEdge(ctx, selections, v)
+			return ec.marshalOMessageEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -27812,7 +27812,7 @@ func (ec *executionContext) _MessageEdge_node(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Message) graphql.Marshaler {
-			return ec.marshalOMessage2ᚖmagpieᚋentᚐMessage(ctx, selections, v)
+			return ec.marshalOMessage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessage(ctx, selections, v)
 		},
 		true,
 		false,
@@ -27867,7 +27867,7 @@ func (ec *executionContext) _MessageFeedback_rating(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.Rating) graphql.Marshaler {
-			return ec.marshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx, selections, v)
+			return ec.marshalNRating2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx, selections, v)
 		},
 		true,
 		true,
@@ -27890,7 +27890,7 @@ func (ec *executionContext) _MessageFeedback_reason(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.FeedbackReason) graphql.Marshaler {
-			return ec.marshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, selections, v)
+			return ec.marshalOFeedbackReason2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, selections, v)
 		},
 		true,
 		false,
@@ -27985,7 +27985,7 @@ func (ec *executionContext) _Mutation_signUp(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -28006,7 +28006,7 @@ func (ec *executionContext) _Mutation_signUp(ctx context.Context, field graphql.
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28052,7 +28052,7 @@ func (ec *executionContext) _Mutation_signIn(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -28073,7 +28073,7 @@ func (ec *executionContext) _Mutation_signIn(ctx context.Context, field graphql.
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28119,7 +28119,7 @@ func (ec *executionContext) _Mutation_refreshSession(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -28140,7 +28140,7 @@ func (ec *executionContext) _Mutation_refreshSession(ctx context.Context, field 
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28185,7 +28185,7 @@ func (ec *executionContext) _Mutation_signOut(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -28202,7 +28202,7 @@ func (ec *executionContext) _Mutation_signOut(ctx context.Context, field graphql
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -28243,7 +28243,7 @@ func (ec *executionContext) _Mutation_signOutEverywhere(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -28260,7 +28260,7 @@ func (ec *executionContext) _Mutation_signOutEverywhere(ctx context.Context, fie
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -28302,7 +28302,7 @@ func (ec *executionContext) _Mutation_endSession(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -28319,7 +28319,7 @@ func (ec *executionContext) _Mutation_endSession(ctx context.Context, field grap
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -28381,7 +28381,7 @@ func (ec *executionContext) _Mutation_changePassword(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -28398,7 +28398,7 @@ func (ec *executionContext) _Mutation_changePassword(ctx context.Context, field 
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -28460,7 +28460,7 @@ func (ec *executionContext) _Mutation_resetPassword(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -28481,7 +28481,7 @@ func (ec *executionContext) _Mutation_resetPassword(ctx context.Context, field g
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28527,7 +28527,7 @@ func (ec *executionContext) _Mutation_updateProfile(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *ent.User
 					return zeroVal, err
@@ -28544,7 +28544,7 @@ func (ec *executionContext) _Mutation_updateProfile(ctx context.Context, field g
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.User
 					return zeroVal, err
@@ -28560,7 +28560,7 @@ func (ec *executionContext) _Mutation_updateProfile(ctx context.Context, field g
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.User) graphql.Marshaler {
-			return ec.marshalNUser2ᚖmagpieᚋentᚐUser(ctx, selections, v)
+			return ec.marshalNUser2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUser(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28606,7 +28606,7 @@ func (ec *executionContext) _Mutation_switchWorkspace(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -28623,7 +28623,7 @@ func (ec *executionContext) _Mutation_switchWorkspace(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -28639,7 +28639,7 @@ func (ec *executionContext) _Mutation_switchWorkspace(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28685,7 +28685,7 @@ func (ec *executionContext) _Mutation_createWorkspace(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *ent.Workspace
 					return zeroVal, err
@@ -28702,7 +28702,7 @@ func (ec *executionContext) _Mutation_createWorkspace(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.Workspace
 					return zeroVal, err
@@ -28718,7 +28718,7 @@ func (ec *executionContext) _Mutation_createWorkspace(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Workspace) graphql.Marshaler {
-			return ec.marshalNWorkspace2ᚖmagpieᚋentᚐWorkspace(ctx, selections, v)
+			return ec.marshalNWorkspace2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspace(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28764,7 +28764,7 @@ func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -28781,7 +28781,7 @@ func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -28797,7 +28797,7 @@ func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28843,7 +28843,7 @@ func (ec *executionContext) _Mutation_updateAgent(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -28860,7 +28860,7 @@ func (ec *executionContext) _Mutation_updateAgent(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -28876,7 +28876,7 @@ func (ec *executionContext) _Mutation_updateAgent(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -28922,7 +28922,7 @@ func (ec *executionContext) _Mutation_deleteAgent(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -28939,7 +28939,7 @@ func (ec *executionContext) _Mutation_deleteAgent(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -29001,7 +29001,7 @@ func (ec *executionContext) _Mutation_createAgentFromTemplate(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -29018,7 +29018,7 @@ func (ec *executionContext) _Mutation_createAgentFromTemplate(ctx context.Contex
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -29034,7 +29034,7 @@ func (ec *executionContext) _Mutation_createAgentFromTemplate(ctx context.Contex
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29080,7 +29080,7 @@ func (ec *executionContext) _Mutation_createAgentTemplate(ctx context.Context, f
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *template.Template
 					return zeroVal, err
@@ -29097,7 +29097,7 @@ func (ec *executionContext) _Mutation_createAgentTemplate(ctx context.Context, f
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *template.Template
 					return zeroVal, err
@@ -29113,7 +29113,7 @@ func (ec *executionContext) _Mutation_createAgentTemplate(ctx context.Context, f
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
-			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+			return ec.marshalNAgentTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29159,7 +29159,7 @@ func (ec *executionContext) _Mutation_updateAgentTemplate(ctx context.Context, f
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *template.Template
 					return zeroVal, err
@@ -29176,7 +29176,7 @@ func (ec *executionContext) _Mutation_updateAgentTemplate(ctx context.Context, f
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *template.Template
 					return zeroVal, err
@@ -29192,7 +29192,7 @@ func (ec *executionContext) _Mutation_updateAgentTemplate(ctx context.Context, f
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
-			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+			return ec.marshalNAgentTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29238,7 +29238,7 @@ func (ec *executionContext) _Mutation_deleteAgentTemplate(ctx context.Context, f
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -29255,7 +29255,7 @@ func (ec *executionContext) _Mutation_deleteAgentTemplate(ctx context.Context, f
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -29317,7 +29317,7 @@ func (ec *executionContext) _Mutation_createAgentMemory(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentMemory
 					return zeroVal, err
@@ -29334,7 +29334,7 @@ func (ec *executionContext) _Mutation_createAgentMemory(ctx context.Context, fie
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.AgentMemory
 					return zeroVal, err
@@ -29350,7 +29350,7 @@ func (ec *executionContext) _Mutation_createAgentMemory(ctx context.Context, fie
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
-			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+			return ec.marshalNAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29396,7 +29396,7 @@ func (ec *executionContext) _Mutation_updateAgentMemory(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentMemory
 					return zeroVal, err
@@ -29413,7 +29413,7 @@ func (ec *executionContext) _Mutation_updateAgentMemory(ctx context.Context, fie
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.AgentMemory
 					return zeroVal, err
@@ -29429,7 +29429,7 @@ func (ec *executionContext) _Mutation_updateAgentMemory(ctx context.Context, fie
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
-			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+			return ec.marshalNAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29475,7 +29475,7 @@ func (ec *executionContext) _Mutation_deleteAgentMemory(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -29492,7 +29492,7 @@ func (ec *executionContext) _Mutation_deleteAgentMemory(ctx context.Context, fie
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -29554,7 +29554,7 @@ func (ec *executionContext) _Mutation_recordEvents(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC"})
 				if err != nil {
 					var zeroVal *analytics.Recorded
 					return zeroVal, err
@@ -29575,7 +29575,7 @@ func (ec *executionContext) _Mutation_recordEvents(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *analytics.Recorded) graphql.Marshaler {
-			return ec.marshalNRecordedEvents2ᚖmagpieᚋinternalᚋanalyticsᚐRecorded(ctx, selections, v)
+			return ec.marshalNRecordedEvents2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐRecorded(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29621,7 +29621,7 @@ func (ec *executionContext) _Mutation_createAPIKey(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.CreatedAPIKey
 					return zeroVal, err
@@ -29638,7 +29638,7 @@ func (ec *executionContext) _Mutation_createAPIKey(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *model.CreatedAPIKey
 					return zeroVal, err
@@ -29654,7 +29654,7 @@ func (ec *executionContext) _Mutation_createAPIKey(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
-			return ec.marshalNCreatedAPIKey2ᚖmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx, selections, v)
+			return ec.marshalNCreatedAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29700,7 +29700,7 @@ func (ec *executionContext) _Mutation_updateAPIKey(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.APIKey
 					return zeroVal, err
@@ -29717,7 +29717,7 @@ func (ec *executionContext) _Mutation_updateAPIKey(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.APIKey
 					return zeroVal, err
@@ -29733,7 +29733,7 @@ func (ec *executionContext) _Mutation_updateAPIKey(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
-			return ec.marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+			return ec.marshalNAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29779,7 +29779,7 @@ func (ec *executionContext) _Mutation_rotateAPIKey(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.CreatedAPIKey
 					return zeroVal, err
@@ -29796,7 +29796,7 @@ func (ec *executionContext) _Mutation_rotateAPIKey(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *model.CreatedAPIKey
 					return zeroVal, err
@@ -29812,7 +29812,7 @@ func (ec *executionContext) _Mutation_rotateAPIKey(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
-			return ec.marshalNCreatedAPIKey2ᚖmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx, selections, v)
+			return ec.marshalNCreatedAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29858,7 +29858,7 @@ func (ec *executionContext) _Mutation_revokeAPIKey(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.APIKey
 					return zeroVal, err
@@ -29875,7 +29875,7 @@ func (ec *executionContext) _Mutation_revokeAPIKey(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.APIKey
 					return zeroVal, err
@@ -29891,7 +29891,7 @@ func (ec *executionContext) _Mutation_revokeAPIKey(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
-			return ec.marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+			return ec.marshalNAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx, selections, v)
 		},
 		true,
 		true,
@@ -29937,7 +29937,7 @@ func (ec *executionContext) _Mutation_renameConversation(ctx context.Context, fi
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Conversation
 					return zeroVal, err
@@ -29954,7 +29954,7 @@ func (ec *executionContext) _Mutation_renameConversation(ctx context.Context, fi
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.Conversation
 					return zeroVal, err
@@ -29970,7 +29970,7 @@ func (ec *executionContext) _Mutation_renameConversation(ctx context.Context, fi
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
-			return ec.marshalNConversation2ᚖmagpieᚋentᚐConversation(ctx, selections, v)
+			return ec.marshalNConversation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30016,7 +30016,7 @@ func (ec *executionContext) _Mutation_deleteConversation(ctx context.Context, fi
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30033,7 +30033,7 @@ func (ec *executionContext) _Mutation_deleteConversation(ctx context.Context, fi
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30095,7 +30095,7 @@ func (ec *executionContext) _Mutation_deleteConversations(ctx context.Context, f
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal int
 					return zeroVal, err
@@ -30112,7 +30112,7 @@ func (ec *executionContext) _Mutation_deleteConversations(ctx context.Context, f
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal int
 					return zeroVal, err
@@ -30174,7 +30174,7 @@ func (ec *executionContext) _Mutation_setFeedback(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.MessageFeedback
 					return zeroVal, err
@@ -30191,7 +30191,7 @@ func (ec *executionContext) _Mutation_setFeedback(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *model.MessageFeedback
 					return zeroVal, err
@@ -30207,7 +30207,7 @@ func (ec *executionContext) _Mutation_setFeedback(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
-			return ec.marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
+			return ec.marshalNMessageFeedback2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30253,7 +30253,7 @@ func (ec *executionContext) _Mutation_removeFeedback(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30270,7 +30270,7 @@ func (ec *executionContext) _Mutation_removeFeedback(ctx context.Context, field 
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30332,7 +30332,7 @@ func (ec *executionContext) _Mutation_createCollection(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Collection
 					return zeroVal, err
@@ -30349,7 +30349,7 @@ func (ec *executionContext) _Mutation_createCollection(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Collection
 					return zeroVal, err
@@ -30365,7 +30365,7 @@ func (ec *executionContext) _Mutation_createCollection(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
-			return ec.marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx, selections, v)
+			return ec.marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30411,7 +30411,7 @@ func (ec *executionContext) _Mutation_updateCollection(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Collection
 					return zeroVal, err
@@ -30428,7 +30428,7 @@ func (ec *executionContext) _Mutation_updateCollection(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Collection
 					return zeroVal, err
@@ -30444,7 +30444,7 @@ func (ec *executionContext) _Mutation_updateCollection(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
-			return ec.marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx, selections, v)
+			return ec.marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30490,7 +30490,7 @@ func (ec *executionContext) _Mutation_deleteCollection(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30507,7 +30507,7 @@ func (ec *executionContext) _Mutation_deleteCollection(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30569,7 +30569,7 @@ func (ec *executionContext) _Mutation_refreshCollectionStats(ctx context.Context
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.CollectionStats
 					return zeroVal, err
@@ -30586,7 +30586,7 @@ func (ec *executionContext) _Mutation_refreshCollectionStats(ctx context.Context
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *model.CollectionStats
 					return zeroVal, err
@@ -30602,7 +30602,7 @@ func (ec *executionContext) _Mutation_refreshCollectionStats(ctx context.Context
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CollectionStats) graphql.Marshaler {
-			return ec.marshalNCollectionStats2ᚖmagpieᚋgraphᚋmodelᚐCollectionStats(ctx, selections, v)
+			return ec.marshalNCollectionStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCollectionStats(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30648,7 +30648,7 @@ func (ec *executionContext) _Mutation_createConnector(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30665,7 +30665,7 @@ func (ec *executionContext) _Mutation_createConnector(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30681,7 +30681,7 @@ func (ec *executionContext) _Mutation_createConnector(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30727,7 +30727,7 @@ func (ec *executionContext) _Mutation_updateConnector(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30744,7 +30744,7 @@ func (ec *executionContext) _Mutation_updateConnector(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30760,7 +30760,7 @@ func (ec *executionContext) _Mutation_updateConnector(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30806,7 +30806,7 @@ func (ec *executionContext) _Mutation_pauseConnector(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30823,7 +30823,7 @@ func (ec *executionContext) _Mutation_pauseConnector(ctx context.Context, field 
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30839,7 +30839,7 @@ func (ec *executionContext) _Mutation_pauseConnector(ctx context.Context, field 
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30885,7 +30885,7 @@ func (ec *executionContext) _Mutation_resumeConnector(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30902,7 +30902,7 @@ func (ec *executionContext) _Mutation_resumeConnector(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -30918,7 +30918,7 @@ func (ec *executionContext) _Mutation_resumeConnector(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -30964,7 +30964,7 @@ func (ec *executionContext) _Mutation_deleteConnector(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -30981,7 +30981,7 @@ func (ec *executionContext) _Mutation_deleteConnector(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -31043,7 +31043,7 @@ func (ec *executionContext) _Mutation_testConnector(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.ConnectionTest
 					return zeroVal, err
@@ -31060,7 +31060,7 @@ func (ec *executionContext) _Mutation_testConnector(ctx context.Context, field g
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *model.ConnectionTest
 					return zeroVal, err
@@ -31076,7 +31076,7 @@ func (ec *executionContext) _Mutation_testConnector(ctx context.Context, field g
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectionTest) graphql.Marshaler {
-			return ec.marshalNConnectionTest2ᚖmagpieᚋgraphᚋmodelᚐConnectionTest(ctx, selections, v)
+			return ec.marshalNConnectionTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTest(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31122,7 +31122,7 @@ func (ec *executionContext) _Mutation_testConnection(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.ConnectionTest
 					return zeroVal, err
@@ -31139,7 +31139,7 @@ func (ec *executionContext) _Mutation_testConnection(ctx context.Context, field 
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *model.ConnectionTest
 					return zeroVal, err
@@ -31155,7 +31155,7 @@ func (ec *executionContext) _Mutation_testConnection(ctx context.Context, field 
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectionTest) graphql.Marshaler {
-			return ec.marshalNConnectionTest2ᚖmagpieᚋgraphᚋmodelᚐConnectionTest(ctx, selections, v)
+			return ec.marshalNConnectionTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTest(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31201,7 +31201,7 @@ func (ec *executionContext) _Mutation_uploadFiles(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*ent.SourceFile
 					return zeroVal, err
@@ -31218,7 +31218,7 @@ func (ec *executionContext) _Mutation_uploadFiles(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal []*ent.SourceFile
 					return zeroVal, err
@@ -31234,7 +31234,7 @@ func (ec *executionContext) _Mutation_uploadFiles(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.SourceFile) graphql.Marshaler {
-			return ec.marshalNSourceFile2ᚕᚖmagpieᚋentᚐSourceFileᚄ(ctx, selections, v)
+			return ec.marshalNSourceFile2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31280,7 +31280,7 @@ func (ec *executionContext) _Mutation_deleteFiles(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []string
 					return zeroVal, err
@@ -31297,7 +31297,7 @@ func (ec *executionContext) _Mutation_deleteFiles(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal []string
 					return zeroVal, err
@@ -31359,7 +31359,7 @@ func (ec *executionContext) _Mutation_deleteDocument(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -31376,7 +31376,7 @@ func (ec *executionContext) _Mutation_deleteDocument(ctx context.Context, field 
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -31438,7 +31438,7 @@ func (ec *executionContext) _Mutation_planSync(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31455,7 +31455,7 @@ func (ec *executionContext) _Mutation_planSync(ctx context.Context, field graphq
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31471,7 +31471,7 @@ func (ec *executionContext) _Mutation_planSync(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31517,7 +31517,7 @@ func (ec *executionContext) _Mutation_approveDeletion(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31534,7 +31534,7 @@ func (ec *executionContext) _Mutation_approveDeletion(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31550,7 +31550,7 @@ func (ec *executionContext) _Mutation_approveDeletion(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31596,7 +31596,7 @@ func (ec *executionContext) _Mutation_dismissDeletion(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.DismissedDeletion
 					return zeroVal, err
@@ -31613,7 +31613,7 @@ func (ec *executionContext) _Mutation_dismissDeletion(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *model.DismissedDeletion
 					return zeroVal, err
@@ -31629,7 +31629,7 @@ func (ec *executionContext) _Mutation_dismissDeletion(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {
-			return ec.marshalNDismissedDeletion2ᚖmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx, selections, v)
+			return ec.marshalNDismissedDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31675,7 +31675,7 @@ func (ec *executionContext) _Mutation_restoreDocument(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Document
 					return zeroVal, err
@@ -31692,7 +31692,7 @@ func (ec *executionContext) _Mutation_restoreDocument(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.Document
 					return zeroVal, err
@@ -31708,7 +31708,7 @@ func (ec *executionContext) _Mutation_restoreDocument(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Document) graphql.Marshaler {
-			return ec.marshalNDocument2ᚖmagpieᚋentᚐDocument(ctx, selections, v)
+			return ec.marshalNDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocument(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31754,7 +31754,7 @@ func (ec *executionContext) _Mutation_restoreDeletions(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31771,7 +31771,7 @@ func (ec *executionContext) _Mutation_restoreDeletions(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31787,7 +31787,7 @@ func (ec *executionContext) _Mutation_restoreDeletions(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31833,7 +31833,7 @@ func (ec *executionContext) _Mutation_retryItems(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31850,7 +31850,7 @@ func (ec *executionContext) _Mutation_retryItems(ctx context.Context, field grap
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -31866,7 +31866,7 @@ func (ec *executionContext) _Mutation_retryItems(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31912,7 +31912,7 @@ func (ec *executionContext) _Mutation_allowItem(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncItem
 					return zeroVal, err
@@ -31929,7 +31929,7 @@ func (ec *executionContext) _Mutation_allowItem(ctx context.Context, field graph
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncItem
 					return zeroVal, err
@@ -31945,7 +31945,7 @@ func (ec *executionContext) _Mutation_allowItem(ctx context.Context, field graph
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
-			return ec.marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx, selections, v)
+			return ec.marshalNSyncItem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItem(ctx, selections, v)
 		},
 		true,
 		true,
@@ -31991,7 +31991,7 @@ func (ec *executionContext) _Mutation_refreshPermissions(ctx context.Context, fi
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -32008,7 +32008,7 @@ func (ec *executionContext) _Mutation_refreshPermissions(ctx context.Context, fi
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -32024,7 +32024,7 @@ func (ec *executionContext) _Mutation_refreshPermissions(ctx context.Context, fi
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32070,7 +32070,7 @@ func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.CreatedInvitation
 					return zeroVal, err
@@ -32087,7 +32087,7 @@ func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *model.CreatedInvitation
 					return zeroVal, err
@@ -32103,7 +32103,7 @@ func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedInvitation) graphql.Marshaler {
-			return ec.marshalNCreatedInvitation2ᚖmagpieᚋgraphᚋmodelᚐCreatedInvitation(ctx, selections, v)
+			return ec.marshalNCreatedInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedInvitation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32149,7 +32149,7 @@ func (ec *executionContext) _Mutation_resendInvitation(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.CreatedInvitation
 					return zeroVal, err
@@ -32166,7 +32166,7 @@ func (ec *executionContext) _Mutation_resendInvitation(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *model.CreatedInvitation
 					return zeroVal, err
@@ -32182,7 +32182,7 @@ func (ec *executionContext) _Mutation_resendInvitation(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedInvitation) graphql.Marshaler {
-			return ec.marshalNCreatedInvitation2ᚖmagpieᚋgraphᚋmodelᚐCreatedInvitation(ctx, selections, v)
+			return ec.marshalNCreatedInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedInvitation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32228,7 +32228,7 @@ func (ec *executionContext) _Mutation_revokeInvitation(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Invitation
 					return zeroVal, err
@@ -32245,7 +32245,7 @@ func (ec *executionContext) _Mutation_revokeInvitation(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.Invitation
 					return zeroVal, err
@@ -32261,7 +32261,7 @@ func (ec *executionContext) _Mutation_revokeInvitation(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
-			return ec.marshalNInvitation2ᚖmagpieᚋentᚐInvitation(ctx, selections, v)
+			return ec.marshalNInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32307,7 +32307,7 @@ func (ec *executionContext) _Mutation_acceptInvitation(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -32328,7 +32328,7 @@ func (ec *executionContext) _Mutation_acceptInvitation(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32374,7 +32374,7 @@ func (ec *executionContext) _Mutation_updateMember(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Membership
 					return zeroVal, err
@@ -32391,7 +32391,7 @@ func (ec *executionContext) _Mutation_updateMember(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.Membership
 					return zeroVal, err
@@ -32407,7 +32407,7 @@ func (ec *executionContext) _Mutation_updateMember(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
-			return ec.marshalNMember2ᚖmagpieᚋentᚐMembership(ctx, selections, v)
+			return ec.marshalNMember2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMembership(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32453,7 +32453,7 @@ func (ec *executionContext) _Mutation_removeMember(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -32470,7 +32470,7 @@ func (ec *executionContext) _Mutation_removeMember(ctx context.Context, field gr
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -32532,7 +32532,7 @@ func (ec *executionContext) _Mutation_createPasswordReset(ctx context.Context, f
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.CreatedPasswordReset
 					return zeroVal, err
@@ -32549,7 +32549,7 @@ func (ec *executionContext) _Mutation_createPasswordReset(ctx context.Context, f
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *model.CreatedPasswordReset
 					return zeroVal, err
@@ -32565,7 +32565,7 @@ func (ec *executionContext) _Mutation_createPasswordReset(ctx context.Context, f
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedPasswordReset) graphql.Marshaler {
-			return ec.marshalNCreatedPasswordReset2ᚖmagpieᚋgraphᚋmodelᚐCreatedPasswordReset(ctx, selections, v)
+			return ec.marshalNCreatedPasswordReset2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedPasswordReset(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32610,7 +32610,7 @@ func (ec *executionContext) _Mutation_leaveWorkspace(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -32627,7 +32627,7 @@ func (ec *executionContext) _Mutation_leaveWorkspace(ctx context.Context, field 
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -32669,7 +32669,7 @@ func (ec *executionContext) _Mutation_updateWorkspace(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Workspace
 					return zeroVal, err
@@ -32686,7 +32686,7 @@ func (ec *executionContext) _Mutation_updateWorkspace(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.Workspace
 					return zeroVal, err
@@ -32702,7 +32702,7 @@ func (ec *executionContext) _Mutation_updateWorkspace(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Workspace) graphql.Marshaler {
-			return ec.marshalNWorkspace2ᚖmagpieᚋentᚐWorkspace(ctx, selections, v)
+			return ec.marshalNWorkspace2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspace(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32748,7 +32748,7 @@ func (ec *executionContext) _Mutation_deleteWorkspace(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -32765,7 +32765,7 @@ func (ec *executionContext) _Mutation_deleteWorkspace(ctx context.Context, field
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "OWNER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "OWNER")
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -32827,7 +32827,7 @@ func (ec *executionContext) _Mutation_startOAuth(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.OAuthStart
 					return zeroVal, err
@@ -32844,7 +32844,7 @@ func (ec *executionContext) _Mutation_startOAuth(ctx context.Context, field grap
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *model.OAuthStart
 					return zeroVal, err
@@ -32860,7 +32860,7 @@ func (ec *executionContext) _Mutation_startOAuth(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
-			return ec.marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuthStart(ctx, selections, v)
+			return ec.marshalNOAuthStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthStart(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32906,7 +32906,7 @@ func (ec *executionContext) _Mutation_finishOAuth(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.OAuthOutcome
 					return zeroVal, err
@@ -32927,7 +32927,7 @@ func (ec *executionContext) _Mutation_finishOAuth(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
-			return ec.marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx, selections, v)
+			return ec.marshalNOAuthOutcome2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx, selections, v)
 		},
 		true,
 		true,
@@ -32973,7 +32973,7 @@ func (ec *executionContext) _Mutation_revokeOAuthGrant(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -32990,7 +32990,7 @@ func (ec *executionContext) _Mutation_revokeOAuthGrant(ctx context.Context, fiel
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal uuid.UUID
 					return zeroVal, err
@@ -33052,7 +33052,7 @@ func (ec *executionContext) _Mutation_cancelRun(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentRun
 					return zeroVal, err
@@ -33069,7 +33069,7 @@ func (ec *executionContext) _Mutation_cancelRun(ctx context.Context, field graph
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.AgentRun
 					return zeroVal, err
@@ -33085,7 +33085,7 @@ func (ec *executionContext) _Mutation_cancelRun(ctx context.Context, field graph
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
-			return ec.marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx, selections, v)
+			return ec.marshalNAgentRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRun(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33131,7 +33131,7 @@ func (ec *executionContext) _Mutation_startOIDCSignIn(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.OIDCStart
 					return zeroVal, err
@@ -33152,7 +33152,7 @@ func (ec *executionContext) _Mutation_startOIDCSignIn(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
-			return ec.marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCStart(ctx, selections, v)
+			return ec.marshalNOIDCStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCStart(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33198,7 +33198,7 @@ func (ec *executionContext) _Mutation_answerOIDCSignIn(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.OIDCAnswer
 					return zeroVal, err
@@ -33219,7 +33219,7 @@ func (ec *executionContext) _Mutation_answerOIDCSignIn(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
-			return ec.marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx, selections, v)
+			return ec.marshalNOIDCAnswer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33265,7 +33265,7 @@ func (ec *executionContext) _Mutation_finishOIDCSignIn(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SessionToken
 					return zeroVal, err
@@ -33286,7 +33286,7 @@ func (ec *executionContext) _Mutation_finishOIDCSignIn(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
-			return ec.marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33332,7 +33332,7 @@ func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -33349,7 +33349,7 @@ func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graph
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -33365,7 +33365,7 @@ func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graph
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33411,7 +33411,7 @@ func (ec *executionContext) _Mutation_cancelSync(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -33428,7 +33428,7 @@ func (ec *executionContext) _Mutation_cancelSync(ctx context.Context, field grap
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -33444,7 +33444,7 @@ func (ec *executionContext) _Mutation_cancelSync(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33533,7 +33533,7 @@ func (ec *executionContext) _MyWorkspace_role(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.Role) graphql.Marshaler {
-			return ec.marshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, selections, v)
+			return ec.marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33763,7 +33763,7 @@ func (ec *executionContext) _OAuthGrant_status(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
-			return ec.marshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx, selections, v)
+			return ec.marshalNOAuthGrantStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋoauthgrantᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -33855,7 +33855,7 @@ func (ec *executionContext) _OAuthGrantConnection_edges(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
-			return ec.marshalOOAuthGrantEdge2ᚕᚖmagpieᚋentᚐOAuthGrantEdge(ctx, selections, v)
+			return ec.marshalOOAuthGrantEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -33942,7 +33942,7 @@ func (ec *executionContext) _OAuthGrantEdge_node(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
-			return ec.marshalOOAuthGrant2ᚖmagpieᚋentᚐOAuthGrant(ctx, selections, v)
+			return ec.marshalOOAuthGrant2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrant(ctx, selections, v)
 		},
 		true,
 		false,
@@ -34894,7 +34894,7 @@ func (ec *executionContext) _PlanItem_action(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v planitem.Action) graphql.Marshaler {
-			return ec.marshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx, selections, v)
+			return ec.marshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx, selections, v)
 		},
 		true,
 		true,
@@ -34986,7 +34986,7 @@ func (ec *executionContext) _PlanItem_connector(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35018,7 +35018,7 @@ func (ec *executionContext) _PlanItemConnection_edges(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.PlanItemEdge) graphql.Marshaler {
-			return ec.marshalOPlanItemEdge2ᚕᚖmagpieᚋentᚐPlanItemEdge(ctx, selections, v)
+			return ec.marshalOPlanItemEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -35105,7 +35105,7 @@ func (ec *executionContext) _PlanItemEdge_node(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.PlanItem) graphql.Marshaler {
-			return ec.marshalOPlanItem2ᚖmagpieᚋentᚐPlanItem(ctx, selections, v)
+			return ec.marshalOPlanItem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItem(ctx, selections, v)
 		},
 		true,
 		false,
@@ -35163,7 +35163,7 @@ func (ec *executionContext) _Query_node(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal ent.Noder
 					return zeroVal, err
@@ -35184,7 +35184,7 @@ func (ec *executionContext) _Query_node(ctx context.Context, field graphql.Colle
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v ent.Noder) graphql.Marshaler {
-			return ec.marshalONode2magpieᚋentᚐNoder(ctx, selections, v)
+			return ec.marshalONode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐNoder(ctx, selections, v)
 		},
 		true,
 		false,
@@ -35230,7 +35230,7 @@ func (ec *executionContext) _Query_nodes(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []ent.Noder
 					return zeroVal, err
@@ -35251,7 +35251,7 @@ func (ec *executionContext) _Query_nodes(ctx context.Context, field graphql.Coll
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []ent.Noder) graphql.Marshaler {
-			return ec.marshalNNode2ᚕmagpieᚋentᚐNoder(ctx, selections, v)
+			return ec.marshalNNode2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐNoder(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35296,7 +35296,7 @@ func (ec *executionContext) _Query_me(ctx context.Context, field graphql.Collect
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.Me
 					return zeroVal, err
@@ -35317,7 +35317,7 @@ func (ec *executionContext) _Query_me(ctx context.Context, field graphql.Collect
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Me) graphql.Marshaler {
-			return ec.marshalNMe2ᚖmagpieᚋgraphᚋmodelᚐMe(ctx, selections, v)
+			return ec.marshalNMe2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMe(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35351,7 +35351,7 @@ func (ec *executionContext) _Query_signUpAllowed(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal bool
 					return zeroVal, err
@@ -35397,7 +35397,7 @@ func (ec *executionContext) _Query_mySessions(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal []*ent.Session
 					return zeroVal, err
@@ -35414,7 +35414,7 @@ func (ec *executionContext) _Query_mySessions(ctx context.Context, field graphql
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal []*ent.Session
 					return zeroVal, err
@@ -35430,7 +35430,7 @@ func (ec *executionContext) _Query_mySessions(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.Session) graphql.Marshaler {
-			return ec.marshalNSession2ᚕᚖmagpieᚋentᚐSessionᚄ(ctx, selections, v)
+			return ec.marshalNSession2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSessionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35464,7 +35464,7 @@ func (ec *executionContext) _Query_myWorkspaces(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal []*model.MyWorkspace
 					return zeroVal, err
@@ -35481,7 +35481,7 @@ func (ec *executionContext) _Query_myWorkspaces(ctx context.Context, field graph
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal []*model.MyWorkspace
 					return zeroVal, err
@@ -35497,7 +35497,7 @@ func (ec *executionContext) _Query_myWorkspaces(ctx context.Context, field graph
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.MyWorkspace) graphql.Marshaler {
-			return ec.marshalNMyWorkspace2ᚕᚖmagpieᚋgraphᚋmodelᚐMyWorkspaceᚄ(ctx, selections, v)
+			return ec.marshalNMyWorkspace2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMyWorkspaceᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35532,7 +35532,7 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentConnection
 					return zeroVal, err
@@ -35553,7 +35553,7 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
-			return ec.marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConnection(ctx, selections, v)
+			return ec.marshalNAgentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35599,7 +35599,7 @@ func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Agent
 					return zeroVal, err
@@ -35620,7 +35620,7 @@ func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.Coll
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
-			return ec.marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx, selections, v)
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35665,7 +35665,7 @@ func (ec *executionContext) _Query_agentTools(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*catalog.Tool
 					return zeroVal, err
@@ -35686,7 +35686,7 @@ func (ec *executionContext) _Query_agentTools(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
-			return ec.marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx, selections, v)
+			return ec.marshalNAgentTool2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35721,7 +35721,7 @@ func (ec *executionContext) _Query_agentTemplates(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.AgentTemplateConnection
 					return zeroVal, err
@@ -35742,7 +35742,7 @@ func (ec *executionContext) _Query_agentTemplates(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
-			return ec.marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx, selections, v)
+			return ec.marshalNAgentTemplateConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35788,7 +35788,7 @@ func (ec *executionContext) _Query_agentTemplate(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *template.Template
 					return zeroVal, err
@@ -35809,7 +35809,7 @@ func (ec *executionContext) _Query_agentTemplate(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *template.Template) graphql.Marshaler {
-			return ec.marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
+			return ec.marshalNAgentTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋtemplateᚐTemplate(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35855,7 +35855,7 @@ func (ec *executionContext) _Query_agentMemories(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentMemoryConnection
 					return zeroVal, err
@@ -35876,7 +35876,7 @@ func (ec *executionContext) _Query_agentMemories(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
-			return ec.marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgentMemoryConnection(ctx, selections, v)
+			return ec.marshalNAgentMemoryConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35922,7 +35922,7 @@ func (ec *executionContext) _Query_agentMemory(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentMemory
 					return zeroVal, err
@@ -35943,7 +35943,7 @@ func (ec *executionContext) _Query_agentMemory(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
-			return ec.marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx, selections, v)
+			return ec.marshalNAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx, selections, v)
 		},
 		true,
 		true,
@@ -35989,7 +35989,7 @@ func (ec *executionContext) _Query_searchAgentMemories(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*model.FoundAgentMemory
 					return zeroVal, err
@@ -36010,7 +36010,7 @@ func (ec *executionContext) _Query_searchAgentMemories(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
-			return ec.marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx, selections, v)
+			return ec.marshalNFoundAgentMemory2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36056,7 +36056,7 @@ func (ec *executionContext) _Query_queryAnalytics(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *analytics.Report
 					return zeroVal, err
@@ -36073,7 +36073,7 @@ func (ec *executionContext) _Query_queryAnalytics(ctx context.Context, field gra
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *analytics.Report
 					return zeroVal, err
@@ -36089,7 +36089,7 @@ func (ec *executionContext) _Query_queryAnalytics(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
-			return ec.marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx, selections, v)
+			return ec.marshalNQueryAnalytics2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐReport(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36135,7 +36135,7 @@ func (ec *executionContext) _Query_apiKeys(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.APIKeyConnection
 					return zeroVal, err
@@ -36152,7 +36152,7 @@ func (ec *executionContext) _Query_apiKeys(ctx context.Context, field graphql.Co
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.APIKeyConnection
 					return zeroVal, err
@@ -36168,7 +36168,7 @@ func (ec *executionContext) _Query_apiKeys(ctx context.Context, field graphql.Co
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKeyConnection) graphql.Marshaler {
-			return ec.marshalNAPIKeyConnection2ᚖmagpieᚋentᚐAPIKeyConnection(ctx, selections, v)
+			return ec.marshalNAPIKeyConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36214,7 +36214,7 @@ func (ec *executionContext) _Query_apiKey(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.APIKey
 					return zeroVal, err
@@ -36231,7 +36231,7 @@ func (ec *executionContext) _Query_apiKey(ctx context.Context, field graphql.Col
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.APIKey
 					return zeroVal, err
@@ -36247,7 +36247,7 @@ func (ec *executionContext) _Query_apiKey(ctx context.Context, field graphql.Col
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
-			return ec.marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx, selections, v)
+			return ec.marshalNAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36293,7 +36293,7 @@ func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AuditEntryConnection
 					return zeroVal, err
@@ -36310,7 +36310,7 @@ func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.C
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.AuditEntryConnection
 					return zeroVal, err
@@ -36326,7 +36326,7 @@ func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.C
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AuditEntryConnection) graphql.Marshaler {
-			return ec.marshalNAuditEntryConnection2ᚖmagpieᚋentᚐAuditEntryConnection(ctx, selections, v)
+			return ec.marshalNAuditEntryConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36372,7 +36372,7 @@ func (ec *executionContext) _Query_conversations(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.ConversationConnection
 					return zeroVal, err
@@ -36393,7 +36393,7 @@ func (ec *executionContext) _Query_conversations(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.ConversationConnection) graphql.Marshaler {
-			return ec.marshalNConversationConnection2ᚖmagpieᚋentᚐConversationConnection(ctx, selections, v)
+			return ec.marshalNConversationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36439,7 +36439,7 @@ func (ec *executionContext) _Query_conversation(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Conversation
 					return zeroVal, err
@@ -36460,7 +36460,7 @@ func (ec *executionContext) _Query_conversation(ctx context.Context, field graph
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
-			return ec.marshalNConversation2ᚖmagpieᚋentᚐConversation(ctx, selections, v)
+			return ec.marshalNConversation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36506,7 +36506,7 @@ func (ec *executionContext) _Query_exportConversation(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.ConversationExport
 					return zeroVal, err
@@ -36527,7 +36527,7 @@ func (ec *executionContext) _Query_exportConversation(ctx context.Context, field
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
-			return ec.marshalNConversationExport2ᚖmagpieᚋgraphᚋmodelᚐConversationExport(ctx, selections, v)
+			return ec.marshalNConversationExport2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationExport(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36572,7 +36572,7 @@ func (ec *executionContext) _Query_chatModels(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*model.ChatModel
 					return zeroVal, err
@@ -36593,7 +36593,7 @@ func (ec *executionContext) _Query_chatModels(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChatModel) graphql.Marshaler {
-			return ec.marshalNChatModel2ᚕᚖmagpieᚋgraphᚋmodelᚐChatModelᚄ(ctx, selections, v)
+			return ec.marshalNChatModel2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatModelᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36628,7 +36628,7 @@ func (ec *executionContext) _Query_collections(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.CollectionConnection
 					return zeroVal, err
@@ -36649,7 +36649,7 @@ func (ec *executionContext) _Query_collections(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.CollectionConnection) graphql.Marshaler {
-			return ec.marshalNCollectionConnection2ᚖmagpieᚋentᚐCollectionConnection(ctx, selections, v)
+			return ec.marshalNCollectionConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36695,7 +36695,7 @@ func (ec *executionContext) _Query_collection(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Collection
 					return zeroVal, err
@@ -36716,7 +36716,7 @@ func (ec *executionContext) _Query_collection(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
-			return ec.marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx, selections, v)
+			return ec.marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36762,7 +36762,7 @@ func (ec *executionContext) _Query_connectors(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.ConnectorConnection
 					return zeroVal, err
@@ -36783,7 +36783,7 @@ func (ec *executionContext) _Query_connectors(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.ConnectorConnection) graphql.Marshaler {
-			return ec.marshalNConnectorConnection2ᚖmagpieᚋentᚐConnectorConnection(ctx, selections, v)
+			return ec.marshalNConnectorConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36829,7 +36829,7 @@ func (ec *executionContext) _Query_connector(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Connector
 					return zeroVal, err
@@ -36850,7 +36850,7 @@ func (ec *executionContext) _Query_connector(ctx context.Context, field graphql.
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36895,7 +36895,7 @@ func (ec *executionContext) _Query_connectorKinds(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*model.ConnectorKind
 					return zeroVal, err
@@ -36916,7 +36916,7 @@ func (ec *executionContext) _Query_connectorKinds(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorKind) graphql.Marshaler {
-			return ec.marshalNConnectorKind2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorKindᚄ(ctx, selections, v)
+			return ec.marshalNConnectorKind2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorKindᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -36951,7 +36951,7 @@ func (ec *executionContext) _Query_sourceFiles(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SourceFileConnection
 					return zeroVal, err
@@ -36972,7 +36972,7 @@ func (ec *executionContext) _Query_sourceFiles(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SourceFileConnection) graphql.Marshaler {
-			return ec.marshalNSourceFileConnection2ᚖmagpieᚋentᚐSourceFileConnection(ctx, selections, v)
+			return ec.marshalNSourceFileConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37018,7 +37018,7 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.DocumentConnection
 					return zeroVal, err
@@ -37039,7 +37039,7 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
-			return ec.marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumentConnection(ctx, selections, v)
+			return ec.marshalNDocumentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37085,7 +37085,7 @@ func (ec *executionContext) _Query_document(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Document
 					return zeroVal, err
@@ -37106,7 +37106,7 @@ func (ec *executionContext) _Query_document(ctx context.Context, field graphql.C
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Document) graphql.Marshaler {
-			return ec.marshalNDocument2ᚖmagpieᚋentᚐDocument(ctx, selections, v)
+			return ec.marshalNDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocument(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37152,7 +37152,7 @@ func (ec *executionContext) _Query_syncPlan(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SyncPlan
 					return zeroVal, err
@@ -37173,7 +37173,7 @@ func (ec *executionContext) _Query_syncPlan(ctx context.Context, field graphql.C
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncPlan) graphql.Marshaler {
-			return ec.marshalNSyncPlan2ᚖmagpieᚋgraphᚋmodelᚐSyncPlan(ctx, selections, v)
+			return ec.marshalNSyncPlan2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncPlan(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37219,7 +37219,7 @@ func (ec *executionContext) _Query_quarantinedDocuments(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.DocumentConnection
 					return zeroVal, err
@@ -37240,7 +37240,7 @@ func (ec *executionContext) _Query_quarantinedDocuments(ctx context.Context, fie
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
-			return ec.marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumentConnection(ctx, selections, v)
+			return ec.marshalNDocumentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37286,7 +37286,7 @@ func (ec *executionContext) _Query_members(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.MemberConnection
 					return zeroVal, err
@@ -37303,7 +37303,7 @@ func (ec *executionContext) _Query_members(ctx context.Context, field graphql.Co
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.MemberConnection
 					return zeroVal, err
@@ -37319,7 +37319,7 @@ func (ec *executionContext) _Query_members(ctx context.Context, field graphql.Co
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.MemberConnection) graphql.Marshaler {
-			return ec.marshalNMemberConnection2ᚖmagpieᚋentᚐMemberConnection(ctx, selections, v)
+			return ec.marshalNMemberConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37365,7 +37365,7 @@ func (ec *executionContext) _Query_member(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Membership
 					return zeroVal, err
@@ -37382,7 +37382,7 @@ func (ec *executionContext) _Query_member(ctx context.Context, field graphql.Col
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *ent.Membership
 					return zeroVal, err
@@ -37398,7 +37398,7 @@ func (ec *executionContext) _Query_member(ctx context.Context, field graphql.Col
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
-			return ec.marshalNMember2ᚖmagpieᚋentᚐMembership(ctx, selections, v)
+			return ec.marshalNMember2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMembership(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37444,7 +37444,7 @@ func (ec *executionContext) _Query_invitations(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.InvitationConnection
 					return zeroVal, err
@@ -37461,7 +37461,7 @@ func (ec *executionContext) _Query_invitations(ctx context.Context, field graphq
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.InvitationConnection
 					return zeroVal, err
@@ -37477,7 +37477,7 @@ func (ec *executionContext) _Query_invitations(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.InvitationConnection) graphql.Marshaler {
-			return ec.marshalNInvitationConnection2ᚖmagpieᚋentᚐInvitationConnection(ctx, selections, v)
+			return ec.marshalNInvitationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37523,7 +37523,7 @@ func (ec *executionContext) _Query_invitation(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.Invitation
 					return zeroVal, err
@@ -37540,7 +37540,7 @@ func (ec *executionContext) _Query_invitation(ctx context.Context, field graphql
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *ent.Invitation
 					return zeroVal, err
@@ -37556,7 +37556,7 @@ func (ec *executionContext) _Query_invitation(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
-			return ec.marshalNInvitation2ᚖmagpieᚋentᚐInvitation(ctx, selections, v)
+			return ec.marshalNInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37602,7 +37602,7 @@ func (ec *executionContext) _Query_invitationOfToken(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
 				if err != nil {
 					var zeroVal *model.InvitationOffer
 					return zeroVal, err
@@ -37623,7 +37623,7 @@ func (ec *executionContext) _Query_invitationOfToken(ctx context.Context, field 
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.InvitationOffer) graphql.Marshaler {
-			return ec.marshalNInvitationOffer2ᚖmagpieᚋgraphᚋmodelᚐInvitationOffer(ctx, selections, v)
+			return ec.marshalNInvitationOffer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationOffer(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37668,7 +37668,7 @@ func (ec *executionContext) _Query_oauthProviders(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*model.OAuthProvider
 					return zeroVal, err
@@ -37689,7 +37689,7 @@ func (ec *executionContext) _Query_oauthProviders(ctx context.Context, field gra
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
-			return ec.marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx, selections, v)
+			return ec.marshalNOAuthProvider2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37724,7 +37724,7 @@ func (ec *executionContext) _Query_oauthGrants(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.OAuthGrantConnection
 					return zeroVal, err
@@ -37741,7 +37741,7 @@ func (ec *executionContext) _Query_oauthGrants(ctx context.Context, field graphq
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
 				if err != nil {
 					var zeroVal *ent.OAuthGrantConnection
 					return zeroVal, err
@@ -37757,7 +37757,7 @@ func (ec *executionContext) _Query_oauthGrants(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
-			return ec.marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuthGrantConnection(ctx, selections, v)
+			return ec.marshalNOAuthGrantConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37803,7 +37803,7 @@ func (ec *executionContext) _Query_whyVisible(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.DocumentVisibility
 					return zeroVal, err
@@ -37820,7 +37820,7 @@ func (ec *executionContext) _Query_whyVisible(ctx context.Context, field graphql
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
 				if err != nil {
 					var zeroVal *model.DocumentVisibility
 					return zeroVal, err
@@ -37836,7 +37836,7 @@ func (ec *executionContext) _Query_whyVisible(ctx context.Context, field graphql
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
-			return ec.marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx, selections, v)
+			return ec.marshalNDocumentVisibility2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37882,7 +37882,7 @@ func (ec *executionContext) _Query_runs(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentRunConnection
 					return zeroVal, err
@@ -37903,7 +37903,7 @@ func (ec *executionContext) _Query_runs(ctx context.Context, field graphql.Colle
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRunConnection) graphql.Marshaler {
-			return ec.marshalNAgentRunConnection2ᚖmagpieᚋentᚐAgentRunConnection(ctx, selections, v)
+			return ec.marshalNAgentRunConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -37949,7 +37949,7 @@ func (ec *executionContext) _Query_run(ctx context.Context, field graphql.Collec
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.AgentRun
 					return zeroVal, err
@@ -37970,7 +37970,7 @@ func (ec *executionContext) _Query_run(ctx context.Context, field graphql.Collec
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
-			return ec.marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx, selections, v)
+			return ec.marshalNAgentRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRun(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38016,7 +38016,7 @@ func (ec *executionContext) _Query_search(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SearchResults
 					return zeroVal, err
@@ -38037,7 +38037,7 @@ func (ec *executionContext) _Query_search(ctx context.Context, field graphql.Col
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchResults) graphql.Marshaler {
-			return ec.marshalNSearchResults2ᚖmagpieᚋgraphᚋmodelᚐSearchResults(ctx, selections, v)
+			return ec.marshalNSearchResults2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResults(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38083,7 +38083,7 @@ func (ec *executionContext) _Query_searchFacets(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*model.SearchFacet
 					return zeroVal, err
@@ -38104,7 +38104,7 @@ func (ec *executionContext) _Query_searchFacets(ctx context.Context, field graph
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
-			return ec.marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+			return ec.marshalNSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38150,7 +38150,7 @@ func (ec *executionContext) _Query_searchSuggestions(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal []*model.SearchSuggestion
 					return zeroVal, err
@@ -38171,7 +38171,7 @@ func (ec *executionContext) _Query_searchSuggestions(ctx context.Context, field 
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
-			return ec.marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx, selections, v)
+			return ec.marshalNSearchSuggestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38216,7 +38216,7 @@ func (ec *executionContext) _Query_signInMethods(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SignInMethods
 					return zeroVal, err
@@ -38237,7 +38237,7 @@ func (ec *executionContext) _Query_signInMethods(ctx context.Context, field grap
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
-			return ec.marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSignInMethods(ctx, selections, v)
+			return ec.marshalNSignInMethods2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSignInMethods(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38272,7 +38272,7 @@ func (ec *executionContext) _Query_syncJob(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJob
 					return zeroVal, err
@@ -38293,7 +38293,7 @@ func (ec *executionContext) _Query_syncJob(ctx context.Context, field graphql.Co
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38339,7 +38339,7 @@ func (ec *executionContext) _Query_syncJobs(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncJobConnection
 					return zeroVal, err
@@ -38360,7 +38360,7 @@ func (ec *executionContext) _Query_syncJobs(ctx context.Context, field graphql.C
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJobConnection) graphql.Marshaler {
-			return ec.marshalNSyncJobConnection2ᚖmagpieᚋentᚐSyncJobConnection(ctx, selections, v)
+			return ec.marshalNSyncJobConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38406,7 +38406,7 @@ func (ec *executionContext) _Query_syncItems(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *ent.SyncItemConnection
 					return zeroVal, err
@@ -38427,7 +38427,7 @@ func (ec *executionContext) _Query_syncItems(ctx context.Context, field graphql.
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncItemConnection) graphql.Marshaler {
-			return ec.marshalNSyncItemConnection2ᚖmagpieᚋentᚐSyncItemConnection(ctx, selections, v)
+			return ec.marshalNSyncItemConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38472,7 +38472,7 @@ func (ec *executionContext) _Query_usage(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.Usage
 					return zeroVal, err
@@ -38489,7 +38489,7 @@ func (ec *executionContext) _Query_usage(ctx context.Context, field graphql.Coll
 				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
 			}
 			directive2 := func(ctx context.Context) (any, error) {
-				atLeast, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
 				if err != nil {
 					var zeroVal *model.Usage
 					return zeroVal, err
@@ -38505,7 +38505,7 @@ func (ec *executionContext) _Query_usage(ctx context.Context, field graphql.Coll
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Usage) graphql.Marshaler {
-			return ec.marshalNUsage2ᚖmagpieᚋgraphᚋmodelᚐUsage(ctx, selections, v)
+			return ec.marshalNUsage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUsage(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38659,7 +38659,7 @@ func (ec *executionContext) _QueryAnalytics_totals(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v analytics.Totals) graphql.Marshaler {
-			return ec.marshalNQueryTotals2magpieᚋinternalᚋanalyticsᚐTotals(ctx, selections, v)
+			return ec.marshalNQueryTotals2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐTotals(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38691,7 +38691,7 @@ func (ec *executionContext) _QueryAnalytics_daily(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.Day) graphql.Marshaler {
-			return ec.marshalNQueryDay2ᚕᚖmagpieᚋinternalᚋanalyticsᚐDayᚄ(ctx, selections, v)
+			return ec.marshalNQueryDay2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐDayᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38724,7 +38724,7 @@ func (ec *executionContext) _QueryAnalytics_topQueries(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
-			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+			return ec.marshalNQueryCount2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38768,7 +38768,7 @@ func (ec *executionContext) _QueryAnalytics_zeroResultQueries(ctx context.Contex
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
-			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+			return ec.marshalNQueryCount2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38812,7 +38812,7 @@ func (ec *executionContext) _QueryAnalytics_lowScoreQueries(ctx context.Context,
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
-			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+			return ec.marshalNQueryCount2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -38856,7 +38856,7 @@ func (ec *executionContext) _QueryAnalytics_unclickedQueries(ctx context.Context
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
-			return ec.marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
+			return ec.marshalNQueryCount2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCountᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -39520,7 +39520,7 @@ func (ec *executionContext) _SearchFacet_name(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.SearchField) graphql.Marshaler {
-			return ec.marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, selections, v)
+			return ec.marshalNSearchField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchField(ctx, selections, v)
 		},
 		true,
 		true,
@@ -39635,7 +39635,7 @@ func (ec *executionContext) _SearchFacet_values(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
-			return ec.marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx, selections, v)
+			return ec.marshalNSearchFacetValue2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -40196,7 +40196,7 @@ func (ec *executionContext) _SearchResults_results(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchResult) graphql.Marshaler {
-			return ec.marshalNSearchResult2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchResultᚄ(ctx, selections, v)
+			return ec.marshalNSearchResult2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResultᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -40320,7 +40320,7 @@ func (ec *executionContext) _SearchResults_facets(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
-			return ec.marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+			return ec.marshalOSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -40720,7 +40720,7 @@ func (ec *executionContext) _SignInMethods_oidc(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
-			return ec.marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx, selections, v)
+			return ec.marshalOOIDCMethod2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx, selections, v)
 		},
 		true,
 		false,
@@ -40936,7 +40936,7 @@ func (ec *executionContext) _SourceFile_connector(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -40968,7 +40968,7 @@ func (ec *executionContext) _SourceFileConnection_edges(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.SourceFileEdge) graphql.Marshaler {
-			return ec.marshalOSourceFileEdge2ᚕᚖmagpieᚋentᚐSourceFileEdge(ctx, selections, v)
+			return ec.marshalOSourceFileEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -41055,7 +41055,7 @@ func (ec *executionContext) _SourceFileEdge_node(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SourceFile) graphql.Marshaler {
-			return ec.marshalOSourceFile2ᚖmagpieᚋentᚐSourceFile(ctx, selections, v)
+			return ec.marshalOSourceFile2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFile(ctx, selections, v)
 		},
 		true,
 		false,
@@ -41159,7 +41159,7 @@ func (ec *executionContext) _Subscription_chat(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal model.ChatEvent
 					return zeroVal, err
@@ -41180,7 +41180,7 @@ func (ec *executionContext) _Subscription_chat(ctx context.Context, field graphq
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.ChatEvent) graphql.Marshaler {
-			return ec.marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent(ctx, selections, v)
+			return ec.marshalNChatEvent2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -41226,7 +41226,7 @@ func (ec *executionContext) _Subscription_connectorSync(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.ConnectorSyncEvent
 					return zeroVal, err
@@ -41247,7 +41247,7 @@ func (ec *executionContext) _Subscription_connectorSync(ctx context.Context, fie
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
-			return ec.marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx, selections, v)
+			return ec.marshalNConnectorSyncEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -41293,7 +41293,7 @@ func (ec *executionContext) _Subscription_documentStatus(ctx context.Context, fi
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.DocumentStatusEvent
 					return zeroVal, err
@@ -41314,7 +41314,7 @@ func (ec *executionContext) _Subscription_documentStatus(ctx context.Context, fi
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
-			return ec.marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx, selections, v)
+			return ec.marshalNDocumentStatusEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -41360,7 +41360,7 @@ func (ec *executionContext) _Subscription_chatResume(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal model.ChatEvent
 					return zeroVal, err
@@ -41381,7 +41381,7 @@ func (ec *executionContext) _Subscription_chatResume(ctx context.Context, field 
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.ChatEvent) graphql.Marshaler {
-			return ec.marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent(ctx, selections, v)
+			return ec.marshalNChatEvent2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -41427,7 +41427,7 @@ func (ec *executionContext) _Subscription_runAgent(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal model.AgentEvent
 					return zeroVal, err
@@ -41448,7 +41448,7 @@ func (ec *executionContext) _Subscription_runAgent(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
-			return ec.marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEvent(ctx, selections, v)
+			return ec.marshalNAgentEvent2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -41494,7 +41494,7 @@ func (ec *executionContext) _Subscription_agentRun(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal model.AgentEvent
 					return zeroVal, err
@@ -41515,7 +41515,7 @@ func (ec *executionContext) _Subscription_agentRun(ctx context.Context, field gr
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
-			return ec.marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEvent(ctx, selections, v)
+			return ec.marshalNAgentEvent2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -41561,7 +41561,7 @@ func (ec *executionContext) _Subscription_syncProgress(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
 				if err != nil {
 					var zeroVal *model.SyncProgressEvent
 					return zeroVal, err
@@ -41582,7 +41582,7 @@ func (ec *executionContext) _Subscription_syncProgress(ctx context.Context, fiel
 			return next
 		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
-			return ec.marshalNSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx, selections, v)
+			return ec.marshalNSyncProgressEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42154,7 +42154,7 @@ func (ec *executionContext) _SyncItem_status(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v syncitem.Status) graphql.Marshaler {
-			return ec.marshalNSyncItemStatus2magpieᚋentᚋsyncitemᚐStatus(ctx, selections, v)
+			return ec.marshalNSyncItemStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42246,7 +42246,7 @@ func (ec *executionContext) _SyncItem_hold(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *syncitem.Hold) graphql.Marshaler {
-			return ec.marshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐHold(ctx, selections, v)
+			return ec.marshalOSyncItemHold2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐHold(ctx, selections, v)
 		},
 		true,
 		false,
@@ -42292,7 +42292,7 @@ func (ec *executionContext) _SyncItem_connector(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42324,7 +42324,7 @@ func (ec *executionContext) _SyncItemConnection_edges(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.SyncItemEdge) graphql.Marshaler {
-			return ec.marshalOSyncItemEdge2ᚕᚖmagpieᚋentᚐSyncItemEdge(ctx, selections, v)
+			return ec.marshalOSyncItemEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -42411,7 +42411,7 @@ func (ec *executionContext) _SyncItemEdge_node(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
-			return ec.marshalOSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx, selections, v)
+			return ec.marshalOSyncItem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItem(ctx, selections, v)
 		},
 		true,
 		false,
@@ -42558,7 +42558,7 @@ func (ec *executionContext) _SyncJob_status(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v syncjob.Status) graphql.Marshaler {
-			return ec.marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, selections, v)
+			return ec.marshalNSyncJobStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42581,7 +42581,7 @@ func (ec *executionContext) _SyncJob_mode(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v syncjob.Mode) graphql.Marshaler {
-			return ec.marshalNSyncJobMode2magpieᚋentᚋsyncjobᚐMode(ctx, selections, v)
+			return ec.marshalNSyncJobMode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐMode(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42604,7 +42604,7 @@ func (ec *executionContext) _SyncJob_plannedMode(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *syncjob.PlannedMode) graphql.Marshaler {
-			return ec.marshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncjobᚐPlannedMode(ctx, selections, v)
+			return ec.marshalOSyncJobPlannedMode2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐPlannedMode(ctx, selections, v)
 		},
 		true,
 		false,
@@ -42650,7 +42650,7 @@ func (ec *executionContext) _SyncJob_cause(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v syncjob.Cause) graphql.Marshaler {
-			return ec.marshalNSyncJobCause2magpieᚋentᚋsyncjobᚐCause(ctx, selections, v)
+			return ec.marshalNSyncJobCause2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐCause(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42834,7 +42834,7 @@ func (ec *executionContext) _SyncJob_connector(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
-			return ec.marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx, selections, v)
+			return ec.marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42889,7 +42889,7 @@ func (ec *executionContext) _SyncJob_progress(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncProgress) graphql.Marshaler {
-			return ec.marshalNSyncProgress2ᚖmagpieᚋgraphᚋmodelᚐSyncProgress(ctx, selections, v)
+			return ec.marshalNSyncProgress2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgress(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42921,7 +42921,7 @@ func (ec *executionContext) _SyncJob_stats(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncStats) graphql.Marshaler {
-			return ec.marshalNSyncStats2ᚖmagpieᚋgraphᚋmodelᚐSyncStats(ctx, selections, v)
+			return ec.marshalNSyncStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncStats(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42976,7 +42976,7 @@ func (ec *executionContext) _SyncJobConnection_edges(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*ent.SyncJobEdge) graphql.Marshaler {
-			return ec.marshalOSyncJobEdge2ᚕᚖmagpieᚋentᚐSyncJobEdge(ctx, selections, v)
+			return ec.marshalOSyncJobEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -43063,7 +43063,7 @@ func (ec *executionContext) _SyncJobEdge_node(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalOSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalOSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		false,
@@ -43118,7 +43118,7 @@ func (ec *executionContext) _SyncPlan_job(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
-			return ec.marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx, selections, v)
+			return ec.marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx, selections, v)
 		},
 		true,
 		true,
@@ -43150,7 +43150,7 @@ func (ec *executionContext) _SyncPlan_counts(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncPlanCounts) graphql.Marshaler {
-			return ec.marshalNSyncPlanCounts2ᚖmagpieᚋgraphᚋmodelᚐSyncPlanCounts(ctx, selections, v)
+			return ec.marshalNSyncPlanCounts2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncPlanCounts(ctx, selections, v)
 		},
 		true,
 		true,
@@ -43182,7 +43182,7 @@ func (ec *executionContext) _SyncPlan_guard(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.DeletionGuard) graphql.Marshaler {
-			return ec.marshalODeletionGuard2ᚖmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx, selections, v)
+			return ec.marshalODeletionGuard2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx, selections, v)
 		},
 		true,
 		false,
@@ -43215,7 +43215,7 @@ func (ec *executionContext) _SyncPlan_items(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *ent.PlanItemConnection) graphql.Marshaler {
-			return ec.marshalNPlanItemConnection2ᚖmagpieᚋentᚐPlanItemConnection(ctx, selections, v)
+			return ec.marshalNPlanItemConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -43557,7 +43557,7 @@ func (ec *executionContext) _SyncProgressEvent_status(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v syncjob.Status) graphql.Marshaler {
-			return ec.marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, selections, v)
+			return ec.marshalNSyncJobStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatus(ctx, selections, v)
 		},
 		true,
 		true,
@@ -43580,7 +43580,7 @@ func (ec *executionContext) _SyncProgressEvent_progress(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncProgress) graphql.Marshaler {
-			return ec.marshalNSyncProgress2ᚖmagpieᚋgraphᚋmodelᚐSyncProgress(ctx, selections, v)
+			return ec.marshalNSyncProgress2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgress(ctx, selections, v)
 		},
 		true,
 		true,
@@ -43612,7 +43612,7 @@ func (ec *executionContext) _SyncProgressEvent_stats(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncStats) graphql.Marshaler {
-			return ec.marshalNSyncStats2ᚖmagpieᚋgraphᚋmodelᚐSyncStats(ctx, selections, v)
+			return ec.marshalNSyncStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncStats(ctx, selections, v)
 		},
 		true,
 		true,
@@ -45503,7 +45503,7 @@ func (ec *executionContext) unmarshalInputAPIKeyOrder(ctx context.Context, obj a
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNAPIKeyOrderField2ᚖmagpieᚋentᚐAPIKeyOrderField(ctx, v)
+			data, err := ec.unmarshalNAPIKeyOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45588,7 +45588,7 @@ func (ec *executionContext) unmarshalInputAgentMemoryOrder(ctx context.Context, 
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgentMemoryOrderField(ctx, v)
+			data, err := ec.unmarshalNAgentMemoryOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45629,7 +45629,7 @@ func (ec *executionContext) unmarshalInputAgentOrder(ctx context.Context, obj an
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrderField(ctx, v)
+			data, err := ec.unmarshalNAgentOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45670,7 +45670,7 @@ func (ec *executionContext) unmarshalInputAgentRunOrder(ctx context.Context, obj
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNAgentRunOrderField2ᚖmagpieᚋentᚐAgentRunOrderField(ctx, v)
+			data, err := ec.unmarshalNAgentRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45711,7 +45711,7 @@ func (ec *executionContext) unmarshalInputAuditEntryOrder(ctx context.Context, o
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNAuditEntryOrderField2ᚖmagpieᚋentᚐAuditEntryOrderField(ctx, v)
+			data, err := ec.unmarshalNAuditEntryOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45905,7 +45905,7 @@ func (ec *executionContext) unmarshalInputCollectionOrder(ctx context.Context, o
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNCollectionOrderField2ᚖmagpieᚋentᚐCollectionOrderField(ctx, v)
+			data, err := ec.unmarshalNCollectionOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45946,7 +45946,7 @@ func (ec *executionContext) unmarshalInputConnectorOrder(ctx context.Context, ob
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNConnectorOrderField2ᚖmagpieᚋentᚐConnectorOrderField(ctx, v)
+			data, err := ec.unmarshalNConnectorOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -45987,7 +45987,7 @@ func (ec *executionContext) unmarshalInputConversationOrder(ctx context.Context,
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNConversationOrderField2ᚖmagpieᚋentᚐConversationOrderField(ctx, v)
+			data, err := ec.unmarshalNConversationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46289,7 +46289,7 @@ func (ec *executionContext) unmarshalInputCreateAgentMemoryInput(ctx context.Con
 		switch k {
 		case "kind":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
-			data, err := ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			data, err := ec.unmarshalOAgentMemoryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46498,14 +46498,14 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 			it.Credentials = data
 		case "docSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("docSync"))
-			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			data, err := ec.unmarshalODocSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.DocSync = data
 		case "schemaSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaSync"))
-			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			data, err := ec.unmarshalODocSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46583,7 +46583,7 @@ func (ec *executionContext) unmarshalInputDocumentOrder(ctx context.Context, obj
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNDocumentOrderField2ᚖmagpieᚋentᚐDocumentOrderField(ctx, v)
+			data, err := ec.unmarshalNDocumentOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46613,7 +46613,7 @@ func (ec *executionContext) unmarshalInputEventInput(ctx context.Context, obj an
 		switch k {
 		case "type":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
-			data, err := ec.unmarshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx, v)
+			data, err := ec.unmarshalNEventType2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventType(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46648,14 +46648,14 @@ func (ec *executionContext) unmarshalInputEventInput(ctx context.Context, obj an
 			it.Position = data
 		case "rating":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rating"))
-			data, err := ec.unmarshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ctx, v)
+			data, err := ec.unmarshalORating2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Rating = data
 		case "reason":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
-			data, err := ec.unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
+			data, err := ec.unmarshalOFeedbackReason2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46710,7 +46710,7 @@ func (ec *executionContext) unmarshalInputFacetsInput(ctx context.Context, obj a
 		switch k {
 		case "fields":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fields"))
-			data, err := ec.unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx, v)
+			data, err := ec.unmarshalOSearchField2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46754,14 +46754,14 @@ func (ec *executionContext) unmarshalInputFeedbackInput(ctx context.Context, obj
 		switch k {
 		case "rating":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rating"))
-			data, err := ec.unmarshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx, v)
+			data, err := ec.unmarshalNRating2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Rating = data
 		case "reason":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
-			data, err := ec.unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
+			data, err := ec.unmarshalOFeedbackReason2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46874,7 +46874,7 @@ func (ec *executionContext) unmarshalInputInvitationOrder(ctx context.Context, o
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNInvitationOrderField2ᚖmagpieᚋentᚐInvitationOrderField(ctx, v)
+			data, err := ec.unmarshalNInvitationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46911,7 +46911,7 @@ func (ec *executionContext) unmarshalInputInviteMemberInput(ctx context.Context,
 			it.Email = data
 		case "role":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
-			data, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, v)
+			data, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46952,7 +46952,7 @@ func (ec *executionContext) unmarshalInputMemberOrder(ctx context.Context, obj a
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNMemberOrderField2ᚖmagpieᚋentᚐMemberOrderField(ctx, v)
+			data, err := ec.unmarshalNMemberOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -46993,7 +46993,7 @@ func (ec *executionContext) unmarshalInputMessageOrder(ctx context.Context, obj 
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNMessageOrderField2ᚖmagpieᚋentᚐMessageOrderField(ctx, v)
+			data, err := ec.unmarshalNMessageOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47034,7 +47034,7 @@ func (ec *executionContext) unmarshalInputOAuthGrantOrder(ctx context.Context, o
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx, v)
+			data, err := ec.unmarshalNOAuthGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47133,7 +47133,7 @@ func (ec *executionContext) unmarshalInputPlanItemOrder(ctx context.Context, obj
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanItemOrderField(ctx, v)
+			data, err := ec.unmarshalNPlanItemOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47163,14 +47163,14 @@ func (ec *executionContext) unmarshalInputRecordEventsInput(ctx context.Context,
 		switch k {
 		case "event":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("event"))
-			data, err := ec.unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx, v)
+			data, err := ec.unmarshalOEventInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Event = data
 		case "events":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("events"))
-			data, err := ec.unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx, v)
+			data, err := ec.unmarshalOEventInput2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47313,14 +47313,14 @@ func (ec *executionContext) unmarshalInputSearchFacetsInput(ctx context.Context,
 			it.Prefix = data
 		case "filters":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filters"))
-			data, err := ec.unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
+			data, err := ec.unmarshalOSearchFilters2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Filters = data
 		case "facets":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
-			data, err := ec.unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
+			data, err := ec.unmarshalOFacetsInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47533,7 +47533,7 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 			it.Highlight = data
 		case "filters":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filters"))
-			data, err := ec.unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
+			data, err := ec.unmarshalOSearchFilters2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47547,7 +47547,7 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 			it.Prefix = data
 		case "facets":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
-			data, err := ec.unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
+			data, err := ec.unmarshalOFacetsInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47676,7 +47676,7 @@ func (ec *executionContext) unmarshalInputSourceFileOrder(ctx context.Context, o
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNSourceFileOrderField2ᚖmagpieᚋentᚐSourceFileOrderField(ctx, v)
+			data, err := ec.unmarshalNSourceFileOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47805,7 +47805,7 @@ func (ec *executionContext) unmarshalInputSyncItemOrder(ctx context.Context, obj
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNSyncItemOrderField2ᚖmagpieᚋentᚐSyncItemOrderField(ctx, v)
+			data, err := ec.unmarshalNSyncItemOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -47846,7 +47846,7 @@ func (ec *executionContext) unmarshalInputSyncJobOrder(ctx context.Context, obj 
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNSyncJobOrderField2ᚖmagpieᚋentᚐSyncJobOrderField(ctx, v)
+			data, err := ec.unmarshalNSyncJobOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -48099,7 +48099,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentMemoryInput(ctx context.Con
 		switch k {
 		case "kind":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
-			data, err := ec.unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
+			data, err := ec.unmarshalOAgentMemoryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -48280,14 +48280,14 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 			it.Credentials = data
 		case "docSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("docSync"))
-			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			data, err := ec.unmarshalODocSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.DocSync = data
 		case "schemaSync":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("schemaSync"))
-			data, err := ec.unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
+			data, err := ec.unmarshalODocSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -48317,7 +48317,7 @@ func (ec *executionContext) unmarshalInputUpdateMemberInput(ctx context.Context,
 		switch k {
 		case "role":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
-			data, err := ec.unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx, v)
+			data, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -48388,7 +48388,7 @@ func (ec *executionContext) unmarshalInputUserOrder(ctx context.Context, obj any
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNUserOrderField2ᚖmagpieᚋentᚐUserOrderField(ctx, v)
+			data, err := ec.unmarshalNUserOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUserOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -48459,7 +48459,7 @@ func (ec *executionContext) unmarshalInputWorkspaceOrder(ctx context.Context, ob
 			it.Direction = data
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNWorkspaceOrderField2ᚖmagpieᚋentᚐWorkspaceOrderField(ctx, v)
+			data, err := ec.unmarshalNWorkspaceOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspaceOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -60599,7 +60599,7 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx context.Context, sel ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
+func (ec *executionContext) marshalNAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx context.Context, sel ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60609,7 +60609,7 @@ func (ec *executionContext) marshalNAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx context.
 	return ec._APIKey(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAPIKeyConnection2ᚖmagpieᚋentᚐAPIKeyConnection(ctx context.Context, sel ast.SelectionSet, v *ent.APIKeyConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAPIKeyConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyConnection(ctx context.Context, sel ast.SelectionSet, v *ent.APIKeyConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60619,18 +60619,18 @@ func (ec *executionContext) marshalNAPIKeyConnection2ᚖmagpieᚋentᚐAPIKeyCon
 	return ec._APIKeyConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNAPIKeyOrder2ᚖmagpieᚋentᚐAPIKeyOrder(ctx context.Context, v any) (*ent.APIKeyOrder, error) {
+func (ec *executionContext) unmarshalNAPIKeyOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrder(ctx context.Context, v any) (*ent.APIKeyOrder, error) {
 	res, err := ec.unmarshalInputAPIKeyOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAPIKeyOrderField2ᚖmagpieᚋentᚐAPIKeyOrderField(ctx context.Context, v any) (*ent.APIKeyOrderField, error) {
+func (ec *executionContext) unmarshalNAPIKeyOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrderField(ctx context.Context, v any) (*ent.APIKeyOrderField, error) {
 	var res = new(ent.APIKeyOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAPIKeyOrderField2ᚖmagpieᚋentᚐAPIKeyOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.APIKeyOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNAPIKeyOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.APIKeyOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60640,22 +60640,22 @@ func (ec *executionContext) marshalNAPIKeyOrderField2ᚖmagpieᚋentᚐAPIKeyOrd
 	return v
 }
 
-func (ec *executionContext) unmarshalNAPIKeyStatus2magpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx context.Context, v any) (model.APIKeyStatus, error) {
+func (ec *executionContext) unmarshalNAPIKeyStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx context.Context, v any) (model.APIKeyStatus, error) {
 	var res model.APIKeyStatus
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAPIKeyStatus2magpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx context.Context, sel ast.SelectionSet, v model.APIKeyStatus) graphql.Marshaler {
+func (ec *executionContext) marshalNAPIKeyStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAPIKeyStatus(ctx context.Context, sel ast.SelectionSet, v model.APIKeyStatus) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNAcceptInvitationInput2magpieᚋgraphᚋmodelᚐAcceptInvitationInput(ctx context.Context, v any) (model.AcceptInvitationInput, error) {
+func (ec *executionContext) unmarshalNAcceptInvitationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAcceptInvitationInput(ctx context.Context, v any) (model.AcceptInvitationInput, error) {
 	res, err := ec.unmarshalInputAcceptInvitationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx context.Context, sel ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+func (ec *executionContext) marshalNAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx context.Context, sel ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60665,7 +60665,7 @@ func (ec *executionContext) marshalNAgent2ᚖmagpieᚋentᚐAgent(ctx context.Co
 	return ec._Agent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60675,7 +60675,7 @@ func (ec *executionContext) marshalNAgentConnection2ᚖmagpieᚋentᚐAgentConne
 	return ec._AgentConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEvent(ctx context.Context, sel ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentEvent2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentEvent(ctx context.Context, sel ast.SelectionSet, v model.AgentEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60685,7 +60685,7 @@ func (ec *executionContext) marshalNAgentEvent2magpieᚋgraphᚋmodelᚐAgentEve
 	return ec._AgentEvent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60695,7 +60695,7 @@ func (ec *executionContext) marshalNAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ct
 	return ec._AgentMemory(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgentMemoryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentMemoryConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60705,28 +60705,28 @@ func (ec *executionContext) marshalNAgentMemoryConnection2ᚖmagpieᚋentᚐAgen
 	return ec._AgentMemoryConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (agentmemory.Kind, error) {
+func (ec *executionContext) unmarshalNAgentMemoryKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (agentmemory.Kind, error) {
 	var res agentmemory.Kind
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAgentMemoryKind2magpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v agentmemory.Kind) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentMemoryKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v agentmemory.Kind) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNAgentMemoryOrder2ᚖmagpieᚋentᚐAgentMemoryOrder(ctx context.Context, v any) (*ent.AgentMemoryOrder, error) {
+func (ec *executionContext) unmarshalNAgentMemoryOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrder(ctx context.Context, v any) (*ent.AgentMemoryOrder, error) {
 	res, err := ec.unmarshalInputAgentMemoryOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgentMemoryOrderField(ctx context.Context, v any) (*ent.AgentMemoryOrderField, error) {
+func (ec *executionContext) unmarshalNAgentMemoryOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrderField(ctx context.Context, v any) (*ent.AgentMemoryOrderField, error) {
 	var res = new(ent.AgentMemoryOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgentMemoryOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentMemoryOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60736,18 +60736,18 @@ func (ec *executionContext) marshalNAgentMemoryOrderField2ᚖmagpieᚋentᚐAgen
 	return v
 }
 
-func (ec *executionContext) unmarshalNAgentOrder2ᚖmagpieᚋentᚐAgentOrder(ctx context.Context, v any) (*ent.AgentOrder, error) {
+func (ec *executionContext) unmarshalNAgentOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrder(ctx context.Context, v any) (*ent.AgentOrder, error) {
 	res, err := ec.unmarshalInputAgentOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrderField(ctx context.Context, v any) (*ent.AgentOrderField, error) {
+func (ec *executionContext) unmarshalNAgentOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrderField(ctx context.Context, v any) (*ent.AgentOrderField, error) {
 	var res = new(ent.AgentOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AgentOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AgentOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60757,7 +60757,7 @@ func (ec *executionContext) marshalNAgentOrderField2ᚖmagpieᚋentᚐAgentOrder
 	return v
 }
 
-func (ec *executionContext) marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60767,7 +60767,7 @@ func (ec *executionContext) marshalNAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx cont
 	return ec._AgentRun(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentRunConnection2ᚖmagpieᚋentᚐAgentRunConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentRunConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60777,11 +60777,11 @@ func (ec *executionContext) marshalNAgentRunConnection2ᚖmagpieᚋentᚐAgentRu
 	return ec._AgentRunConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentRunEvent2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentRunEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentRunEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentRunEvent2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentRunEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentRunEvent) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAgentRunEvent2ᚖmagpieᚋgraphᚋmodelᚐAgentRunEvent(ctx, sel, v[i])
+		return ec.marshalNAgentRunEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentRunEvent(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -60793,7 +60793,7 @@ func (ec *executionContext) marshalNAgentRunEvent2ᚕᚖmagpieᚋgraphᚋmodel�
 	return ret
 }
 
-func (ec *executionContext) marshalNAgentRunEvent2ᚖmagpieᚋgraphᚋmodelᚐAgentRunEvent(ctx context.Context, sel ast.SelectionSet, v *model.AgentRunEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentRunEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentRunEvent(ctx context.Context, sel ast.SelectionSet, v *model.AgentRunEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60803,18 +60803,18 @@ func (ec *executionContext) marshalNAgentRunEvent2ᚖmagpieᚋgraphᚋmodelᚐAg
 	return ec._AgentRunEvent(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNAgentRunOrder2ᚖmagpieᚋentᚐAgentRunOrder(ctx context.Context, v any) (*ent.AgentRunOrder, error) {
+func (ec *executionContext) unmarshalNAgentRunOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrder(ctx context.Context, v any) (*ent.AgentRunOrder, error) {
 	res, err := ec.unmarshalInputAgentRunOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAgentRunOrderField2ᚖmagpieᚋentᚐAgentRunOrderField(ctx context.Context, v any) (*ent.AgentRunOrderField, error) {
+func (ec *executionContext) unmarshalNAgentRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrderField(ctx context.Context, v any) (*ent.AgentRunOrderField, error) {
 	var res = new(ent.AgentRunOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAgentRunOrderField2ᚖmagpieᚋentᚐAgentRunOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60824,17 +60824,17 @@ func (ec *executionContext) marshalNAgentRunOrderField2ᚖmagpieᚋentᚐAgentRu
 	return v
 }
 
-func (ec *executionContext) unmarshalNAgentRunStatus2magpieᚋentᚋagentrunᚐStatus(ctx context.Context, v any) (agentrun.Status, error) {
+func (ec *executionContext) unmarshalNAgentRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentrunᚐStatus(ctx context.Context, v any) (agentrun.Status, error) {
 	var res agentrun.Status
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAgentRunStatus2magpieᚋentᚋagentrunᚐStatus(ctx context.Context, sel ast.SelectionSet, v agentrun.Status) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentrunᚐStatus(ctx context.Context, sel ast.SelectionSet, v agentrun.Status) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplateᚐTemplate(ctx context.Context, sel ast.SelectionSet, v *template.Template) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋtemplateᚐTemplate(ctx context.Context, sel ast.SelectionSet, v *template.Template) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60844,7 +60844,7 @@ func (ec *executionContext) marshalNAgentTemplate2ᚖmagpieᚋagentsᚋtemplate�
 	return ec._AgentTemplate(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentTemplateConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentTemplateConnection(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60854,11 +60854,11 @@ func (ec *executionContext) marshalNAgentTemplateConnection2ᚖmagpieᚋgraphᚋ
 	return ec._AgentTemplateConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentTemplateEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentTemplateEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentTemplateEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx, sel, v[i])
+		return ec.marshalNAgentTemplateEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -60870,7 +60870,7 @@ func (ec *executionContext) marshalNAgentTemplateEdge2ᚕᚖmagpieᚋgraphᚋmod
 	return ret
 }
 
-func (ec *executionContext) marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentTemplateEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentTemplateEdge(ctx context.Context, sel ast.SelectionSet, v *model.AgentTemplateEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60880,11 +60880,11 @@ func (ec *executionContext) marshalNAgentTemplateEdge2ᚖmagpieᚋgraphᚋmodel�
 	return ec._AgentTemplateEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentTool2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋcatalogᚐToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*catalog.Tool) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐTool(ctx, sel, v[i])
+		return ec.marshalNAgentTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋcatalogᚐTool(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -60896,7 +60896,7 @@ func (ec *executionContext) marshalNAgentTool2ᚕᚖmagpieᚋagentsᚋcatalogᚐ
 	return ret
 }
 
-func (ec *executionContext) marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐTool(ctx context.Context, sel ast.SelectionSet, v *catalog.Tool) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋagentsᚋcatalogᚐTool(ctx context.Context, sel ast.SelectionSet, v *catalog.Tool) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60906,7 +60906,7 @@ func (ec *executionContext) marshalNAgentTool2ᚖmagpieᚋagentsᚋcatalogᚐToo
 	return ec._AgentTool(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentUsage2ᚖmagpieᚋgraphᚋmodelᚐAgentUsage(ctx context.Context, sel ast.SelectionSet, v *model.AgentUsage) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentUsage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAgentUsage(ctx context.Context, sel ast.SelectionSet, v *model.AgentUsage) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60967,11 +60967,11 @@ func (ec *executionContext) marshalNAny2ᚕinterfaceᚄ(ctx context.Context, sel
 	return ret
 }
 
-func (ec *executionContext) marshalNAuditChange2ᚕᚖmagpieᚋinternalᚋauditᚐChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditChange2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋauditᚐChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAuditChange2ᚖmagpieᚋinternalᚋauditᚐChange(ctx, sel, v[i])
+		return ec.marshalNAuditChange2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋauditᚐChange(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -60983,7 +60983,7 @@ func (ec *executionContext) marshalNAuditChange2ᚕᚖmagpieᚋinternalᚋaudit�
 	return ret
 }
 
-func (ec *executionContext) marshalNAuditChange2ᚖmagpieᚋinternalᚋauditᚐChange(ctx context.Context, sel ast.SelectionSet, v *audit.Change) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditChange2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋauditᚐChange(ctx context.Context, sel ast.SelectionSet, v *audit.Change) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -60993,17 +60993,17 @@ func (ec *executionContext) marshalNAuditChange2ᚖmagpieᚋinternalᚋauditᚐC
 	return ec._AuditChange(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNAuditEntryActorKind2magpieᚋentᚋauditentryᚐActorKind(ctx context.Context, v any) (auditentry.ActorKind, error) {
+func (ec *executionContext) unmarshalNAuditEntryActorKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋauditentryᚐActorKind(ctx context.Context, v any) (auditentry.ActorKind, error) {
 	var res auditentry.ActorKind
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAuditEntryActorKind2magpieᚋentᚋauditentryᚐActorKind(ctx context.Context, sel ast.SelectionSet, v auditentry.ActorKind) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditEntryActorKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋauditentryᚐActorKind(ctx context.Context, sel ast.SelectionSet, v auditentry.ActorKind) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNAuditEntryConnection2ᚖmagpieᚋentᚐAuditEntryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditEntryConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61013,13 +61013,13 @@ func (ec *executionContext) marshalNAuditEntryConnection2ᚖmagpieᚋentᚐAudit
 	return ec._AuditEntryConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNAuditEntryOrderField2ᚖmagpieᚋentᚐAuditEntryOrderField(ctx context.Context, v any) (*ent.AuditEntryOrderField, error) {
+func (ec *executionContext) unmarshalNAuditEntryOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryOrderField(ctx context.Context, v any) (*ent.AuditEntryOrderField, error) {
 	var res = new(ent.AuditEntryOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAuditEntryOrderField2ᚖmagpieᚋentᚐAuditEntryOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditEntryOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61045,12 +61045,12 @@ func (ec *executionContext) marshalNBoolean2bool(ctx context.Context, sel ast.Se
 	return res
 }
 
-func (ec *executionContext) unmarshalNChangePasswordInput2magpieᚋgraphᚋmodelᚐChangePasswordInput(ctx context.Context, v any) (model.ChangePasswordInput, error) {
+func (ec *executionContext) unmarshalNChangePasswordInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChangePasswordInput(ctx context.Context, v any) (model.ChangePasswordInput, error) {
 	res, err := ec.unmarshalInputChangePasswordInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent(ctx context.Context, sel ast.SelectionSet, v model.ChatEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNChatEvent2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatEvent(ctx context.Context, sel ast.SelectionSet, v model.ChatEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61060,16 +61060,16 @@ func (ec *executionContext) marshalNChatEvent2magpieᚋgraphᚋmodelᚐChatEvent
 	return ec._ChatEvent(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNChatInput2magpieᚋgraphᚋmodelᚐChatInput(ctx context.Context, v any) (model.ChatInput, error) {
+func (ec *executionContext) unmarshalNChatInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatInput(ctx context.Context, v any) (model.ChatInput, error) {
 	res, err := ec.unmarshalInputChatInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNChatModel2ᚕᚖmagpieᚋgraphᚋmodelᚐChatModelᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChatModel) graphql.Marshaler {
+func (ec *executionContext) marshalNChatModel2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatModelᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChatModel) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNChatModel2ᚖmagpieᚋgraphᚋmodelᚐChatModel(ctx, sel, v[i])
+		return ec.marshalNChatModel2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatModel(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61081,7 +61081,7 @@ func (ec *executionContext) marshalNChatModel2ᚕᚖmagpieᚋgraphᚋmodelᚐCha
 	return ret
 }
 
-func (ec *executionContext) marshalNChatModel2ᚖmagpieᚋgraphᚋmodelᚐChatModel(ctx context.Context, sel ast.SelectionSet, v *model.ChatModel) graphql.Marshaler {
+func (ec *executionContext) marshalNChatModel2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatModel(ctx context.Context, sel ast.SelectionSet, v *model.ChatModel) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61091,11 +61091,11 @@ func (ec *executionContext) marshalNChatModel2ᚖmagpieᚋgraphᚋmodelᚐChatMo
 	return ec._ChatModel(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNChatSource2ᚕᚖmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChatSource) graphql.Marshaler {
+func (ec *executionContext) marshalNChatSource2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ChatSource) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNChatSource2ᚖmagpieᚋgraphᚋmodelᚐChatSource(ctx, sel, v[i])
+		return ec.marshalNChatSource2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatSource(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61107,7 +61107,7 @@ func (ec *executionContext) marshalNChatSource2ᚕᚖmagpieᚋgraphᚋmodelᚐCh
 	return ret
 }
 
-func (ec *executionContext) marshalNChatSource2ᚖmagpieᚋgraphᚋmodelᚐChatSource(ctx context.Context, sel ast.SelectionSet, v *model.ChatSource) graphql.Marshaler {
+func (ec *executionContext) marshalNChatSource2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatSource(ctx context.Context, sel ast.SelectionSet, v *model.ChatSource) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61117,7 +61117,7 @@ func (ec *executionContext) marshalNChatSource2ᚖmagpieᚋgraphᚋmodelᚐChatS
 	return ec._ChatSource(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNChatUsage2ᚖmagpieᚋgraphᚋmodelᚐChatUsage(ctx context.Context, sel ast.SelectionSet, v *model.ChatUsage) graphql.Marshaler {
+func (ec *executionContext) marshalNChatUsage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐChatUsage(ctx context.Context, sel ast.SelectionSet, v *model.ChatUsage) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61127,7 +61127,7 @@ func (ec *executionContext) marshalNChatUsage2ᚖmagpieᚋgraphᚋmodelᚐChatUs
 	return ec._ChatUsage(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx context.Context, sel ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
+func (ec *executionContext) marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx context.Context, sel ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61137,7 +61137,7 @@ func (ec *executionContext) marshalNCollection2ᚖmagpieᚋentᚐCollection(ctx 
 	return ec._Collection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCollectionConnection2ᚖmagpieᚋentᚐCollectionConnection(ctx context.Context, sel ast.SelectionSet, v *ent.CollectionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNCollectionConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionConnection(ctx context.Context, sel ast.SelectionSet, v *ent.CollectionConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61147,18 +61147,18 @@ func (ec *executionContext) marshalNCollectionConnection2ᚖmagpieᚋentᚐColle
 	return ec._CollectionConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNCollectionOrder2ᚖmagpieᚋentᚐCollectionOrder(ctx context.Context, v any) (*ent.CollectionOrder, error) {
+func (ec *executionContext) unmarshalNCollectionOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrder(ctx context.Context, v any) (*ent.CollectionOrder, error) {
 	res, err := ec.unmarshalInputCollectionOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCollectionOrderField2ᚖmagpieᚋentᚐCollectionOrderField(ctx context.Context, v any) (*ent.CollectionOrderField, error) {
+func (ec *executionContext) unmarshalNCollectionOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrderField(ctx context.Context, v any) (*ent.CollectionOrderField, error) {
 	var res = new(ent.CollectionOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCollectionOrderField2ᚖmagpieᚋentᚐCollectionOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.CollectionOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNCollectionOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.CollectionOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61168,7 +61168,7 @@ func (ec *executionContext) marshalNCollectionOrderField2ᚖmagpieᚋentᚐColle
 	return v
 }
 
-func (ec *executionContext) marshalNCollectionStats2ᚖmagpieᚋgraphᚋmodelᚐCollectionStats(ctx context.Context, sel ast.SelectionSet, v *model.CollectionStats) graphql.Marshaler {
+func (ec *executionContext) marshalNCollectionStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCollectionStats(ctx context.Context, sel ast.SelectionSet, v *model.CollectionStats) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61178,7 +61178,7 @@ func (ec *executionContext) marshalNCollectionStats2ᚖmagpieᚋgraphᚋmodelᚐ
 	return ec._CollectionStats(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConnectionTest2ᚖmagpieᚋgraphᚋmodelᚐConnectionTest(ctx context.Context, sel ast.SelectionSet, v *model.ConnectionTest) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectionTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTest(ctx context.Context, sel ast.SelectionSet, v *model.ConnectionTest) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61188,7 +61188,7 @@ func (ec *executionContext) marshalNConnectionTest2ᚖmagpieᚋgraphᚋmodelᚐC
 	return ec._ConnectionTest(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx context.Context, sel ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+func (ec *executionContext) marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx context.Context, sel ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61198,7 +61198,7 @@ func (ec *executionContext) marshalNConnector2ᚖmagpieᚋentᚐConnector(ctx co
 	return ec._Connector(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConnectorConnection2ᚖmagpieᚋentᚐConnectorConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ConnectorConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ConnectorConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61208,11 +61208,11 @@ func (ec *executionContext) marshalNConnectorConnection2ᚖmagpieᚋentᚐConnec
 	return ec._ConnectorConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConnectorKind2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorKindᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ConnectorKind) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorKind2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorKindᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ConnectorKind) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNConnectorKind2ᚖmagpieᚋgraphᚋmodelᚐConnectorKind(ctx, sel, v[i])
+		return ec.marshalNConnectorKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorKind(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61224,7 +61224,7 @@ func (ec *executionContext) marshalNConnectorKind2ᚕᚖmagpieᚋgraphᚋmodel�
 	return ret
 }
 
-func (ec *executionContext) marshalNConnectorKind2ᚖmagpieᚋgraphᚋmodelᚐConnectorKind(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorKind) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorKind(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorKind) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61234,11 +61234,11 @@ func (ec *executionContext) marshalNConnectorKind2ᚖmagpieᚋgraphᚋmodelᚐCo
 	return ec._ConnectorKind(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNConnectorOption2ᚖmagpieᚋgraphᚋmodelᚐConnectorOption(ctx, sel, v[i])
+		return ec.marshalNConnectorOption2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOption(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61250,7 +61250,7 @@ func (ec *executionContext) marshalNConnectorOption2ᚕᚖmagpieᚋgraphᚋmodel
 	return ret
 }
 
-func (ec *executionContext) marshalNConnectorOption2ᚖmagpieᚋgraphᚋmodelᚐConnectorOption(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorOption) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorOption2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOption(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorOption) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61260,18 +61260,18 @@ func (ec *executionContext) marshalNConnectorOption2ᚖmagpieᚋgraphᚋmodelᚐ
 	return ec._ConnectorOption(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNConnectorOrder2ᚖmagpieᚋentᚐConnectorOrder(ctx context.Context, v any) (*ent.ConnectorOrder, error) {
+func (ec *executionContext) unmarshalNConnectorOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrder(ctx context.Context, v any) (*ent.ConnectorOrder, error) {
 	res, err := ec.unmarshalInputConnectorOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNConnectorOrderField2ᚖmagpieᚋentᚐConnectorOrderField(ctx context.Context, v any) (*ent.ConnectorOrderField, error) {
+func (ec *executionContext) unmarshalNConnectorOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrderField(ctx context.Context, v any) (*ent.ConnectorOrderField, error) {
 	var res = new(ent.ConnectorOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNConnectorOrderField2ᚖmagpieᚋentᚐConnectorOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ConnectorOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ConnectorOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61281,17 +61281,17 @@ func (ec *executionContext) marshalNConnectorOrderField2ᚖmagpieᚋentᚐConnec
 	return v
 }
 
-func (ec *executionContext) unmarshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx context.Context, v any) (connector.Status, error) {
+func (ec *executionContext) unmarshalNConnectorStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatus(ctx context.Context, v any) (connector.Status, error) {
 	var res connector.Status
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx context.Context, sel ast.SelectionSet, v connector.Status) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatus(ctx context.Context, sel ast.SelectionSet, v connector.Status) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorSyncEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorSyncEvent(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorSyncEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61301,17 +61301,17 @@ func (ec *executionContext) marshalNConnectorSyncEvent2ᚖmagpieᚋgraphᚋmodel
 	return ec._ConnectorSyncEvent(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNConnectorSyncStrategy2magpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, v any) (connector.SyncStrategy, error) {
+func (ec *executionContext) unmarshalNConnectorSyncStrategy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, v any) (connector.SyncStrategy, error) {
 	var res connector.SyncStrategy
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNConnectorSyncStrategy2magpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, sel ast.SelectionSet, v connector.SyncStrategy) graphql.Marshaler {
+func (ec *executionContext) marshalNConnectorSyncStrategy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, sel ast.SelectionSet, v connector.SyncStrategy) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNConversation2ᚖmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
+func (ec *executionContext) marshalNConversation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61321,7 +61321,7 @@ func (ec *executionContext) marshalNConversation2ᚖmagpieᚋentᚐConversation(
 	return ec._Conversation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConversationConnection2ᚖmagpieᚋentᚐConversationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ConversationConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNConversationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ConversationConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61331,7 +61331,7 @@ func (ec *executionContext) marshalNConversationConnection2ᚖmagpieᚋentᚐCon
 	return ec._ConversationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNConversationExport2ᚖmagpieᚋgraphᚋmodelᚐConversationExport(ctx context.Context, sel ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
+func (ec *executionContext) marshalNConversationExport2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationExport(ctx context.Context, sel ast.SelectionSet, v *model.ConversationExport) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61341,28 +61341,28 @@ func (ec *executionContext) marshalNConversationExport2ᚖmagpieᚋgraphᚋmodel
 	return ec._ConversationExport(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (model.ConversationKind, error) {
+func (ec *executionContext) unmarshalNConversationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (model.ConversationKind, error) {
 	var res model.ConversationKind
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNConversationKind2magpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
+func (ec *executionContext) marshalNConversationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v model.ConversationKind) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNConversationOrder2ᚖmagpieᚋentᚐConversationOrder(ctx context.Context, v any) (*ent.ConversationOrder, error) {
+func (ec *executionContext) unmarshalNConversationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrder(ctx context.Context, v any) (*ent.ConversationOrder, error) {
 	res, err := ec.unmarshalInputConversationOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNConversationOrderField2ᚖmagpieᚋentᚐConversationOrderField(ctx context.Context, v any) (*ent.ConversationOrderField, error) {
+func (ec *executionContext) unmarshalNConversationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrderField(ctx context.Context, v any) (*ent.ConversationOrderField, error) {
 	var res = new(ent.ConversationOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNConversationOrderField2ᚖmagpieᚋentᚐConversationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ConversationOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNConversationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ConversationOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61372,37 +61372,37 @@ func (ec *executionContext) marshalNConversationOrderField2ᚖmagpieᚋentᚐCon
 	return v
 }
 
-func (ec *executionContext) unmarshalNCreateAPIKeyInput2magpieᚋgraphᚋmodelᚐCreateAPIKeyInput(ctx context.Context, v any) (model.CreateAPIKeyInput, error) {
+func (ec *executionContext) unmarshalNCreateAPIKeyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAPIKeyInput(ctx context.Context, v any) (model.CreateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputCreateAPIKeyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateAgentInput2magpieᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (model.CreateAgentInput, error) {
+func (ec *executionContext) unmarshalNCreateAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (model.CreateAgentInput, error) {
 	res, err := ec.unmarshalInputCreateAgentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateAgentMemoryInput2magpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
+func (ec *executionContext) unmarshalNCreateAgentMemoryInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentMemoryInput(ctx context.Context, v any) (model.CreateAgentMemoryInput, error) {
 	res, err := ec.unmarshalInputCreateAgentMemoryInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateAgentTemplateInput2magpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
+func (ec *executionContext) unmarshalNCreateAgentTemplateInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
 	res, err := ec.unmarshalInputCreateAgentTemplateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateCollectionInput2magpieᚋgraphᚋmodelᚐCreateCollectionInput(ctx context.Context, v any) (model.CreateCollectionInput, error) {
+func (ec *executionContext) unmarshalNCreateCollectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateCollectionInput(ctx context.Context, v any) (model.CreateCollectionInput, error) {
 	res, err := ec.unmarshalInputCreateCollectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateConnectorInput2magpieᚋgraphᚋmodelᚐCreateConnectorInput(ctx context.Context, v any) (model.CreateConnectorInput, error) {
+func (ec *executionContext) unmarshalNCreateConnectorInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateConnectorInput(ctx context.Context, v any) (model.CreateConnectorInput, error) {
 	res, err := ec.unmarshalInputCreateConnectorInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreatedAPIKey2ᚖmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx context.Context, sel ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
+func (ec *executionContext) marshalNCreatedAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx context.Context, sel ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61412,7 +61412,7 @@ func (ec *executionContext) marshalNCreatedAPIKey2ᚖmagpieᚋgraphᚋmodelᚐCr
 	return ec._CreatedAPIKey(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCreatedInvitation2ᚖmagpieᚋgraphᚋmodelᚐCreatedInvitation(ctx context.Context, sel ast.SelectionSet, v *model.CreatedInvitation) graphql.Marshaler {
+func (ec *executionContext) marshalNCreatedInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedInvitation(ctx context.Context, sel ast.SelectionSet, v *model.CreatedInvitation) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61422,7 +61422,7 @@ func (ec *executionContext) marshalNCreatedInvitation2ᚖmagpieᚋgraphᚋmodel�
 	return ec._CreatedInvitation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCreatedPasswordReset2ᚖmagpieᚋgraphᚋmodelᚐCreatedPasswordReset(ctx context.Context, sel ast.SelectionSet, v *model.CreatedPasswordReset) graphql.Marshaler {
+func (ec *executionContext) marshalNCreatedPasswordReset2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedPasswordReset(ctx context.Context, sel ast.SelectionSet, v *model.CreatedPasswordReset) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61442,7 +61442,7 @@ func (ec *executionContext) marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCurso
 	return v
 }
 
-func (ec *executionContext) marshalNDismissedDeletion2ᚖmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx context.Context, sel ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {
+func (ec *executionContext) marshalNDismissedDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx context.Context, sel ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61452,7 +61452,7 @@ func (ec *executionContext) marshalNDismissedDeletion2ᚖmagpieᚋgraphᚋmodel�
 	return ec._DismissedDeletion(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
+func (ec *executionContext) marshalNDocSync2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61462,7 +61462,7 @@ func (ec *executionContext) marshalNDocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(
 	return ec._DocSync(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocument2ᚖmagpieᚋentᚐDocument(ctx context.Context, sel ast.SelectionSet, v *ent.Document) graphql.Marshaler {
+func (ec *executionContext) marshalNDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocument(ctx context.Context, sel ast.SelectionSet, v *ent.Document) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61472,7 +61472,7 @@ func (ec *executionContext) marshalNDocument2ᚖmagpieᚋentᚐDocument(ctx cont
 	return ec._Document(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumentConnection(ctx context.Context, sel ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentConnection(ctx context.Context, sel ast.SelectionSet, v *ent.DocumentConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61482,7 +61482,7 @@ func (ec *executionContext) marshalNDocumentConnection2ᚖmagpieᚋentᚐDocumen
 	return ec._DocumentConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentCounts2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentCounts) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61492,18 +61492,18 @@ func (ec *executionContext) marshalNDocumentCounts2ᚖmagpieᚋgraphᚋmodelᚐD
 	return ec._DocumentCounts(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNDocumentOrder2ᚖmagpieᚋentᚐDocumentOrder(ctx context.Context, v any) (*ent.DocumentOrder, error) {
+func (ec *executionContext) unmarshalNDocumentOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrder(ctx context.Context, v any) (*ent.DocumentOrder, error) {
 	res, err := ec.unmarshalInputDocumentOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDocumentOrderField2ᚖmagpieᚋentᚐDocumentOrderField(ctx context.Context, v any) (*ent.DocumentOrderField, error) {
+func (ec *executionContext) unmarshalNDocumentOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderField(ctx context.Context, v any) (*ent.DocumentOrderField, error) {
 	var res = new(ent.DocumentOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDocumentOrderField2ᚖmagpieᚋentᚐDocumentOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.DocumentOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.DocumentOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61513,21 +61513,21 @@ func (ec *executionContext) marshalNDocumentOrderField2ᚖmagpieᚋentᚐDocumen
 	return v
 }
 
-func (ec *executionContext) unmarshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx context.Context, v any) (document.Status, error) {
+func (ec *executionContext) unmarshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx context.Context, v any) (document.Status, error) {
 	var res document.Status
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx context.Context, sel ast.SelectionSet, v document.Status) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx context.Context, sel ast.SelectionSet, v document.Status) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentStatusChange2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentStatusChange) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx, sel, v[i])
+		return ec.marshalNDocumentStatusChange2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61539,7 +61539,7 @@ func (ec *executionContext) marshalNDocumentStatusChange2ᚕᚖmagpieᚋgraphᚋ
 	return ret
 }
 
-func (ec *executionContext) marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusChange) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentStatusChange2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusChange(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusChange) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61549,7 +61549,7 @@ func (ec *executionContext) marshalNDocumentStatusChange2ᚖmagpieᚋgraphᚋmod
 	return ec._DocumentStatusChange(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentStatusEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusEvent(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61559,7 +61559,7 @@ func (ec *executionContext) marshalNDocumentStatusEvent2ᚖmagpieᚋgraphᚋmode
 	return ec._DocumentStatusEvent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx context.Context, sel ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentVisibility2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx context.Context, sel ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61569,37 +61569,37 @@ func (ec *executionContext) marshalNDocumentVisibility2ᚖmagpieᚋgraphᚋmodel
 	return ec._DocumentVisibility(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
+func (ec *executionContext) unmarshalNEventInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
 	res, err := ec.unmarshalInputEventInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx context.Context, v any) (model.EventType, error) {
+func (ec *executionContext) unmarshalNEventType2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventType(ctx context.Context, v any) (model.EventType, error) {
 	var res model.EventType
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNEventType2magpieᚋgraphᚋmodelᚐEventType(ctx context.Context, sel ast.SelectionSet, v model.EventType) graphql.Marshaler {
+func (ec *executionContext) marshalNEventType2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventType(ctx context.Context, sel ast.SelectionSet, v model.EventType) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, v any) (model.ExportFormat, error) {
+func (ec *executionContext) unmarshalNExportFormat2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, v any) (model.ExportFormat, error) {
 	var res model.ExportFormat
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNExportFormat2magpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, sel ast.SelectionSet, v model.ExportFormat) graphql.Marshaler {
+func (ec *executionContext) marshalNExportFormat2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, sel ast.SelectionSet, v model.ExportFormat) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNFeedbackInput2magpieᚋgraphᚋmodelᚐFeedbackInput(ctx context.Context, v any) (model.FeedbackInput, error) {
+func (ec *executionContext) unmarshalNFeedbackInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackInput(ctx context.Context, v any) (model.FeedbackInput, error) {
 	res, err := ec.unmarshalInputFeedbackInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNFinishOAuthInput2magpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx context.Context, v any) (model.FinishOAuthInput, error) {
+func (ec *executionContext) unmarshalNFinishOAuthInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFinishOAuthInput(ctx context.Context, v any) (model.FinishOAuthInput, error) {
 	res, err := ec.unmarshalInputFinishOAuthInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -61620,11 +61620,11 @@ func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.S
 	return graphql.WrapContextMarshaler(ctx, res)
 }
 
-func (ec *executionContext) marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
+func (ec *executionContext) marshalNFoundAgentMemory2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFoundAgentMemoryᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FoundAgentMemory) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx, sel, v[i])
+		return ec.marshalNFoundAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61636,7 +61636,7 @@ func (ec *executionContext) marshalNFoundAgentMemory2ᚕᚖmagpieᚋgraphᚋmode
 	return ret
 }
 
-func (ec *executionContext) marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx context.Context, sel ast.SelectionSet, v *model.FoundAgentMemory) graphql.Marshaler {
+func (ec *executionContext) marshalNFoundAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFoundAgentMemory(ctx context.Context, sel ast.SelectionSet, v *model.FoundAgentMemory) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61646,7 +61646,7 @@ func (ec *executionContext) marshalNFoundAgentMemory2ᚖmagpieᚋgraphᚋmodel�
 	return ec._FoundAgentMemory(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNFreshness2ᚖmagpieᚋgraphᚋmodelᚐFreshness(ctx context.Context, sel ast.SelectionSet, v *model.Freshness) graphql.Marshaler {
+func (ec *executionContext) marshalNFreshness2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFreshness(ctx context.Context, sel ast.SelectionSet, v *model.Freshness) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61656,7 +61656,7 @@ func (ec *executionContext) marshalNFreshness2ᚖmagpieᚋgraphᚋmodelᚐFreshn
 	return ec._Freshness(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNFreshnessWindow2ᚖmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx context.Context, sel ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
+func (ec *executionContext) marshalNFreshnessWindow2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFreshnessWindow(ctx context.Context, sel ast.SelectionSet, v *model.FreshnessWindow) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61743,7 +61743,7 @@ func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.Sel
 	return res
 }
 
-func (ec *executionContext) marshalNInvitation2ᚖmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
+func (ec *executionContext) marshalNInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61753,7 +61753,7 @@ func (ec *executionContext) marshalNInvitation2ᚖmagpieᚋentᚐInvitation(ctx 
 	return ec._Invitation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNInvitationConnection2ᚖmagpieᚋentᚐInvitationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.InvitationConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNInvitationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.InvitationConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61763,7 +61763,7 @@ func (ec *executionContext) marshalNInvitationConnection2ᚖmagpieᚋentᚐInvit
 	return ec._InvitationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNInvitationOffer2ᚖmagpieᚋgraphᚋmodelᚐInvitationOffer(ctx context.Context, sel ast.SelectionSet, v *model.InvitationOffer) graphql.Marshaler {
+func (ec *executionContext) marshalNInvitationOffer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationOffer(ctx context.Context, sel ast.SelectionSet, v *model.InvitationOffer) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61773,18 +61773,18 @@ func (ec *executionContext) marshalNInvitationOffer2ᚖmagpieᚋgraphᚋmodelᚐ
 	return ec._InvitationOffer(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNInvitationOrder2ᚖmagpieᚋentᚐInvitationOrder(ctx context.Context, v any) (*ent.InvitationOrder, error) {
+func (ec *executionContext) unmarshalNInvitationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrder(ctx context.Context, v any) (*ent.InvitationOrder, error) {
 	res, err := ec.unmarshalInputInvitationOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNInvitationOrderField2ᚖmagpieᚋentᚐInvitationOrderField(ctx context.Context, v any) (*ent.InvitationOrderField, error) {
+func (ec *executionContext) unmarshalNInvitationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrderField(ctx context.Context, v any) (*ent.InvitationOrderField, error) {
 	var res = new(ent.InvitationOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNInvitationOrderField2ᚖmagpieᚋentᚐInvitationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.InvitationOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNInvitationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.InvitationOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61794,17 +61794,17 @@ func (ec *executionContext) marshalNInvitationOrderField2ᚖmagpieᚋentᚐInvit
 	return v
 }
 
-func (ec *executionContext) unmarshalNInvitationStatus2magpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, v any) (model.InvitationStatus, error) {
+func (ec *executionContext) unmarshalNInvitationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, v any) (model.InvitationStatus, error) {
 	var res model.InvitationStatus
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNInvitationStatus2magpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, sel ast.SelectionSet, v model.InvitationStatus) graphql.Marshaler {
+func (ec *executionContext) marshalNInvitationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, sel ast.SelectionSet, v model.InvitationStatus) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNInviteMemberInput2magpieᚋgraphᚋmodelᚐInviteMemberInput(ctx context.Context, v any) (model.InviteMemberInput, error) {
+func (ec *executionContext) unmarshalNInviteMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInviteMemberInput(ctx context.Context, v any) (model.InviteMemberInput, error) {
 	res, err := ec.unmarshalInputInviteMemberInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -61831,7 +61831,7 @@ func (ec *executionContext) marshalNMap2map(ctx context.Context, sel ast.Selecti
 	return res
 }
 
-func (ec *executionContext) marshalNMe2ᚖmagpieᚋgraphᚋmodelᚐMe(ctx context.Context, sel ast.SelectionSet, v *model.Me) graphql.Marshaler {
+func (ec *executionContext) marshalNMe2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMe(ctx context.Context, sel ast.SelectionSet, v *model.Me) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61841,7 +61841,7 @@ func (ec *executionContext) marshalNMe2ᚖmagpieᚋgraphᚋmodelᚐMe(ctx contex
 	return ec._Me(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMember2ᚖmagpieᚋentᚐMembership(ctx context.Context, sel ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
+func (ec *executionContext) marshalNMember2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMembership(ctx context.Context, sel ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61851,7 +61851,7 @@ func (ec *executionContext) marshalNMember2ᚖmagpieᚋentᚐMembership(ctx cont
 	return ec._Member(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMemberConnection2ᚖmagpieᚋentᚐMemberConnection(ctx context.Context, sel ast.SelectionSet, v *ent.MemberConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNMemberConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberConnection(ctx context.Context, sel ast.SelectionSet, v *ent.MemberConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61861,18 +61861,18 @@ func (ec *executionContext) marshalNMemberConnection2ᚖmagpieᚋentᚐMemberCon
 	return ec._MemberConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNMemberOrder2ᚖmagpieᚋentᚐMemberOrder(ctx context.Context, v any) (*ent.MemberOrder, error) {
+func (ec *executionContext) unmarshalNMemberOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrder(ctx context.Context, v any) (*ent.MemberOrder, error) {
 	res, err := ec.unmarshalInputMemberOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNMemberOrderField2ᚖmagpieᚋentᚐMemberOrderField(ctx context.Context, v any) (*ent.MemberOrderField, error) {
+func (ec *executionContext) unmarshalNMemberOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrderField(ctx context.Context, v any) (*ent.MemberOrderField, error) {
 	var res = new(ent.MemberOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNMemberOrderField2ᚖmagpieᚋentᚐMemberOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.MemberOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNMemberOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.MemberOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61882,7 +61882,7 @@ func (ec *executionContext) marshalNMemberOrderField2ᚖmagpieᚋentᚐMemberOrd
 	return v
 }
 
-func (ec *executionContext) marshalNMessageConnection2ᚖmagpieᚋentᚐMessageConnection(ctx context.Context, sel ast.SelectionSet, v *ent.MessageConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageConnection(ctx context.Context, sel ast.SelectionSet, v *ent.MessageConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61892,7 +61892,7 @@ func (ec *executionContext) marshalNMessageConnection2ᚖmagpieᚋentᚐMessageC
 	return ec._MessageConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageFeedback2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61902,18 +61902,18 @@ func (ec *executionContext) marshalNMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐ
 	return ec._MessageFeedback(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNMessageOrder2ᚖmagpieᚋentᚐMessageOrder(ctx context.Context, v any) (*ent.MessageOrder, error) {
+func (ec *executionContext) unmarshalNMessageOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrder(ctx context.Context, v any) (*ent.MessageOrder, error) {
 	res, err := ec.unmarshalInputMessageOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNMessageOrderField2ᚖmagpieᚋentᚐMessageOrderField(ctx context.Context, v any) (*ent.MessageOrderField, error) {
+func (ec *executionContext) unmarshalNMessageOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrderField(ctx context.Context, v any) (*ent.MessageOrderField, error) {
 	var res = new(ent.MessageOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNMessageOrderField2ᚖmagpieᚋentᚐMessageOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.MessageOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.MessageOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61923,21 +61923,21 @@ func (ec *executionContext) marshalNMessageOrderField2ᚖmagpieᚋentᚐMessageO
 	return v
 }
 
-func (ec *executionContext) unmarshalNMessageRole2magpieᚋentᚋmessageᚐRole(ctx context.Context, v any) (message.Role, error) {
+func (ec *executionContext) unmarshalNMessageRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmessageᚐRole(ctx context.Context, v any) (message.Role, error) {
 	var res message.Role
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNMessageRole2magpieᚋentᚋmessageᚐRole(ctx context.Context, sel ast.SelectionSet, v message.Role) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmessageᚐRole(ctx context.Context, sel ast.SelectionSet, v message.Role) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNMyWorkspace2ᚕᚖmagpieᚋgraphᚋmodelᚐMyWorkspaceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.MyWorkspace) graphql.Marshaler {
+func (ec *executionContext) marshalNMyWorkspace2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMyWorkspaceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.MyWorkspace) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNMyWorkspace2ᚖmagpieᚋgraphᚋmodelᚐMyWorkspace(ctx, sel, v[i])
+		return ec.marshalNMyWorkspace2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMyWorkspace(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -61949,7 +61949,7 @@ func (ec *executionContext) marshalNMyWorkspace2ᚕᚖmagpieᚋgraphᚋmodelᚐM
 	return ret
 }
 
-func (ec *executionContext) marshalNMyWorkspace2ᚖmagpieᚋgraphᚋmodelᚐMyWorkspace(ctx context.Context, sel ast.SelectionSet, v *model.MyWorkspace) graphql.Marshaler {
+func (ec *executionContext) marshalNMyWorkspace2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMyWorkspace(ctx context.Context, sel ast.SelectionSet, v *model.MyWorkspace) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61959,17 +61959,17 @@ func (ec *executionContext) marshalNMyWorkspace2ᚖmagpieᚋgraphᚋmodelᚐMyWo
 	return ec._MyWorkspace(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNNode2ᚕmagpieᚋentᚐNoder(ctx context.Context, sel ast.SelectionSet, v []ent.Noder) graphql.Marshaler {
+func (ec *executionContext) marshalNNode2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐNoder(ctx context.Context, sel ast.SelectionSet, v []ent.Noder) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalONode2magpieᚋentᚐNoder(ctx, sel, v[i])
+		return ec.marshalONode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐNoder(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuthGrantConnection(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthGrantConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantConnection(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -61979,18 +61979,18 @@ func (ec *executionContext) marshalNOAuthGrantConnection2ᚖmagpieᚋentᚐOAuth
 	return ec._OAuthGrantConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNOAuthGrantOrder2ᚖmagpieᚋentᚐOAuthGrantOrder(ctx context.Context, v any) (*ent.OAuthGrantOrder, error) {
+func (ec *executionContext) unmarshalNOAuthGrantOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrder(ctx context.Context, v any) (*ent.OAuthGrantOrder, error) {
 	res, err := ec.unmarshalInputOAuthGrantOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, v any) (*ent.OAuthGrantOrderField, error) {
+func (ec *executionContext) unmarshalNOAuthGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, v any) (*ent.OAuthGrantOrderField, error) {
 	var res = new(ent.OAuthGrantOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62000,17 +62000,17 @@ func (ec *executionContext) marshalNOAuthGrantOrderField2ᚖmagpieᚋentᚐOAuth
 	return v
 }
 
-func (ec *executionContext) unmarshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, v any) (oauthgrant.Status, error) {
+func (ec *executionContext) unmarshalNOAuthGrantStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, v any) (oauthgrant.Status, error) {
 	var res oauthgrant.Status
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNOAuthGrantStatus2magpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, sel ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthGrantStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋoauthgrantᚐStatus(ctx context.Context, sel ast.SelectionSet, v oauthgrant.Status) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx context.Context, sel ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthOutcome2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthOutcome(ctx context.Context, sel ast.SelectionSet, v *model.OAuthOutcome) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62020,11 +62020,11 @@ func (ec *executionContext) marshalNOAuthOutcome2ᚖmagpieᚋgraphᚋmodelᚐOAu
 	return ec._OAuthOutcome(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthProvider2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthProviderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OAuthProvider) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx, sel, v[i])
+		return ec.marshalNOAuthProvider2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62036,7 +62036,7 @@ func (ec *executionContext) marshalNOAuthProvider2ᚕᚖmagpieᚋgraphᚋmodel�
 	return ret
 }
 
-func (ec *executionContext) marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx context.Context, sel ast.SelectionSet, v *model.OAuthProvider) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthProvider2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthProvider(ctx context.Context, sel ast.SelectionSet, v *model.OAuthProvider) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62046,7 +62046,7 @@ func (ec *executionContext) marshalNOAuthProvider2ᚖmagpieᚋgraphᚋmodelᚐOA
 	return ec._OAuthProvider(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuthStart(ctx context.Context, sel ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
+func (ec *executionContext) marshalNOAuthStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthStart(ctx context.Context, sel ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62056,7 +62056,7 @@ func (ec *executionContext) marshalNOAuthStart2ᚖmagpieᚋgraphᚋmodelᚐOAuth
 	return ec._OAuthStart(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx context.Context, sel ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
+func (ec *executionContext) marshalNOIDCAnswer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCAnswer(ctx context.Context, sel ast.SelectionSet, v *model.OIDCAnswer) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62066,12 +62066,12 @@ func (ec *executionContext) marshalNOIDCAnswer2ᚖmagpieᚋgraphᚋmodelᚐOIDCA
 	return ec._OIDCAnswer(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNOIDCAnswerInput2magpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
+func (ec *executionContext) unmarshalNOIDCAnswerInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCAnswerInput(ctx context.Context, v any) (model.OIDCAnswerInput, error) {
 	res, err := ec.unmarshalInputOIDCAnswerInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCStart(ctx context.Context, sel ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
+func (ec *executionContext) marshalNOIDCStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCStart(ctx context.Context, sel ast.SelectionSet, v *model.OIDCStart) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62081,11 +62081,11 @@ func (ec *executionContext) marshalNOIDCStart2ᚖmagpieᚋgraphᚋmodelᚐOIDCSt
 	return ec._OIDCStart(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
+func (ec *executionContext) marshalNOptionDependency2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNOptionDependency2ᚖmagpieᚋgraphᚋmodelᚐOptionDependency(ctx, sel, v[i])
+		return ec.marshalNOptionDependency2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOptionDependency(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62097,7 +62097,7 @@ func (ec *executionContext) marshalNOptionDependency2ᚕᚖmagpieᚋgraphᚋmode
 	return ret
 }
 
-func (ec *executionContext) marshalNOptionDependency2ᚖmagpieᚋgraphᚋmodelᚐOptionDependency(ctx context.Context, sel ast.SelectionSet, v *model.OptionDependency) graphql.Marshaler {
+func (ec *executionContext) marshalNOptionDependency2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOptionDependency(ctx context.Context, sel ast.SelectionSet, v *model.OptionDependency) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62131,17 +62131,17 @@ func (ec *executionContext) marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐ
 	return ec._PageInfo(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx context.Context, v any) (planitem.Action, error) {
+func (ec *executionContext) unmarshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx context.Context, v any) (planitem.Action, error) {
 	var res planitem.Action
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx context.Context, sel ast.SelectionSet, v planitem.Action) graphql.Marshaler {
+func (ec *executionContext) marshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx context.Context, sel ast.SelectionSet, v planitem.Action) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNPlanItemConnection2ᚖmagpieᚋentᚐPlanItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNPlanItemConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62151,18 +62151,18 @@ func (ec *executionContext) marshalNPlanItemConnection2ᚖmagpieᚋentᚐPlanIte
 	return ec._PlanItemConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNPlanItemOrder2ᚖmagpieᚋentᚐPlanItemOrder(ctx context.Context, v any) (*ent.PlanItemOrder, error) {
+func (ec *executionContext) unmarshalNPlanItemOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrder(ctx context.Context, v any) (*ent.PlanItemOrder, error) {
 	res, err := ec.unmarshalInputPlanItemOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanItemOrderField(ctx context.Context, v any) (*ent.PlanItemOrderField, error) {
+func (ec *executionContext) unmarshalNPlanItemOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrderField(ctx context.Context, v any) (*ent.PlanItemOrderField, error) {
 	var res = new(ent.PlanItemOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanItemOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNPlanItemOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62172,7 +62172,7 @@ func (ec *executionContext) marshalNPlanItemOrderField2ᚖmagpieᚋentᚐPlanIte
 	return v
 }
 
-func (ec *executionContext) marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
+func (ec *executionContext) marshalNQueryAnalytics2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62182,11 +62182,11 @@ func (ec *executionContext) marshalNQueryAnalytics2ᚖmagpieᚋinternalᚋanalyt
 	return ec._QueryAnalytics(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyticsᚐQueryCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
+func (ec *executionContext) marshalNQueryCount2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*analytics.QueryCount) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNQueryCount2ᚖmagpieᚋinternalᚋanalyticsᚐQueryCount(ctx, sel, v[i])
+		return ec.marshalNQueryCount2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCount(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62198,7 +62198,7 @@ func (ec *executionContext) marshalNQueryCount2ᚕᚖmagpieᚋinternalᚋanalyti
 	return ret
 }
 
-func (ec *executionContext) marshalNQueryCount2ᚖmagpieᚋinternalᚋanalyticsᚐQueryCount(ctx context.Context, sel ast.SelectionSet, v *analytics.QueryCount) graphql.Marshaler {
+func (ec *executionContext) marshalNQueryCount2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐQueryCount(ctx context.Context, sel ast.SelectionSet, v *analytics.QueryCount) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62208,11 +62208,11 @@ func (ec *executionContext) marshalNQueryCount2ᚖmagpieᚋinternalᚋanalytics�
 	return ec._QueryCount(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNQueryDay2ᚕᚖmagpieᚋinternalᚋanalyticsᚐDayᚄ(ctx context.Context, sel ast.SelectionSet, v []*analytics.Day) graphql.Marshaler {
+func (ec *executionContext) marshalNQueryDay2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐDayᚄ(ctx context.Context, sel ast.SelectionSet, v []*analytics.Day) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNQueryDay2ᚖmagpieᚋinternalᚋanalyticsᚐDay(ctx, sel, v[i])
+		return ec.marshalNQueryDay2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐDay(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62224,7 +62224,7 @@ func (ec *executionContext) marshalNQueryDay2ᚕᚖmagpieᚋinternalᚋanalytics
 	return ret
 }
 
-func (ec *executionContext) marshalNQueryDay2ᚖmagpieᚋinternalᚋanalyticsᚐDay(ctx context.Context, sel ast.SelectionSet, v *analytics.Day) graphql.Marshaler {
+func (ec *executionContext) marshalNQueryDay2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐDay(ctx context.Context, sel ast.SelectionSet, v *analytics.Day) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62234,26 +62234,26 @@ func (ec *executionContext) marshalNQueryDay2ᚖmagpieᚋinternalᚋanalyticsᚐ
 	return ec._QueryDay(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNQueryTotals2magpieᚋinternalᚋanalyticsᚐTotals(ctx context.Context, sel ast.SelectionSet, v analytics.Totals) graphql.Marshaler {
+func (ec *executionContext) marshalNQueryTotals2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐTotals(ctx context.Context, sel ast.SelectionSet, v analytics.Totals) graphql.Marshaler {
 	return ec._QueryTotals(ctx, sel, &v)
 }
 
-func (ec *executionContext) unmarshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (model.Rating, error) {
+func (ec *executionContext) unmarshalNRating2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (model.Rating, error) {
 	var res model.Rating
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRating2magpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v model.Rating) graphql.Marshaler {
+func (ec *executionContext) marshalNRating2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v model.Rating) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNRecordEventsInput2magpieᚋgraphᚋmodelᚐRecordEventsInput(ctx context.Context, v any) (model.RecordEventsInput, error) {
+func (ec *executionContext) unmarshalNRecordEventsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRecordEventsInput(ctx context.Context, v any) (model.RecordEventsInput, error) {
 	res, err := ec.unmarshalInputRecordEventsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRecordedEvents2ᚖmagpieᚋinternalᚋanalyticsᚐRecorded(ctx context.Context, sel ast.SelectionSet, v *analytics.Recorded) graphql.Marshaler {
+func (ec *executionContext) marshalNRecordedEvents2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐRecorded(ctx context.Context, sel ast.SelectionSet, v *analytics.Recorded) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62263,51 +62263,51 @@ func (ec *executionContext) marshalNRecordedEvents2ᚖmagpieᚋinternalᚋanalyt
 	return ec._RecordedEvents(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNResetPasswordInput2magpieᚋgraphᚋmodelᚐResetPasswordInput(ctx context.Context, v any) (model.ResetPasswordInput, error) {
+func (ec *executionContext) unmarshalNResetPasswordInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐResetPasswordInput(ctx context.Context, v any) (model.ResetPasswordInput, error) {
 	res, err := ec.unmarshalInputResetPasswordInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNRole2magpieᚋentᚋinvitationᚐRole(ctx context.Context, v any) (invitation.Role, error) {
+func (ec *executionContext) unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinvitationᚐRole(ctx context.Context, v any) (invitation.Role, error) {
 	var res invitation.Role
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRole2magpieᚋentᚋinvitationᚐRole(ctx context.Context, sel ast.SelectionSet, v invitation.Role) graphql.Marshaler {
+func (ec *executionContext) marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinvitationᚐRole(ctx context.Context, sel ast.SelectionSet, v invitation.Role) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNRole2magpieᚋentᚋmembershipᚐRole(ctx context.Context, v any) (membership.Role, error) {
+func (ec *executionContext) unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmembershipᚐRole(ctx context.Context, v any) (membership.Role, error) {
 	var res membership.Role
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRole2magpieᚋentᚋmembershipᚐRole(ctx context.Context, sel ast.SelectionSet, v membership.Role) graphql.Marshaler {
+func (ec *executionContext) marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmembershipᚐRole(ctx context.Context, sel ast.SelectionSet, v membership.Role) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx context.Context, v any) (model.Role, error) {
+func (ec *executionContext) unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, v any) (model.Role, error) {
 	var res model.Role
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRole2magpieᚋgraphᚋmodelᚐRole(ctx context.Context, sel ast.SelectionSet, v model.Role) graphql.Marshaler {
+func (ec *executionContext) marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, sel ast.SelectionSet, v model.Role) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNRunAgentInput2magpieᚋgraphᚋmodelᚐRunAgentInput(ctx context.Context, v any) (model.RunAgentInput, error) {
+func (ec *executionContext) unmarshalNRunAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRunAgentInput(ctx context.Context, v any) (model.RunAgentInput, error) {
 	res, err := ec.unmarshalInputRunAgentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
+		return ec.marshalNSearchFacet2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62319,7 +62319,7 @@ func (ec *executionContext) marshalNSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐS
 	return ret
 }
 
-func (ec *executionContext) marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacet) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchFacet2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacet(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacet) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62329,11 +62329,11 @@ func (ec *executionContext) marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSear
 	return ec._SearchFacet(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchFacetValue2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetValueᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacetValue) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx, sel, v[i])
+		return ec.marshalNSearchFacetValue2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62345,7 +62345,7 @@ func (ec *executionContext) marshalNSearchFacetValue2ᚕᚖmagpieᚋgraphᚋmode
 	return ret
 }
 
-func (ec *executionContext) marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacetValue) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchFacetValue2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetValue(ctx context.Context, sel ast.SelectionSet, v *model.SearchFacetValue) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62355,31 +62355,31 @@ func (ec *executionContext) marshalNSearchFacetValue2ᚖmagpieᚋgraphᚋmodel�
 	return ec._SearchFacetValue(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSearchFacetsInput2magpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx context.Context, v any) (model.SearchFacetsInput, error) {
+func (ec *executionContext) unmarshalNSearchFacetsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetsInput(ctx context.Context, v any) (model.SearchFacetsInput, error) {
 	res, err := ec.unmarshalInputSearchFacetsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, v any) (model.SearchField, error) {
+func (ec *executionContext) unmarshalNSearchField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, v any) (model.SearchField, error) {
 	var res model.SearchField
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, sel ast.SelectionSet, v model.SearchField) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchField(ctx context.Context, sel ast.SelectionSet, v model.SearchField) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNSearchInput2magpieᚋgraphᚋmodelᚐSearchInput(ctx context.Context, v any) (model.SearchInput, error) {
+func (ec *executionContext) unmarshalNSearchInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchInput(ctx context.Context, v any) (model.SearchInput, error) {
 	res, err := ec.unmarshalInputSearchInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSearchResult2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchResult) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchResult2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchResult) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSearchResult2ᚖmagpieᚋgraphᚋmodelᚐSearchResult(ctx, sel, v[i])
+		return ec.marshalNSearchResult2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResult(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62391,7 +62391,7 @@ func (ec *executionContext) marshalNSearchResult2ᚕᚖmagpieᚋgraphᚋmodelᚐ
 	return ret
 }
 
-func (ec *executionContext) marshalNSearchResult2ᚖmagpieᚋgraphᚋmodelᚐSearchResult(ctx context.Context, sel ast.SelectionSet, v *model.SearchResult) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchResult2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResult(ctx context.Context, sel ast.SelectionSet, v *model.SearchResult) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62401,7 +62401,7 @@ func (ec *executionContext) marshalNSearchResult2ᚖmagpieᚋgraphᚋmodelᚐSea
 	return ec._SearchResult(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSearchResults2ᚖmagpieᚋgraphᚋmodelᚐSearchResults(ctx context.Context, sel ast.SelectionSet, v *model.SearchResults) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchResults2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResults(ctx context.Context, sel ast.SelectionSet, v *model.SearchResults) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62411,11 +62411,11 @@ func (ec *executionContext) marshalNSearchResults2ᚖmagpieᚋgraphᚋmodelᚐSe
 	return ec._SearchResults(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchSuggestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchSuggestion) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx, sel, v[i])
+		return ec.marshalNSearchSuggestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62427,7 +62427,7 @@ func (ec *executionContext) marshalNSearchSuggestion2ᚕᚖmagpieᚋgraphᚋmode
 	return ret
 }
 
-func (ec *executionContext) marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx context.Context, sel ast.SelectionSet, v *model.SearchSuggestion) graphql.Marshaler {
+func (ec *executionContext) marshalNSearchSuggestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchSuggestion(ctx context.Context, sel ast.SelectionSet, v *model.SearchSuggestion) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62437,11 +62437,11 @@ func (ec *executionContext) marshalNSearchSuggestion2ᚖmagpieᚋgraphᚋmodel�
 	return ec._SearchSuggestion(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSession2ᚕᚖmagpieᚋentᚐSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.Session) graphql.Marshaler {
+func (ec *executionContext) marshalNSession2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.Session) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSession2ᚖmagpieᚋentᚐSession(ctx, sel, v[i])
+		return ec.marshalNSession2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSession(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62453,7 +62453,7 @@ func (ec *executionContext) marshalNSession2ᚕᚖmagpieᚋentᚐSessionᚄ(ctx 
 	return ret
 }
 
-func (ec *executionContext) marshalNSession2ᚖmagpieᚋentᚐSession(ctx context.Context, sel ast.SelectionSet, v *ent.Session) graphql.Marshaler {
+func (ec *executionContext) marshalNSession2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSession(ctx context.Context, sel ast.SelectionSet, v *ent.Session) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62463,7 +62463,7 @@ func (ec *executionContext) marshalNSession2ᚖmagpieᚋentᚐSession(ctx contex
 	return ec._Session(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSessionToken(ctx context.Context, sel ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
+func (ec *executionContext) marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx context.Context, sel ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62473,12 +62473,12 @@ func (ec *executionContext) marshalNSessionToken2ᚖmagpieᚋgraphᚋmodelᚐSes
 	return ec._SessionToken(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSignInInput2magpieᚋgraphᚋmodelᚐSignInInput(ctx context.Context, v any) (model.SignInInput, error) {
+func (ec *executionContext) unmarshalNSignInInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSignInInput(ctx context.Context, v any) (model.SignInInput, error) {
 	res, err := ec.unmarshalInputSignInInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSignInMethods(ctx context.Context, sel ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
+func (ec *executionContext) marshalNSignInMethods2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSignInMethods(ctx context.Context, sel ast.SelectionSet, v *model.SignInMethods) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62488,16 +62488,16 @@ func (ec *executionContext) marshalNSignInMethods2ᚖmagpieᚋgraphᚋmodelᚐSi
 	return ec._SignInMethods(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSignUpInput2magpieᚋgraphᚋmodelᚐSignUpInput(ctx context.Context, v any) (model.SignUpInput, error) {
+func (ec *executionContext) unmarshalNSignUpInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSignUpInput(ctx context.Context, v any) (model.SignUpInput, error) {
 	res, err := ec.unmarshalInputSignUpInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSourceFile2ᚕᚖmagpieᚋentᚐSourceFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.SourceFile) graphql.Marshaler {
+func (ec *executionContext) marshalNSourceFile2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.SourceFile) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSourceFile2ᚖmagpieᚋentᚐSourceFile(ctx, sel, v[i])
+		return ec.marshalNSourceFile2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFile(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62509,7 +62509,7 @@ func (ec *executionContext) marshalNSourceFile2ᚕᚖmagpieᚋentᚐSourceFile�
 	return ret
 }
 
-func (ec *executionContext) marshalNSourceFile2ᚖmagpieᚋentᚐSourceFile(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFile) graphql.Marshaler {
+func (ec *executionContext) marshalNSourceFile2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFile(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFile) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62519,7 +62519,7 @@ func (ec *executionContext) marshalNSourceFile2ᚖmagpieᚋentᚐSourceFile(ctx 
 	return ec._SourceFile(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSourceFileConnection2ᚖmagpieᚋentᚐSourceFileConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFileConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNSourceFileConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFileConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62529,18 +62529,18 @@ func (ec *executionContext) marshalNSourceFileConnection2ᚖmagpieᚋentᚐSourc
 	return ec._SourceFileConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSourceFileOrder2ᚖmagpieᚋentᚐSourceFileOrder(ctx context.Context, v any) (*ent.SourceFileOrder, error) {
+func (ec *executionContext) unmarshalNSourceFileOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrder(ctx context.Context, v any) (*ent.SourceFileOrder, error) {
 	res, err := ec.unmarshalInputSourceFileOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNSourceFileOrderField2ᚖmagpieᚋentᚐSourceFileOrderField(ctx context.Context, v any) (*ent.SourceFileOrderField, error) {
+func (ec *executionContext) unmarshalNSourceFileOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrderField(ctx context.Context, v any) (*ent.SourceFileOrderField, error) {
 	var res = new(ent.SourceFileOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSourceFileOrderField2ᚖmagpieᚋentᚐSourceFileOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFileOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNSourceFileOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFileOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62550,7 +62550,7 @@ func (ec *executionContext) marshalNSourceFileOrderField2ᚖmagpieᚋentᚐSourc
 	return v
 }
 
-func (ec *executionContext) unmarshalNStartOAuthInput2magpieᚋgraphᚋmodelᚐStartOAuthInput(ctx context.Context, v any) (model.StartOAuthInput, error) {
+func (ec *executionContext) unmarshalNStartOAuthInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐStartOAuthInput(ctx context.Context, v any) (model.StartOAuthInput, error) {
 	res, err := ec.unmarshalInputStartOAuthInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -62600,23 +62600,23 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	return ret
 }
 
-func (ec *executionContext) unmarshalNSurface2magpieᚋgraphᚋmodelᚐSurface(ctx context.Context, v any) (model.Surface, error) {
+func (ec *executionContext) unmarshalNSurface2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurface(ctx context.Context, v any) (model.Surface, error) {
 	var res model.Surface
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSurface2magpieᚋgraphᚋmodelᚐSurface(ctx context.Context, sel ast.SelectionSet, v model.Surface) graphql.Marshaler {
+func (ec *executionContext) marshalNSurface2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurface(ctx context.Context, sel ast.SelectionSet, v model.Surface) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx context.Context, v any) ([]model.Surface, error) {
+func (ec *executionContext) unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx context.Context, v any) ([]model.Surface, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
 	res := make([]model.Surface, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSurface2magpieᚋgraphᚋmodelᚐSurface(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSurface2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurface(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -62624,11 +62624,11 @@ func (ec *executionContext) unmarshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfac
 	return res, nil
 }
 
-func (ec *executionContext) marshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Surface) graphql.Marshaler {
+func (ec *executionContext) marshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Surface) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSurface2magpieᚋgraphᚋmodelᚐSurface(ctx, sel, v[i])
+		return ec.marshalNSurface2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurface(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -62640,7 +62640,7 @@ func (ec *executionContext) marshalNSurface2ᚕmagpieᚋgraphᚋmodelᚐSurface�
 	return ret
 }
 
-func (ec *executionContext) marshalNSyncHistory2ᚖmagpieᚋgraphᚋmodelᚐSyncHistory(ctx context.Context, sel ast.SelectionSet, v *model.SyncHistory) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncHistory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncHistory(ctx context.Context, sel ast.SelectionSet, v *model.SyncHistory) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62650,7 +62650,7 @@ func (ec *executionContext) marshalNSyncHistory2ᚖmagpieᚋgraphᚋmodelᚐSync
 	return ec._SyncHistory(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncItem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62660,7 +62660,7 @@ func (ec *executionContext) marshalNSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx cont
 	return ec._SyncItem(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSyncItemConnection2ᚖmagpieᚋentᚐSyncItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncItemConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62670,18 +62670,18 @@ func (ec *executionContext) marshalNSyncItemConnection2ᚖmagpieᚋentᚐSyncIte
 	return ec._SyncItemConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSyncItemOrder2ᚖmagpieᚋentᚐSyncItemOrder(ctx context.Context, v any) (*ent.SyncItemOrder, error) {
+func (ec *executionContext) unmarshalNSyncItemOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrder(ctx context.Context, v any) (*ent.SyncItemOrder, error) {
 	res, err := ec.unmarshalInputSyncItemOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNSyncItemOrderField2ᚖmagpieᚋentᚐSyncItemOrderField(ctx context.Context, v any) (*ent.SyncItemOrderField, error) {
+func (ec *executionContext) unmarshalNSyncItemOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrderField(ctx context.Context, v any) (*ent.SyncItemOrderField, error) {
 	var res = new(ent.SyncItemOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSyncItemOrderField2ᚖmagpieᚋentᚐSyncItemOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncItemOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62691,17 +62691,17 @@ func (ec *executionContext) marshalNSyncItemOrderField2ᚖmagpieᚋentᚐSyncIte
 	return v
 }
 
-func (ec *executionContext) unmarshalNSyncItemStatus2magpieᚋentᚋsyncitemᚐStatus(ctx context.Context, v any) (syncitem.Status, error) {
+func (ec *executionContext) unmarshalNSyncItemStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx context.Context, v any) (syncitem.Status, error) {
 	var res syncitem.Status
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSyncItemStatus2magpieᚋentᚋsyncitemᚐStatus(ctx context.Context, sel ast.SelectionSet, v syncitem.Status) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncItemStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx context.Context, sel ast.SelectionSet, v syncitem.Status) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62711,17 +62711,17 @@ func (ec *executionContext) marshalNSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx contex
 	return ec._SyncJob(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSyncJobCause2magpieᚋentᚋsyncjobᚐCause(ctx context.Context, v any) (syncjob.Cause, error) {
+func (ec *executionContext) unmarshalNSyncJobCause2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐCause(ctx context.Context, v any) (syncjob.Cause, error) {
 	var res syncjob.Cause
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSyncJobCause2magpieᚋentᚋsyncjobᚐCause(ctx context.Context, sel ast.SelectionSet, v syncjob.Cause) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncJobCause2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐCause(ctx context.Context, sel ast.SelectionSet, v syncjob.Cause) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNSyncJobConnection2ᚖmagpieᚋentᚐSyncJobConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJobConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncJobConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobConnection(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJobConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62731,28 +62731,28 @@ func (ec *executionContext) marshalNSyncJobConnection2ᚖmagpieᚋentᚐSyncJobC
 	return ec._SyncJobConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSyncJobMode2magpieᚋentᚋsyncjobᚐMode(ctx context.Context, v any) (syncjob.Mode, error) {
+func (ec *executionContext) unmarshalNSyncJobMode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐMode(ctx context.Context, v any) (syncjob.Mode, error) {
 	var res syncjob.Mode
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSyncJobMode2magpieᚋentᚋsyncjobᚐMode(ctx context.Context, sel ast.SelectionSet, v syncjob.Mode) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncJobMode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐMode(ctx context.Context, sel ast.SelectionSet, v syncjob.Mode) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) unmarshalNSyncJobOrder2ᚖmagpieᚋentᚐSyncJobOrder(ctx context.Context, v any) (*ent.SyncJobOrder, error) {
+func (ec *executionContext) unmarshalNSyncJobOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrder(ctx context.Context, v any) (*ent.SyncJobOrder, error) {
 	res, err := ec.unmarshalInputSyncJobOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNSyncJobOrderField2ᚖmagpieᚋentᚐSyncJobOrderField(ctx context.Context, v any) (*ent.SyncJobOrderField, error) {
+func (ec *executionContext) unmarshalNSyncJobOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrderField(ctx context.Context, v any) (*ent.SyncJobOrderField, error) {
 	var res = new(ent.SyncJobOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSyncJobOrderField2ᚖmagpieᚋentᚐSyncJobOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJobOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncJobOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJobOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62762,17 +62762,17 @@ func (ec *executionContext) marshalNSyncJobOrderField2ᚖmagpieᚋentᚐSyncJobO
 	return v
 }
 
-func (ec *executionContext) unmarshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx context.Context, v any) (syncjob.Status, error) {
+func (ec *executionContext) unmarshalNSyncJobStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatus(ctx context.Context, v any) (syncjob.Status, error) {
 	var res syncjob.Status
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx context.Context, sel ast.SelectionSet, v syncjob.Status) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncJobStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatus(ctx context.Context, sel ast.SelectionSet, v syncjob.Status) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNSyncPlan2ᚖmagpieᚋgraphᚋmodelᚐSyncPlan(ctx context.Context, sel ast.SelectionSet, v *model.SyncPlan) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncPlan2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncPlan(ctx context.Context, sel ast.SelectionSet, v *model.SyncPlan) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62782,7 +62782,7 @@ func (ec *executionContext) marshalNSyncPlan2ᚖmagpieᚋgraphᚋmodelᚐSyncPla
 	return ec._SyncPlan(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSyncPlanCounts2ᚖmagpieᚋgraphᚋmodelᚐSyncPlanCounts(ctx context.Context, sel ast.SelectionSet, v *model.SyncPlanCounts) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncPlanCounts2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncPlanCounts(ctx context.Context, sel ast.SelectionSet, v *model.SyncPlanCounts) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62792,7 +62792,7 @@ func (ec *executionContext) marshalNSyncPlanCounts2ᚖmagpieᚋgraphᚋmodelᚐS
 	return ec._SyncPlanCounts(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSyncProgress2ᚖmagpieᚋgraphᚋmodelᚐSyncProgress(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgress) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncProgress2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgress(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgress) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62802,7 +62802,7 @@ func (ec *executionContext) marshalNSyncProgress2ᚖmagpieᚋgraphᚋmodelᚐSyn
 	return ec._SyncProgress(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncProgressEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62812,7 +62812,7 @@ func (ec *executionContext) marshalNSyncProgressEvent2ᚖmagpieᚋgraphᚋmodel�
 	return ec._SyncProgressEvent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSyncStats2ᚖmagpieᚋgraphᚋmodelᚐSyncStats(ctx context.Context, sel ast.SelectionSet, v *model.SyncStats) graphql.Marshaler {
+func (ec *executionContext) marshalNSyncStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncStats(ctx context.Context, sel ast.SelectionSet, v *model.SyncStats) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62822,7 +62822,7 @@ func (ec *executionContext) marshalNSyncStats2ᚖmagpieᚋgraphᚋmodelᚐSyncSt
 	return ec._SyncStats(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNTestConnectionInput2magpieᚋgraphᚋmodelᚐTestConnectionInput(ctx context.Context, v any) (model.TestConnectionInput, error) {
+func (ec *executionContext) unmarshalNTestConnectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTestConnectionInput(ctx context.Context, v any) (model.TestConnectionInput, error) {
 	res, err := ec.unmarshalInputTestConnectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -62865,42 +62865,42 @@ func (ec *executionContext) marshalNTime2ᚖtimeᚐTime(ctx context.Context, sel
 	return res
 }
 
-func (ec *executionContext) unmarshalNUpdateAPIKeyInput2magpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
+func (ec *executionContext) unmarshalNUpdateAPIKeyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
 	res, err := ec.unmarshalInputUpdateAPIKeyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateAgentInput2magpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx context.Context, v any) (model.UpdateAgentInput, error) {
+func (ec *executionContext) unmarshalNUpdateAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx context.Context, v any) (model.UpdateAgentInput, error) {
 	res, err := ec.unmarshalInputUpdateAgentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateAgentMemoryInput2magpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
+func (ec *executionContext) unmarshalNUpdateAgentMemoryInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentMemoryInput(ctx context.Context, v any) (model.UpdateAgentMemoryInput, error) {
 	res, err := ec.unmarshalInputUpdateAgentMemoryInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateAgentTemplateInput2magpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
+func (ec *executionContext) unmarshalNUpdateAgentTemplateInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentTemplateInput(ctx context.Context, v any) (model.UpdateAgentTemplateInput, error) {
 	res, err := ec.unmarshalInputUpdateAgentTemplateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateCollectionInput2magpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx context.Context, v any) (model.UpdateCollectionInput, error) {
+func (ec *executionContext) unmarshalNUpdateCollectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx context.Context, v any) (model.UpdateCollectionInput, error) {
 	res, err := ec.unmarshalInputUpdateCollectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateConnectorInput2magpieᚋgraphᚋmodelᚐUpdateConnectorInput(ctx context.Context, v any) (model.UpdateConnectorInput, error) {
+func (ec *executionContext) unmarshalNUpdateConnectorInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateConnectorInput(ctx context.Context, v any) (model.UpdateConnectorInput, error) {
 	res, err := ec.unmarshalInputUpdateConnectorInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateMemberInput2magpieᚋgraphᚋmodelᚐUpdateMemberInput(ctx context.Context, v any) (model.UpdateMemberInput, error) {
+func (ec *executionContext) unmarshalNUpdateMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateMemberInput(ctx context.Context, v any) (model.UpdateMemberInput, error) {
 	res, err := ec.unmarshalInputUpdateMemberInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateProfileInput2magpieᚋgraphᚋmodelᚐUpdateProfileInput(ctx context.Context, v any) (model.UpdateProfileInput, error) {
+func (ec *executionContext) unmarshalNUpdateProfileInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateProfileInput(ctx context.Context, v any) (model.UpdateProfileInput, error) {
 	res, err := ec.unmarshalInputUpdateProfileInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -62956,7 +62956,7 @@ func (ec *executionContext) marshalNUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgen�
 	return res
 }
 
-func (ec *executionContext) marshalNUsage2ᚖmagpieᚋgraphᚋmodelᚐUsage(ctx context.Context, sel ast.SelectionSet, v *model.Usage) graphql.Marshaler {
+func (ec *executionContext) marshalNUsage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUsage(ctx context.Context, sel ast.SelectionSet, v *model.Usage) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62966,7 +62966,7 @@ func (ec *executionContext) marshalNUsage2ᚖmagpieᚋgraphᚋmodelᚐUsage(ctx 
 	return ec._Usage(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNUser2ᚖmagpieᚋentᚐUser(ctx context.Context, sel ast.SelectionSet, v *ent.User) graphql.Marshaler {
+func (ec *executionContext) marshalNUser2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUser(ctx context.Context, sel ast.SelectionSet, v *ent.User) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62976,13 +62976,13 @@ func (ec *executionContext) marshalNUser2ᚖmagpieᚋentᚐUser(ctx context.Cont
 	return ec._User(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNUserOrderField2ᚖmagpieᚋentᚐUserOrderField(ctx context.Context, v any) (*ent.UserOrderField, error) {
+func (ec *executionContext) unmarshalNUserOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUserOrderField(ctx context.Context, v any) (*ent.UserOrderField, error) {
 	var res = new(ent.UserOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUserOrderField2ᚖmagpieᚋentᚐUserOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.UserOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNUserOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐUserOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.UserOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -62992,11 +62992,11 @@ func (ec *executionContext) marshalNUserOrderField2ᚖmagpieᚋentᚐUserOrderFi
 	return v
 }
 
-func (ec *executionContext) marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
+func (ec *executionContext) marshalNVisibilityGroup2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.VisibilityGroup) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx, sel, v[i])
+		return ec.marshalNVisibilityGroup2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -63008,7 +63008,7 @@ func (ec *executionContext) marshalNVisibilityGroup2ᚕᚖmagpieᚋgraphᚋmodel
 	return ret
 }
 
-func (ec *executionContext) marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx context.Context, sel ast.SelectionSet, v *model.VisibilityGroup) graphql.Marshaler {
+func (ec *executionContext) marshalNVisibilityGroup2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityGroup(ctx context.Context, sel ast.SelectionSet, v *model.VisibilityGroup) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -63018,17 +63018,17 @@ func (ec *executionContext) marshalNVisibilityGroup2ᚖmagpieᚋgraphᚋmodelᚐ
 	return ec._VisibilityGroup(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, v any) (model.VisibilityRule, error) {
+func (ec *executionContext) unmarshalNVisibilityRule2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, v any) (model.VisibilityRule, error) {
 	var res model.VisibilityRule
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNVisibilityRule2magpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
+func (ec *executionContext) marshalNVisibilityRule2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNWorkspace2ᚖmagpieᚋentᚐWorkspace(ctx context.Context, sel ast.SelectionSet, v *ent.Workspace) graphql.Marshaler {
+func (ec *executionContext) marshalNWorkspace2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspace(ctx context.Context, sel ast.SelectionSet, v *ent.Workspace) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -63038,18 +63038,18 @@ func (ec *executionContext) marshalNWorkspace2ᚖmagpieᚋentᚐWorkspace(ctx co
 	return ec._Workspace(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNWorkspaceInput2magpieᚋgraphᚋmodelᚐWorkspaceInput(ctx context.Context, v any) (model.WorkspaceInput, error) {
+func (ec *executionContext) unmarshalNWorkspaceInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWorkspaceInput(ctx context.Context, v any) (model.WorkspaceInput, error) {
 	res, err := ec.unmarshalInputWorkspaceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNWorkspaceOrderField2ᚖmagpieᚋentᚐWorkspaceOrderField(ctx context.Context, v any) (*ent.WorkspaceOrderField, error) {
+func (ec *executionContext) unmarshalNWorkspaceOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspaceOrderField(ctx context.Context, v any) (*ent.WorkspaceOrderField, error) {
 	var res = new(ent.WorkspaceOrderField)
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNWorkspaceOrderField2ᚖmagpieᚋentᚐWorkspaceOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.WorkspaceOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNWorkspaceOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐWorkspaceOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.WorkspaceOrderField) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -63199,34 +63199,34 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 	return res
 }
 
-func (ec *executionContext) marshalOAPIKey2ᚖmagpieᚋentᚐAPIKey(ctx context.Context, sel ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
+func (ec *executionContext) marshalOAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKey(ctx context.Context, sel ast.SelectionSet, v *ent.APIKey) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._APIKey(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAPIKeyEdge2ᚕᚖmagpieᚋentᚐAPIKeyEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.APIKeyEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAPIKeyEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.APIKeyEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOAPIKeyEdge2ᚖmagpieᚋentᚐAPIKeyEdge(ctx, sel, v[i])
+		return ec.marshalOAPIKeyEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOAPIKeyEdge2ᚖmagpieᚋentᚐAPIKeyEdge(ctx context.Context, sel ast.SelectionSet, v *ent.APIKeyEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAPIKeyEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyEdge(ctx context.Context, sel ast.SelectionSet, v *ent.APIKeyEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._APIKeyEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOAPIKeyOrder2ᚕᚖmagpieᚋentᚐAPIKeyOrderᚄ(ctx context.Context, v any) ([]*ent.APIKeyOrder, error) {
+func (ec *executionContext) unmarshalOAPIKeyOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrderᚄ(ctx context.Context, v any) ([]*ent.APIKeyOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63235,7 +63235,7 @@ func (ec *executionContext) unmarshalOAPIKeyOrder2ᚕᚖmagpieᚋentᚐAPIKeyOrd
 	res := make([]*ent.APIKeyOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAPIKeyOrder2ᚖmagpieᚋentᚐAPIKeyOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAPIKeyOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAPIKeyOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63243,61 +63243,61 @@ func (ec *executionContext) unmarshalOAPIKeyOrder2ᚕᚖmagpieᚋentᚐAPIKeyOrd
 	return res, nil
 }
 
-func (ec *executionContext) marshalOAgent2ᚖmagpieᚋentᚐAgent(ctx context.Context, sel ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
+func (ec *executionContext) marshalOAgent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgent(ctx context.Context, sel ast.SelectionSet, v *ent.Agent) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Agent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAgentEdge2ᚕᚖmagpieᚋentᚐAgentEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AgentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AgentEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOAgentEdge2ᚖmagpieᚋentᚐAgentEdge(ctx, sel, v[i])
+		return ec.marshalOAgentEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOAgentEdge2ᚖmagpieᚋentᚐAgentEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AgentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AgentEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAgentMemory2ᚖmagpieᚋentᚐAgentMemory(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemory(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemory) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentMemory(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAgentMemoryEdge2ᚕᚖmagpieᚋentᚐAgentMemoryEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AgentMemoryEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentMemoryEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AgentMemoryEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOAgentMemoryEdge2ᚖmagpieᚋentᚐAgentMemoryEdge(ctx, sel, v[i])
+		return ec.marshalOAgentMemoryEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOAgentMemoryEdge2ᚖmagpieᚋentᚐAgentMemoryEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentMemoryEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AgentMemoryEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentMemoryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (*agentmemory.Kind, error) {
+func (ec *executionContext) unmarshalOAgentMemoryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, v any) (*agentmemory.Kind, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63306,14 +63306,14 @@ func (ec *executionContext) unmarshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmem
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOAgentMemoryKind2ᚖmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v *agentmemory.Kind) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentMemoryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋagentmemoryᚐKind(ctx context.Context, sel ast.SelectionSet, v *agentmemory.Kind) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgentMemoryOrderᚄ(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
+func (ec *executionContext) unmarshalOAgentMemoryOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrderᚄ(ctx context.Context, v any) ([]*ent.AgentMemoryOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63322,7 +63322,7 @@ func (ec *executionContext) unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgen
 	res := make([]*ent.AgentMemoryOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAgentMemoryOrder2ᚖmagpieᚋentᚐAgentMemoryOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAgentMemoryOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentMemoryOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63330,7 +63330,7 @@ func (ec *executionContext) unmarshalOAgentMemoryOrder2ᚕᚖmagpieᚋentᚐAgen
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrderᚄ(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
+func (ec *executionContext) unmarshalOAgentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrderᚄ(ctx context.Context, v any) ([]*ent.AgentOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63339,7 +63339,7 @@ func (ec *executionContext) unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrder
 	res := make([]*ent.AgentOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAgentOrder2ᚖmagpieᚋentᚐAgentOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAgentOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63347,34 +63347,34 @@ func (ec *executionContext) unmarshalOAgentOrder2ᚕᚖmagpieᚋentᚐAgentOrder
 	return res, nil
 }
 
-func (ec *executionContext) marshalOAgentRun2ᚖmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRun(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRun) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentRun(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAgentRunEdge2ᚕᚖmagpieᚋentᚐAgentRunEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AgentRunEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentRunEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AgentRunEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOAgentRunEdge2ᚖmagpieᚋentᚐAgentRunEdge(ctx, sel, v[i])
+		return ec.marshalOAgentRunEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOAgentRunEdge2ᚖmagpieᚋentᚐAgentRunEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAgentRunEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AgentRunEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentRunEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOAgentRunOrder2ᚕᚖmagpieᚋentᚐAgentRunOrderᚄ(ctx context.Context, v any) ([]*ent.AgentRunOrder, error) {
+func (ec *executionContext) unmarshalOAgentRunOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrderᚄ(ctx context.Context, v any) ([]*ent.AgentRunOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63383,7 +63383,7 @@ func (ec *executionContext) unmarshalOAgentRunOrder2ᚕᚖmagpieᚋentᚐAgentRu
 	res := make([]*ent.AgentRunOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAgentRunOrder2ᚖmagpieᚋentᚐAgentRunOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAgentRunOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63409,34 +63409,34 @@ func (ec *executionContext) marshalOAny2interface(ctx context.Context, sel ast.S
 	return res
 }
 
-func (ec *executionContext) marshalOAuditEntry2ᚖmagpieᚋentᚐAuditEntry(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
+func (ec *executionContext) marshalOAuditEntry2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntry(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AuditEntry(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOAuditEntryEdge2ᚕᚖmagpieᚋentᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AuditEntryEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAuditEntryEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AuditEntryEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOAuditEntryEdge2ᚖmagpieᚋentᚐAuditEntryEdge(ctx, sel, v[i])
+		return ec.marshalOAuditEntryEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOAuditEntryEdge2ᚖmagpieᚋentᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOAuditEntryEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntryEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AuditEntryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOAuditFilter2ᚖmagpieᚋgraphᚋmodelᚐAuditFilter(ctx context.Context, v any) (*model.AuditFilter, error) {
+func (ec *executionContext) unmarshalOAuditFilter2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAuditFilter(ctx context.Context, v any) (*model.AuditFilter, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63492,34 +63492,34 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
-func (ec *executionContext) marshalOCollection2ᚖmagpieᚋentᚐCollection(ctx context.Context, sel ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
+func (ec *executionContext) marshalOCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx context.Context, sel ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Collection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCollectionEdge2ᚕᚖmagpieᚋentᚐCollectionEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.CollectionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOCollectionEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.CollectionEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOCollectionEdge2ᚖmagpieᚋentᚐCollectionEdge(ctx, sel, v[i])
+		return ec.marshalOCollectionEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOCollectionEdge2ᚖmagpieᚋentᚐCollectionEdge(ctx context.Context, sel ast.SelectionSet, v *ent.CollectionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOCollectionEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionEdge(ctx context.Context, sel ast.SelectionSet, v *ent.CollectionEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CollectionEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOCollectionOrder2ᚕᚖmagpieᚋentᚐCollectionOrderᚄ(ctx context.Context, v any) ([]*ent.CollectionOrder, error) {
+func (ec *executionContext) unmarshalOCollectionOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrderᚄ(ctx context.Context, v any) ([]*ent.CollectionOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63528,7 +63528,7 @@ func (ec *executionContext) unmarshalOCollectionOrder2ᚕᚖmagpieᚋentᚐColle
 	res := make([]*ent.CollectionOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNCollectionOrder2ᚖmagpieᚋentᚐCollectionOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNCollectionOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollectionOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63536,34 +63536,34 @@ func (ec *executionContext) unmarshalOCollectionOrder2ᚕᚖmagpieᚋentᚐColle
 	return res, nil
 }
 
-func (ec *executionContext) marshalOConnector2ᚖmagpieᚋentᚐConnector(ctx context.Context, sel ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
+func (ec *executionContext) marshalOConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx context.Context, sel ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Connector(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOConnectorEdge2ᚕᚖmagpieᚋentᚐConnectorEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ConnectorEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOConnectorEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ConnectorEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOConnectorEdge2ᚖmagpieᚋentᚐConnectorEdge(ctx, sel, v[i])
+		return ec.marshalOConnectorEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOConnectorEdge2ᚖmagpieᚋentᚐConnectorEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ConnectorEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOConnectorEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ConnectorEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ConnectorEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnectorOrderᚄ(ctx context.Context, v any) ([]*ent.ConnectorOrder, error) {
+func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrderᚄ(ctx context.Context, v any) ([]*ent.ConnectorOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63572,7 +63572,7 @@ func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnec
 	res := make([]*ent.ConnectorOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNConnectorOrder2ᚖmagpieᚋentᚐConnectorOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNConnectorOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnectorOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63580,14 +63580,14 @@ func (ec *executionContext) unmarshalOConnectorOrder2ᚕᚖmagpieᚋentᚐConnec
 	return res, nil
 }
 
-func (ec *executionContext) marshalOConnectorPermissions2ᚖmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
+func (ec *executionContext) marshalOConnectorPermissions2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorPermissions(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorPermissions) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ConnectorPermissions(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, v any) ([]connector.Status, error) {
+func (ec *executionContext) unmarshalOConnectorStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, v any) ([]connector.Status, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63596,7 +63596,7 @@ func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnecto
 	res := make([]connector.Status, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNConnectorStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatus(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63604,14 +63604,14 @@ func (ec *executionContext) unmarshalOConnectorStatus2ᚕmagpieᚋentᚋconnecto
 	return res, nil
 }
 
-func (ec *executionContext) marshalOConnectorStatus2ᚕmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []connector.Status) graphql.Marshaler {
+func (ec *executionContext) marshalOConnectorStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []connector.Status) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNConnectorStatus2magpieᚋentᚋconnectorᚐStatus(ctx, sel, v[i])
+		return ec.marshalNConnectorStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐStatus(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -63623,41 +63623,41 @@ func (ec *executionContext) marshalOConnectorStatus2ᚕmagpieᚋentᚋconnector�
 	return ret
 }
 
-func (ec *executionContext) marshalOConnectorWebhook2ᚖmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorWebhook) graphql.Marshaler {
+func (ec *executionContext) marshalOConnectorWebhook2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorWebhook) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ConnectorWebhook(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOConversation2ᚖmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
+func (ec *executionContext) marshalOConversation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversation(ctx context.Context, sel ast.SelectionSet, v *ent.Conversation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Conversation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOConversationEdge2ᚕᚖmagpieᚋentᚐConversationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ConversationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOConversationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ConversationEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOConversationEdge2ᚖmagpieᚋentᚐConversationEdge(ctx, sel, v[i])
+		return ec.marshalOConversationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOConversationEdge2ᚖmagpieᚋentᚐConversationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ConversationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOConversationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ConversationEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ConversationEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (*model.ConversationKind, error) {
+func (ec *executionContext) unmarshalOConversationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, v any) (*model.ConversationKind, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63666,14 +63666,14 @@ func (ec *executionContext) unmarshalOConversationKind2ᚖmagpieᚋgraphᚋmodel
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOConversationKind2ᚖmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v *model.ConversationKind) graphql.Marshaler {
+func (ec *executionContext) marshalOConversationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConversationKind(ctx context.Context, sel ast.SelectionSet, v *model.ConversationKind) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐConversationOrderᚄ(ctx context.Context, v any) ([]*ent.ConversationOrder, error) {
+func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrderᚄ(ctx context.Context, v any) ([]*ent.ConversationOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63682,7 +63682,7 @@ func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐCon
 	res := make([]*ent.ConversationOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNConversationOrder2ᚖmagpieᚋentᚐConversationOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNConversationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConversationOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63690,7 +63690,7 @@ func (ec *executionContext) unmarshalOConversationOrder2ᚕᚖmagpieᚋentᚐCon
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOCreateAgentFromTemplateInput2ᚖmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
+func (ec *executionContext) unmarshalOCreateAgentFromTemplateInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentFromTemplateInput(ctx context.Context, v any) (*model.CreateAgentFromTemplateInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63714,21 +63714,21 @@ func (ec *executionContext) marshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCu
 	return v
 }
 
-func (ec *executionContext) marshalODeletionGuard2ᚖmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx context.Context, sel ast.SelectionSet, v *model.DeletionGuard) graphql.Marshaler {
+func (ec *executionContext) marshalODeletionGuard2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx context.Context, sel ast.SelectionSet, v *model.DeletionGuard) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeletionGuard(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODocSync2ᚖmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
+func (ec *executionContext) marshalODocSync2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSync(ctx context.Context, sel ast.SelectionSet, v *model.DocSync) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DocSync(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx context.Context, v any) (*model.DocSyncInput, error) {
+func (ec *executionContext) unmarshalODocSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocSyncInput(ctx context.Context, v any) (*model.DocSyncInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63736,34 +63736,34 @@ func (ec *executionContext) unmarshalODocSyncInput2ᚖmagpieᚋgraphᚋmodelᚐD
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalODocument2ᚖmagpieᚋentᚐDocument(ctx context.Context, sel ast.SelectionSet, v *ent.Document) graphql.Marshaler {
+func (ec *executionContext) marshalODocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocument(ctx context.Context, sel ast.SelectionSet, v *ent.Document) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Document(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODocumentEdge2ᚕᚖmagpieᚋentᚐDocumentEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.DocumentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalODocumentEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.DocumentEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalODocumentEdge2ᚖmagpieᚋentᚐDocumentEdge(ctx, sel, v[i])
+		return ec.marshalODocumentEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalODocumentEdge2ᚖmagpieᚋentᚐDocumentEdge(ctx context.Context, sel ast.SelectionSet, v *ent.DocumentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalODocumentEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentEdge(ctx context.Context, sel ast.SelectionSet, v *ent.DocumentEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DocumentEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumentOrderᚄ(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
+func (ec *executionContext) unmarshalODocumentOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrderᚄ(ctx context.Context, v any) ([]*ent.DocumentOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63772,7 +63772,7 @@ func (ec *executionContext) unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumen
 	res := make([]*ent.DocumentOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNDocumentOrder2ᚖmagpieᚋentᚐDocumentOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNDocumentOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63780,7 +63780,7 @@ func (ec *executionContext) unmarshalODocumentOrder2ᚕᚖmagpieᚋentᚐDocumen
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐStatusᚄ(ctx context.Context, v any) ([]document.Status, error) {
+func (ec *executionContext) unmarshalODocumentStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatusᚄ(ctx context.Context, v any) ([]document.Status, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63789,7 +63789,7 @@ func (ec *executionContext) unmarshalODocumentStatus2ᚕmagpieᚋentᚋdocument�
 	res := make([]document.Status, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63797,14 +63797,14 @@ func (ec *executionContext) unmarshalODocumentStatus2ᚕmagpieᚋentᚋdocument�
 	return res, nil
 }
 
-func (ec *executionContext) marshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []document.Status) graphql.Marshaler {
+func (ec *executionContext) marshalODocumentStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []document.Status) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDocumentStatus2magpieᚋentᚋdocumentᚐStatus(ctx, sel, v[i])
+		return ec.marshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -63816,14 +63816,14 @@ func (ec *executionContext) marshalODocumentStatus2ᚕmagpieᚋentᚋdocumentᚐ
 	return ret
 }
 
-func (ec *executionContext) marshalODocumentStatusCounts2ᚖmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
+func (ec *executionContext) marshalODocumentStatusCounts2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentStatusCounts(ctx context.Context, sel ast.SelectionSet, v *model.DocumentStatusCounts) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DocumentStatusCounts(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx context.Context, v any) ([]*model.EventInput, error) {
+func (ec *executionContext) unmarshalOEventInput2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx context.Context, v any) ([]*model.EventInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63832,7 +63832,7 @@ func (ec *executionContext) unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐ
 	res := make([]*model.EventInput, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNEventInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63840,7 +63840,7 @@ func (ec *executionContext) unmarshalOEventInput2ᚕᚖmagpieᚋgraphᚋmodelᚐ
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
+func (ec *executionContext) unmarshalOEventInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63848,7 +63848,7 @@ func (ec *executionContext) unmarshalOEventInput2ᚖmagpieᚋgraphᚋmodelᚐEve
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFacetsInput(ctx context.Context, v any) (*model.FacetsInput, error) {
+func (ec *executionContext) unmarshalOFacetsInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFacetsInput(ctx context.Context, v any) (*model.FacetsInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63856,7 +63856,7 @@ func (ec *executionContext) unmarshalOFacetsInput2ᚖmagpieᚋgraphᚋmodelᚐFa
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx context.Context, v any) (*model.FeedbackReason, error) {
+func (ec *executionContext) unmarshalOFeedbackReason2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx context.Context, v any) (*model.FeedbackReason, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -63865,7 +63865,7 @@ func (ec *executionContext) unmarshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodel�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOFeedbackReason2ᚖmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx context.Context, sel ast.SelectionSet, v *model.FeedbackReason) graphql.Marshaler {
+func (ec *executionContext) marshalOFeedbackReason2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx context.Context, sel ast.SelectionSet, v *model.FeedbackReason) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -63978,34 +63978,34 @@ func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.
 	return res
 }
 
-func (ec *executionContext) marshalOInvitation2ᚖmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
+func (ec *executionContext) marshalOInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Invitation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOInvitationEdge2ᚕᚖmagpieᚋentᚐInvitationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.InvitationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOInvitationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.InvitationEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOInvitationEdge2ᚖmagpieᚋentᚐInvitationEdge(ctx, sel, v[i])
+		return ec.marshalOInvitationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOInvitationEdge2ᚖmagpieᚋentᚐInvitationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.InvitationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOInvitationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.InvitationEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._InvitationEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOInvitationOrder2ᚕᚖmagpieᚋentᚐInvitationOrderᚄ(ctx context.Context, v any) ([]*ent.InvitationOrder, error) {
+func (ec *executionContext) unmarshalOInvitationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrderᚄ(ctx context.Context, v any) ([]*ent.InvitationOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64014,7 +64014,7 @@ func (ec *executionContext) unmarshalOInvitationOrder2ᚕᚖmagpieᚋentᚐInvit
 	res := make([]*ent.InvitationOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNInvitationOrder2ᚖmagpieᚋentᚐInvitationOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNInvitationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitationOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64022,7 +64022,7 @@ func (ec *executionContext) unmarshalOInvitationOrder2ᚕᚖmagpieᚋentᚐInvit
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOInvitationStatus2ᚖmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, v any) (*model.InvitationStatus, error) {
+func (ec *executionContext) unmarshalOInvitationStatus2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, v any) (*model.InvitationStatus, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64031,7 +64031,7 @@ func (ec *executionContext) unmarshalOInvitationStatus2ᚖmagpieᚋgraphᚋmodel
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOInvitationStatus2ᚖmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, sel ast.SelectionSet, v *model.InvitationStatus) graphql.Marshaler {
+func (ec *executionContext) marshalOInvitationStatus2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInvitationStatus(ctx context.Context, sel ast.SelectionSet, v *model.InvitationStatus) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -64091,34 +64091,34 @@ func (ec *executionContext) marshalOMap2ᚕmapᚄ(ctx context.Context, sel ast.S
 	return ret
 }
 
-func (ec *executionContext) marshalOMember2ᚖmagpieᚋentᚐMembership(ctx context.Context, sel ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
+func (ec *executionContext) marshalOMember2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMembership(ctx context.Context, sel ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Member(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOMemberEdge2ᚕᚖmagpieᚋentᚐMemberEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.MemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOMemberEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.MemberEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOMemberEdge2ᚖmagpieᚋentᚐMemberEdge(ctx, sel, v[i])
+		return ec.marshalOMemberEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOMemberEdge2ᚖmagpieᚋentᚐMemberEdge(ctx context.Context, sel ast.SelectionSet, v *ent.MemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOMemberEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberEdge(ctx context.Context, sel ast.SelectionSet, v *ent.MemberEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._MemberEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOMemberOrder2ᚕᚖmagpieᚋentᚐMemberOrderᚄ(ctx context.Context, v any) ([]*ent.MemberOrder, error) {
+func (ec *executionContext) unmarshalOMemberOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrderᚄ(ctx context.Context, v any) ([]*ent.MemberOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64127,7 +64127,7 @@ func (ec *executionContext) unmarshalOMemberOrder2ᚕᚖmagpieᚋentᚐMemberOrd
 	res := make([]*ent.MemberOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNMemberOrder2ᚖmagpieᚋentᚐMemberOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNMemberOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMemberOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64135,41 +64135,41 @@ func (ec *executionContext) unmarshalOMemberOrder2ᚕᚖmagpieᚋentᚐMemberOrd
 	return res, nil
 }
 
-func (ec *executionContext) marshalOMessage2ᚖmagpieᚋentᚐMessage(ctx context.Context, sel ast.SelectionSet, v *ent.Message) graphql.Marshaler {
+func (ec *executionContext) marshalOMessage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessage(ctx context.Context, sel ast.SelectionSet, v *ent.Message) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Message(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOMessageEdge2ᚕᚖmagpieᚋentᚐMessageEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.MessageEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOMessageEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.MessageEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOMessageEdge2ᚖmagpieᚋentᚐMessageEdge(ctx, sel, v[i])
+		return ec.marshalOMessageEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOMessageEdge2ᚖmagpieᚋentᚐMessageEdge(ctx context.Context, sel ast.SelectionSet, v *ent.MessageEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOMessageEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageEdge(ctx context.Context, sel ast.SelectionSet, v *ent.MessageEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._MessageEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOMessageFeedback2ᚖmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
+func (ec *executionContext) marshalOMessageFeedback2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMessageFeedback(ctx context.Context, sel ast.SelectionSet, v *model.MessageFeedback) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._MessageFeedback(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖmagpieᚋentᚐMessageOrderᚄ(ctx context.Context, v any) ([]*ent.MessageOrder, error) {
+func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrderᚄ(ctx context.Context, v any) ([]*ent.MessageOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64178,7 +64178,7 @@ func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖmagpieᚋentᚐMessageO
 	res := make([]*ent.MessageOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNMessageOrder2ᚖmagpieᚋentᚐMessageOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNMessageOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMessageOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64186,41 +64186,41 @@ func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖmagpieᚋentᚐMessageO
 	return res, nil
 }
 
-func (ec *executionContext) marshalONode2magpieᚋentᚐNoder(ctx context.Context, sel ast.SelectionSet, v ent.Noder) graphql.Marshaler {
+func (ec *executionContext) marshalONode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐNoder(ctx context.Context, sel ast.SelectionSet, v ent.Noder) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOOAuthGrant2ᚖmagpieᚋentᚐOAuthGrant(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
+func (ec *executionContext) marshalOOAuthGrant2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrant(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrant) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._OAuthGrant(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOOAuthGrantEdge2ᚕᚖmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOOAuthGrantEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.OAuthGrantEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOOAuthGrantEdge2ᚖmagpieᚋentᚐOAuthGrantEdge(ctx, sel, v[i])
+		return ec.marshalOOAuthGrantEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOOAuthGrantEdge2ᚖmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOOAuthGrantEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantEdge(ctx context.Context, sel ast.SelectionSet, v *ent.OAuthGrantEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._OAuthGrantEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuthGrantOrderᚄ(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
+func (ec *executionContext) unmarshalOOAuthGrantOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrderᚄ(ctx context.Context, v any) ([]*ent.OAuthGrantOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64229,7 +64229,7 @@ func (ec *executionContext) unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuth
 	res := make([]*ent.OAuthGrantOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNOAuthGrantOrder2ᚖmagpieᚋentᚐOAuthGrantOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNOAuthGrantOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐOAuthGrantOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64237,28 +64237,28 @@ func (ec *executionContext) unmarshalOOAuthGrantOrder2ᚕᚖmagpieᚋentᚐOAuth
 	return res, nil
 }
 
-func (ec *executionContext) marshalOOIDCMethod2ᚖmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx context.Context, sel ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
+func (ec *executionContext) marshalOOIDCMethod2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOIDCMethod(ctx context.Context, sel ast.SelectionSet, v *model.OIDCMethod) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._OIDCMethod(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOPendingDeletion2ᚖmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx context.Context, sel ast.SelectionSet, v *model.PendingDeletion) graphql.Marshaler {
+func (ec *executionContext) marshalOPendingDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx context.Context, sel ast.SelectionSet, v *model.PendingDeletion) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._PendingDeletion(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOPlanItem2ᚖmagpieᚋentᚐPlanItem(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItem) graphql.Marshaler {
+func (ec *executionContext) marshalOPlanItem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItem(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItem) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._PlanItem(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐActionᚄ(ctx context.Context, v any) ([]planitem.Action, error) {
+func (ec *executionContext) unmarshalOPlanItemAction2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐActionᚄ(ctx context.Context, v any) ([]planitem.Action, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64267,7 +64267,7 @@ func (ec *executionContext) unmarshalOPlanItemAction2ᚕmagpieᚋentᚋplanitem�
 	res := make([]planitem.Action, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64275,14 +64275,14 @@ func (ec *executionContext) unmarshalOPlanItemAction2ᚕmagpieᚋentᚋplanitem�
 	return res, nil
 }
 
-func (ec *executionContext) marshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐActionᚄ(ctx context.Context, sel ast.SelectionSet, v []planitem.Action) graphql.Marshaler {
+func (ec *executionContext) marshalOPlanItemAction2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐActionᚄ(ctx context.Context, sel ast.SelectionSet, v []planitem.Action) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPlanItemAction2magpieᚋentᚋplanitemᚐAction(ctx, sel, v[i])
+		return ec.marshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -64294,27 +64294,27 @@ func (ec *executionContext) marshalOPlanItemAction2ᚕmagpieᚋentᚋplanitemᚐ
 	return ret
 }
 
-func (ec *executionContext) marshalOPlanItemEdge2ᚕᚖmagpieᚋentᚐPlanItemEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.PlanItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOPlanItemEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.PlanItemEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOPlanItemEdge2ᚖmagpieᚋentᚐPlanItemEdge(ctx, sel, v[i])
+		return ec.marshalOPlanItemEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOPlanItemEdge2ᚖmagpieᚋentᚐPlanItemEdge(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOPlanItemEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemEdge(ctx context.Context, sel ast.SelectionSet, v *ent.PlanItemEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._PlanItemEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPlanItemOrder2ᚕᚖmagpieᚋentᚐPlanItemOrderᚄ(ctx context.Context, v any) ([]*ent.PlanItemOrder, error) {
+func (ec *executionContext) unmarshalOPlanItemOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrderᚄ(ctx context.Context, v any) ([]*ent.PlanItemOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64323,7 +64323,7 @@ func (ec *executionContext) unmarshalOPlanItemOrder2ᚕᚖmagpieᚋentᚐPlanIte
 	res := make([]*ent.PlanItemOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNPlanItemOrder2ᚖmagpieᚋentᚐPlanItemOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNPlanItemOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐPlanItemOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64331,7 +64331,7 @@ func (ec *executionContext) unmarshalOPlanItemOrder2ᚕᚖmagpieᚋentᚐPlanIte
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {
+func (ec *executionContext) unmarshalOQueryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64340,14 +64340,14 @@ func (ec *executionContext) unmarshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQuer
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOQueryKind2ᚖmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, sel ast.SelectionSet, v *model.QueryKind) graphql.Marshaler {
+func (ec *executionContext) marshalOQueryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, sel ast.SelectionSet, v *model.QueryKind) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) unmarshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (*model.Rating, error) {
+func (ec *executionContext) unmarshalORating2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, v any) (*model.Rating, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64356,14 +64356,14 @@ func (ec *executionContext) unmarshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalORating2ᚖmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v *model.Rating) graphql.Marshaler {
+func (ec *executionContext) marshalORating2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx context.Context, sel ast.SelectionSet, v *model.Rating) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) unmarshalORole2ᚖmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, v any) (*model.Role, error) {
+func (ec *executionContext) unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, v any) (*model.Role, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64372,21 +64372,21 @@ func (ec *executionContext) unmarshalORole2ᚖmagpieᚋgraphᚋmodelᚐRole(ctx 
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalORole2ᚖmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, sel ast.SelectionSet, v *model.Role) graphql.Marshaler {
+func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, sel ast.SelectionSet, v *model.Role) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+func (ec *executionContext) marshalOSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSearchFacet2ᚖmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
+		return ec.marshalNSearchFacet2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacet(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -64398,7 +64398,7 @@ func (ec *executionContext) marshalOSearchFacet2ᚕᚖmagpieᚋgraphᚋmodelᚐS
 	return ret
 }
 
-func (ec *executionContext) unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, v any) ([]model.SearchField, error) {
+func (ec *executionContext) unmarshalOSearchField2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, v any) ([]model.SearchField, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64407,7 +64407,7 @@ func (ec *executionContext) unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSe
 	res := make([]model.SearchField, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSearchField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchField(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64415,14 +64415,14 @@ func (ec *executionContext) unmarshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSe
 	return res, nil
 }
 
-func (ec *executionContext) marshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []model.SearchField) graphql.Marshaler {
+func (ec *executionContext) marshalOSearchField2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []model.SearchField) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSearchField2magpieᚋgraphᚋmodelᚐSearchField(ctx, sel, v[i])
+		return ec.marshalNSearchField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchField(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -64434,7 +64434,7 @@ func (ec *executionContext) marshalOSearchField2ᚕmagpieᚋgraphᚋmodelᚐSear
 	return ret
 }
 
-func (ec *executionContext) unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐSearchFilters(ctx context.Context, v any) (*model.SearchFilters, error) {
+func (ec *executionContext) unmarshalOSearchFilters2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFilters(ctx context.Context, v any) (*model.SearchFilters, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64442,34 +64442,34 @@ func (ec *executionContext) unmarshalOSearchFilters2ᚖmagpieᚋgraphᚋmodelᚐ
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOSourceFile2ᚖmagpieᚋentᚐSourceFile(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFile) graphql.Marshaler {
+func (ec *executionContext) marshalOSourceFile2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFile(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFile) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SourceFile(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOSourceFileEdge2ᚕᚖmagpieᚋentᚐSourceFileEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.SourceFileEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOSourceFileEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.SourceFileEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOSourceFileEdge2ᚖmagpieᚋentᚐSourceFileEdge(ctx, sel, v[i])
+		return ec.marshalOSourceFileEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOSourceFileEdge2ᚖmagpieᚋentᚐSourceFileEdge(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFileEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOSourceFileEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileEdge(ctx context.Context, sel ast.SelectionSet, v *ent.SourceFileEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SourceFileEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourceFileOrderᚄ(ctx context.Context, v any) ([]*ent.SourceFileOrder, error) {
+func (ec *executionContext) unmarshalOSourceFileOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrderᚄ(ctx context.Context, v any) ([]*ent.SourceFileOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64478,7 +64478,7 @@ func (ec *executionContext) unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourc
 	res := make([]*ent.SourceFileOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSourceFileOrder2ᚖmagpieᚋentᚐSourceFileOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSourceFileOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSourceFileOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64486,7 +64486,7 @@ func (ec *executionContext) unmarshalOSourceFileOrder2ᚕᚖmagpieᚋentᚐSourc
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOStartSyncInput2ᚖmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx context.Context, v any) (*model.StartSyncInput, error) {
+func (ec *executionContext) unmarshalOStartSyncInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐStartSyncInput(ctx context.Context, v any) (*model.StartSyncInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64547,34 +64547,34 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 	return res
 }
 
-func (ec *executionContext) marshalOSyncItem2ᚖmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncItem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItem(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItem) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SyncItem(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOSyncItemEdge2ᚕᚖmagpieᚋentᚐSyncItemEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.SyncItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncItemEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.SyncItemEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOSyncItemEdge2ᚖmagpieᚋentᚐSyncItemEdge(ctx, sel, v[i])
+		return ec.marshalOSyncItemEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOSyncItemEdge2ᚖmagpieᚋentᚐSyncItemEdge(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncItemEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemEdge(ctx context.Context, sel ast.SelectionSet, v *ent.SyncItemEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SyncItemEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐHold(ctx context.Context, v any) (*syncitem.Hold, error) {
+func (ec *executionContext) unmarshalOSyncItemHold2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐHold(ctx context.Context, v any) (*syncitem.Hold, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64583,14 +64583,14 @@ func (ec *executionContext) unmarshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOSyncItemHold2ᚖmagpieᚋentᚋsyncitemᚐHold(ctx context.Context, sel ast.SelectionSet, v *syncitem.Hold) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncItemHold2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐHold(ctx context.Context, sel ast.SelectionSet, v *syncitem.Hold) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncItemOrderᚄ(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
+func (ec *executionContext) unmarshalOSyncItemOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrderᚄ(ctx context.Context, v any) ([]*ent.SyncItemOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64599,7 +64599,7 @@ func (ec *executionContext) unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncIte
 	res := make([]*ent.SyncItemOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSyncItemOrder2ᚖmagpieᚋentᚐSyncItemOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSyncItemOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncItemOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64607,7 +64607,7 @@ func (ec *executionContext) unmarshalOSyncItemOrder2ᚕᚖmagpieᚋentᚐSyncIte
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx context.Context, v any) ([]syncitem.Status, error) {
+func (ec *executionContext) unmarshalOSyncItemStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx context.Context, v any) ([]syncitem.Status, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64616,7 +64616,7 @@ func (ec *executionContext) unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitem�
 	res := make([]syncitem.Status, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSyncItemStatus2magpieᚋentᚋsyncitemᚐStatus(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSyncItemStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64624,14 +64624,14 @@ func (ec *executionContext) unmarshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitem�
 	return res, nil
 }
 
-func (ec *executionContext) marshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []syncitem.Status) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncItemStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []syncitem.Status) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSyncItemStatus2magpieᚋentᚋsyncitemᚐStatus(ctx, sel, v[i])
+		return ec.marshalNSyncItemStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -64643,34 +64643,34 @@ func (ec *executionContext) marshalOSyncItemStatus2ᚕmagpieᚋentᚋsyncitemᚐ
 	return ret
 }
 
-func (ec *executionContext) marshalOSyncJob2ᚖmagpieᚋentᚐSyncJob(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SyncJob(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOSyncJobEdge2ᚕᚖmagpieᚋentᚐSyncJobEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.SyncJobEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncJobEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.SyncJobEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalOSyncJobEdge2ᚖmagpieᚋentᚐSyncJobEdge(ctx, sel, v[i])
+		return ec.marshalOSyncJobEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobEdge(ctx, sel, v[i])
 	})
 
 	return ret
 }
 
-func (ec *executionContext) marshalOSyncJobEdge2ᚖmagpieᚋentᚐSyncJobEdge(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJobEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncJobEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobEdge(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJobEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._SyncJobEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobOrderᚄ(ctx context.Context, v any) ([]*ent.SyncJobOrder, error) {
+func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrderᚄ(ctx context.Context, v any) ([]*ent.SyncJobOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64679,7 +64679,7 @@ func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobO
 	res := make([]*ent.SyncJobOrder, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSyncJobOrder2ᚖmagpieᚋentᚐSyncJobOrder(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSyncJobOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJobOrder(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64687,7 +64687,7 @@ func (ec *executionContext) unmarshalOSyncJobOrder2ᚕᚖmagpieᚋentᚐSyncJobO
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncjobᚐPlannedMode(ctx context.Context, v any) (*syncjob.PlannedMode, error) {
+func (ec *executionContext) unmarshalOSyncJobPlannedMode2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐPlannedMode(ctx context.Context, v any) (*syncjob.PlannedMode, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64696,14 +64696,14 @@ func (ec *executionContext) unmarshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncj
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOSyncJobPlannedMode2ᚖmagpieᚋentᚋsyncjobᚐPlannedMode(ctx context.Context, sel ast.SelectionSet, v *syncjob.PlannedMode) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncJobPlannedMode2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐPlannedMode(ctx context.Context, sel ast.SelectionSet, v *syncjob.PlannedMode) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return v
 }
 
-func (ec *executionContext) unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, v any) ([]syncjob.Status, error) {
+func (ec *executionContext) unmarshalOSyncJobStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, v any) ([]syncjob.Status, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -64712,7 +64712,7 @@ func (ec *executionContext) unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐ
 	res := make([]syncjob.Status, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNSyncJobStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatus(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -64720,14 +64720,14 @@ func (ec *executionContext) unmarshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐ
 	return res, nil
 }
 
-func (ec *executionContext) marshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []syncjob.Status) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncJobStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []syncjob.Status) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSyncJobStatus2magpieᚋentᚋsyncjobᚐStatus(ctx, sel, v[i])
+		return ec.marshalNSyncJobStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncjobᚐStatus(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -64739,7 +64739,7 @@ func (ec *executionContext) marshalOSyncJobStatus2ᚕmagpieᚋentᚋsyncjobᚐSt
 	return ret
 }
 
-func (ec *executionContext) marshalOSyncProgressEvent2ᚖmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
+func (ec *executionContext) marshalOSyncProgressEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncProgressEvent(ctx context.Context, sel ast.SelectionSet, v *model.SyncProgressEvent) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -64764,7 +64764,7 @@ func (ec *executionContext) marshalOTime2ᚖtimeᚐTime(ctx context.Context, sel
 	return res
 }
 
-func (ec *executionContext) marshalOWebhookSubscription2ᚖmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx context.Context, sel ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {
+func (ec *executionContext) marshalOWebhookSubscription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx context.Context, sel ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

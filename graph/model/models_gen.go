@@ -5,11 +5,6 @@ package model
 import (
 	"bytes"
 	"fmt"
-	"github.com/magpie-search/magpie/agents/template"
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/agentmemory"
-	"github.com/magpie-search/magpie/ent/document"
-	"github.com/magpie-search/magpie/ent/syncjob"
 	"io"
 	"strconv"
 	"time"
@@ -17,6 +12,11 @@ import (
 	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
+	"github.com/magpie-search/magpie/agents/template"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncjob"
 )
 
 // Events in their order: one run start, then iterations, tool calls, their results and pieces of the answer, at last run
