@@ -21,6 +21,9 @@ func readQuery(raw string, fields []field, into variables) error {
 	if err != nil {
 		return apierr.New(apierr.InvalidRequest, "the query string is malformed; escape its parameters as in a URL")
 	}
+	if err := readParameters(values, fields, "", into); err != nil {
+		return err
+	}
 	for i := range fields {
 		f := &fields[i]
 		if f.kind != group || !f.closed {
@@ -32,7 +35,7 @@ func readQuery(raw string, fields []field, into variables) error {
 			}
 		}
 	}
-	return readParameters(values, fields, "", into)
+	return nil
 }
 
 func readParameters(values url.Values, fields []field, prefix string, into variables) error {
