@@ -17,7 +17,8 @@ import (
 
 // Both statements lock the rows in the order of their ids, change them and,
 // under a fence, their lines in the ledger, and answer with what was changed.
-// What somebody restored by hand is no job's to delete.
+// What somebody restored by hand is no job's to delete, and an approved deletion
+// deletes what is in quarantine still.
 const (
 	softDelete = `with d as materialized (
 			select d.id, d.connector_id, d.source_id, d.path, d.collection_id, d.passage_count, d.index_bytes, d.index_words, ` + live + ` as live
@@ -25,6 +26,8 @@ const (
 			where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null
 				and ($5::uuid is null or not exists (
 					select from sync_items h where h.connector_id = d.connector_id and h.source_id = d.source_id and h.hold = 'RESTORED'))
+				and (not exists (select from sync_jobs j where j.id = $5::uuid and j.mode = 'DELETE') or exists (
+					select from sync_items h where h.connector_id = d.connector_id and h.source_id = d.source_id and h.hold = 'QUARANTINED'))
 			order by d.id for no key update
 		), changed as (
 			update documents set status = 'DELETED', deleted_at = now(), updated_at = now()
