@@ -141,7 +141,7 @@ func ModuleRoot() (string, error) {
 	}
 	for {
 		content, err := os.ReadFile(filepath.Join(folder, "go.mod")) //nolint:gosec // looks for a file of this name on purpose
-		if err == nil && strings.HasPrefix(string(content), "module magpie\n") {
+		if err == nil && strings.HasPrefix(string(content), "module github.com/magpie-search/magpie\n") {
 			return folder, nil
 		}
 		parent := filepath.Dir(folder)
