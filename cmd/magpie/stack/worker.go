@@ -39,6 +39,7 @@ func (w *Worker) Stop() {
 // RunWorker works until ctx ends, or until the schema no longer fits. While
 // PostgreSQL is away at the start it waits.
 func RunWorker(ctx context.Context, c *config.Config, log *slog.Logger) error {
+	giveWay()
 	app, err := wire.Await(ctx, c, log, func(string) {})
 	if err != nil {
 		return unlessStopped(ctx, err)
