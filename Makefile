@@ -18,6 +18,9 @@ GOLANGCI_VERSION := v2.12.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 # Kept by its version, outside the checkout.
 LINTER := $(shell go env GOCACHE)/magpie-golangci-$(GOLANGCI_VERSION)/golangci-lint
+# What it remembers belongs to one checkout: its findings name files by where they
+# stood, and the exclusions of .golangci.yml do not match the files of another one.
+LINT_CACHE := $(CURDIR)/bin/lint-cache
 
 # The packages whose tests have functions of a kind: $(call packages,Fuzz)
 packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 dirname | sort -u)
@@ -68,7 +71,7 @@ verify: gen ## fail when generated code, formatting or go vet are not in order
 	@changed=$$(git status --porcelain -- ent graph go.mod go.sum); test -z "$$changed" || { echo "generated code is not current; commit what make gen wrote:"; echo "$$changed"; exit 1; }
 
 lint: $(LINTER) ## the strict linters; the first time builds golangci-lint, which takes minutes
-	@$(LINTER) run ./...
+	@GOLANGCI_LINT_CACHE=$(LINT_CACHE) $(LINTER) run ./...
 
 $(LINTER):
 	@GOBIN=$(dir $(abspath $@)) go install $(GOLANGCI)
