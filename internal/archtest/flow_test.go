@@ -11,7 +11,7 @@ import (
 // list covers ent's generated packages too. Tests may import more: the fixtures
 // and whatever stands at either end of what they test.
 func flow() map[string][]string {
-	leaves := []string{"ent/gid", "internal/viewer", "internal/apierr", "internal/request/storedop", "internal/request/requestid"}
+	leaves := []string{"ent/gid", "internal/viewer", "internal/apierr", "internal/request/storedop", "internal/request/requestid", "internal/safetext"}
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
 		"agents":                        {"agents", "internal/search", "internal/model/llm", "internal/apierr", "internal/viewer"},
@@ -72,6 +72,7 @@ func flow() map[string][]string {
 		"internal/search/resident":      with("internal/search/quickselect", "internal/search/rank", "internal/index"),
 		"internal/analysis":             {},
 		"internal/secret":               {},
+		"internal/safetext":             {},
 		"internal/identity/signon":      with("ent", "internal/identity/authn", "internal/connector/oauth", "internal/store/transaction"),
 		"internal/connector/sourcefile": with("internal/store/transaction", "ent", "connectors", "internal/connector/blob", "internal/index", "internal/ingest/member"),
 		"internal/store":                with("ent", "internal/audit"),
