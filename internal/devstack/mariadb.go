@@ -67,7 +67,7 @@ func findMariaDB(name string) (string, error) {
 }
 
 func (m *MariaDB) start(ctx context.Context, account account, program, installer string) error {
-	data, file := filepath.Join(m.folder, "data"), filepath.Join(m.folder, "init.sql")
+	data, scratch, file := filepath.Join(m.folder, "data"), filepath.Join(m.folder, "tmp"), filepath.Join(m.folder, "init.sql")
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // documented never to fail
 	m.Password = hex.EncodeToString(secret)
@@ -75,15 +75,19 @@ func (m *MariaDB) start(ctx context.Context, account account, program, installer
 	if err := os.WriteFile(file, []byte(statements), 0o600); err != nil {
 		return fmt.Errorf("write the first statements: %w", err)
 	}
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
+	for _, path := range []string{data, scratch} {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			return fmt.Errorf("make a folder for MariaDB: %w", err)
+		}
 	}
-	for _, path := range []string{m.folder, data, file} {
+	for _, path := range []string{m.folder, data, scratch, file} {
 		if err := account.own(path); err != nil {
 			return err
 		}
 	}
-	common := []string{"--no-defaults", "--datadir=" + data}
+	// A server removes the temporary tables that it finds when it starts, those of
+	// another server too: each needs a folder of its own for them.
+	common := []string{"--no-defaults", "--datadir=" + data, "--tmpdir=" + scratch}
 	if account.other {
 		common = append(common, "--user="+account.name)
 	}
