@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 )
 
 func (r *Resolver) kind(name string) (connectors.Kind, error) {
@@ -163,11 +163,7 @@ func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnector
 }
 
 func (r *Resolver) seal(id uuid.UUID, credentials map[string]string) ([]byte, error) {
-	text, err := json.Marshal(credentials)
-	if err != nil {
-		return nil, apierr.Wrap("encode credentials", err)
-	}
-	sealed, err := r.Secrets.Seal(text, secret.CredentialsAAD(id.String()))
+	sealed, err := credential.NewVault(r.Secrets).Seal(id, credentials)
 	return sealed, apierr.Wrap("seal credentials", err)
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 )
 
 // opened are a connector's credentials. lost says what people are told of
 // credentials that do not open, "" where they do; such a connector is as good as
 // one without.
 func (r *Resolver) opened(ctx context.Context, row *ent.Connector) (credentials map[string]string, lost string) {
-	credentials, err := r.Secrets.OpenCredentials(row.ID.String(), row.Credentials)
+	credentials, err := credential.NewVault(r.Secrets).Open(row.ID, row.Credentials)
 	if err != nil {
 		r.Log.WarnContext(ctx, "the credentials of a connector do not open", slog.Any("connector", row.ID), slog.Any("error", err))
-		return map[string]string{}, secret.Lost("The connector's credentials", "enter them again", err)
+		return map[string]string{}, err.Error()
 	}
 	return credentials, ""
 }

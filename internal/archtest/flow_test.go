@@ -11,7 +11,7 @@ import (
 // list covers ent's generated packages too. Tests may import more: the fixtures
 // and whatever stands at either end of what they test.
 func flow() map[string][]string {
-	leaves := []string{"ent/gid", "internal/viewer", "internal/apierr", "internal/request/storedop", "internal/request/requestid", "internal/safetext"}
+	leaves := []string{"ent/gid", "internal/viewer", "internal/apierr", "internal/patch", "internal/request/storedop", "internal/request/requestid", "internal/safetext"}
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
 		"agents":                        {"agents", "internal/search", "internal/model/llm", "internal/apierr", "internal/viewer"},
@@ -27,15 +27,18 @@ func flow() map[string][]string {
 		"ent/migrate/migrations":        {},
 		"ent/rule":                      {"internal/viewer"},
 		"ent/schema":                    {"ent/rule", "ent/gid", "internal/viewer"},
-		"graph":                         with("internal/usage/analytics", "internal/store/transaction", "ent", "graph", "connectors", "internal/identity/authn", "internal/chat", "internal/model/embed", "internal/connector/inbound", "internal/index", "internal/identity/people", "internal/usage/quota", "internal/ratelimit", "internal/search", "internal/secret", "internal/connector/sourcefile", "internal/chat/summary", "internal/syncjob", "agents", "internal/live/docwatch", "internal/live/replay", "internal/connector/oauth", "internal/identity/signon", "internal/audit", "internal/connector/pace", "internal/identity/principal"),
+		"graph":                         with("ent", "graph", "connectors", "agents", "internal/audit", "internal/chat", "internal/connector", "internal/identity", "internal/index", "internal/live/docwatch", "internal/live/replay", "internal/model/embed", "internal/ratelimit", "internal/search", "internal/secret", "internal/store/transaction", "internal/syncjob", "internal/usage"),
 		"internal/usage/analytics":      with(),
 		"internal/apierr":               {},
 		"internal/archtest":             {},
 		"internal/identity/authn":       with("internal/store/transaction", "internal/store/fresh", "internal/ratelimit", "ent"),
-		"internal/connector/attached":   with("ent", "connectors", "internal/audit", "internal/secret", "internal/analysis"),
+		"internal/connector/attached":   with("ent", "connectors", "internal/audit", "internal/connector/credential", "internal/secret", "internal/analysis"),
 		"internal/audit":                with("internal/ratelimit", "ent"),
 		"internal/request/breaker":      {},
 		"internal/connector/blob":       {"internal/connector/blob", "internal/httpx"},
+		"internal/connector/credential": with("ent", "connectors", "internal/secret"),
+		"internal/apierr/check":         {"internal/apierr"},
+		"internal/patch":                {},
 		"internal/chat":                 with("internal/analysis", "ent", "internal/search", "internal/model/llm"),
 		"internal/config":               {"internal/apierr", "internal/config/namedfile"},
 		"internal/config/namedfile":     {},
@@ -51,7 +54,7 @@ func flow() map[string][]string {
 		"ent/gid":                       {},
 		"internal/httpx":                {},
 		"internal/index":                with("internal/ingest/chunk", "internal/analysis"),
-		"internal/connector/inbound":    with("ent", "connectors", "internal/secret", "internal/syncjob"),
+		"internal/connector/inbound":    with("ent", "connectors", "internal/connector/credential", "internal/secret", "internal/syncjob"),
 		"internal/ingest":               {"internal/ingest", "internal/model/embed", "internal/analysis"},
 		"internal/model/llm":            {"internal/request/breaker", "internal/model/llm"},
 		"internal/ingest/member":        {},
@@ -88,7 +91,7 @@ func flow() map[string][]string {
 		"rest":                          with("rest/openapi", "internal/identity/authn", "internal/ratelimit"),
 		"rest/openapi":                  {},
 		"rest/widget":                   {},
-		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/note", "ent", "connectors", "internal/ingest", "internal/connector/inbound", "internal/index", "internal/ingest/member", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/pace", "internal/identity/principal"),
+		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/note", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/member", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/pace", "internal/identity/principal"),
 		"internal/queue":                {},
 	}
 }

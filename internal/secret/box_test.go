@@ -171,32 +171,3 @@ func FuzzOpen(f *testing.F) {
 		box.Stale(data)
 	})
 }
-
-func TestCredentialsAreOneConnectors(t *testing.T) {
-	t.Parallel()
-	box := newBox(t, map[string][]byte{"a": key(1)}, "a")
-	sealed := func(text string) []byte {
-		out, err := box.Seal([]byte(text), secret.CredentialsAAD("one"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	if got, err := box.OpenCredentials("one", sealed(`{"token":"t"}`)); err != nil || len(got) != 1 || got["token"] != "t" {
-		t.Errorf("its own: %v, %v", got, err)
-	}
-	if got, err := box.OpenCredentials("one", nil); err != nil || got == nil || len(got) != 0 {
-		t.Errorf("none: %v, %v", got, err)
-	}
-	for name, open := range map[string]func() (map[string]string, error){
-		"another connector's": func() (map[string]string, error) { return box.OpenCredentials("two", sealed(`{"token":"hunter2"}`)) },
-		"a list":              func() (map[string]string, error) { return box.OpenCredentials("one", sealed(`["hunter2"]`)) },
-		"no strings": func() (map[string]string, error) {
-			return box.OpenCredentials("one", sealed(`{"token":{"x":"hunter2"}}`))
-		},
-	} {
-		if _, err := open(); err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/internal/connector/inbound"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -72,14 +72,14 @@ type Engine struct {
 	client *ent.Client
 	pool   *pgxpool.Pool
 	kinds  *connectors.Registry
-	box    *secret.Box
+	vault  credential.Vault
 	opener Opener
 	opt    Options
 }
 
 // New makes an engine over the application's pool and the client on it.
 func New(client *ent.Client, pool *pgxpool.Pool, kinds *connectors.Registry, box *secret.Box, opener Opener, o Options) *Engine {
-	return &Engine{client: client, pool: pool, kinds: kinds, box: box, opener: opener, opt: o.withDefaults()}
+	return &Engine{client: client, pool: pool, kinds: kinds, vault: credential.NewVault(box), opener: opener, opt: o.withDefaults()}
 }
 
 // Keep looks after the subscriptions whose time has come, and returns how many.
@@ -210,7 +210,7 @@ func (e *Engine) keep(ctx context.Context, row subscription) error {
 // that is made for it. sealed is not nil when it was made just now.
 func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, sealed []byte, err error) {
 	kind, _ := e.kinds.Lookup(one.Type)
-	credentials, err := e.box.OpenCredentials(one.ID.String(), one.Credentials)
+	credentials, err := e.vault.Open(one.ID, one.Credentials)
 	if err != nil {
 		return "", nil, err
 	}
@@ -218,18 +218,15 @@ func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, se
 		return text, nil, nil
 	}
 	if row.secret != nil {
-		if plain, err := e.box.Open(row.secret, inbound.SubscriptionAAD(one.ID)); err == nil {
-			return string(plain), nil, nil
+		if plain, err := e.vault.OpenWebhookSecret(one.ID, row.secret); err == nil {
+			return plain, nil, nil
 		}
 	}
 	raw := make([]byte, secretBytes)
 	_, _ = rand.Read(raw) // documented never to fail
 	text = base64.RawURLEncoding.EncodeToString(raw)
-	sealed, err = e.box.Seal([]byte(text), inbound.SubscriptionAAD(one.ID))
-	if err != nil {
-		return "", nil, fmt.Errorf("seal the secret of a subscription: %w", err)
-	}
-	return text, sealed, nil
+	sealed, err = e.vault.SealWebhookSecret(one.ID, text)
+	return text, sealed, err
 }
 
 // End ends the subscription of a connector that is being deleted, which takes at

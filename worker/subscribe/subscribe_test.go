@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/gid"
-	"github.com/magpie-search/magpie/internal/connector/inbound"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/testkit"
@@ -164,8 +164,8 @@ func TestASecretIsMadeOnce(t *testing.T) {
 	}
 	var sealed []byte
 	h.must(h.db.Pool.QueryRow(t.Context(), "select secret from connector_subscriptions").Scan(&sealed))
-	plain, err := h.box.Open(sealed, inbound.SubscriptionAAD(h.row.ID))
-	if err != nil || h.address()+" "+string(plain) != h.platform.asked[0] {
+	plain, err := credential.NewVault(h.box).OpenWebhookSecret(h.row.ID, sealed)
+	if err != nil || h.address()+" "+plain != h.platform.asked[0] {
 		t.Errorf("the secret that is kept is another one: %v", err)
 	}
 }

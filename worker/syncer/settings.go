@@ -6,17 +6,16 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // settings are what a connector's source is opened with.
 func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Settings, error) {
-	credentials, err := e.secrets.OpenCredentials(row.ID.String(), row.Credentials)
+	s, err := credential.NewVault(e.secrets).Settings(row)
 	if err != nil {
-		return connectors.Settings{}, &stopError{message: secret.Lost("The connector's credentials", "enter them again", err), needsAuth: true, cause: err}
+		return connectors.Settings{}, &stopError{message: err.Error(), needsAuth: true, cause: err}
 	}
-	s := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials}
 	if row.GrantID != nil && e.opt.Grants != nil {
 		s.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -381,7 +382,7 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	// A key that the operator took away is named, and nothing is tried again.
 	other, err := secret.NewBox(map[string][]byte{"gone-2024": make([]byte, secret.KeyBytes)}, "gone-2024")
 	f.must(err)
-	lost, err := other.Seal([]byte(`{"token":"t0k3n"}`), secret.CredentialsAAD(f.row.ID.String()))
+	lost, err := credential.NewVault(other).Seal(f.row.ID, map[string]string{"token": "t0k3n"})
 	f.must(err)
 	f.must(f.row.Update().SetCredentials(lost).SetStatus(connector.StatusActive).Exec(f.ctx))
 	job = f.sync(auto())

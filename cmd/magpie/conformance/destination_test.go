@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -136,7 +137,7 @@ func TestCredentialsOfALostKeyAreGivenAnew(t *testing.T) {
 	ctx := viewer.With(t.Context(), viewer.System(s.workspace))
 	lose := func(id string) {
 		t.Helper()
-		sealed, err := box.Seal([]byte(`{"token":"t0ken-old"}`), secret.CredentialsAAD(id))
+		sealed, err := credential.NewVault(box).Seal(uuid.MustParse(id), map[string]string{"token": "t0ken-old"})
 		must(t, err)
 		must(t, s.app.DB.Ent.Connector.UpdateOneID(uuid.MustParse(id)).SetCredentials(sealed).Exec(ctx))
 	}
@@ -167,7 +168,7 @@ func TestCredentialsOfALostKeyAreGivenAnew(t *testing.T) {
 	}
 	row, err := s.app.DB.Ent.Connector.Get(ctx, uuid.MustParse(id))
 	must(t, err)
-	if opened, err := s.app.Secrets.OpenCredentials(id, row.Credentials); err != nil || opened["token"] != "t0ken-new" {
+	if opened, err := credential.NewVault(s.app.Secrets).Open(row.ID, row.Credentials); err != nil || opened["token"] != "t0ken-new" {
 		t.Errorf("what is stored opens to %v, %v", opened, err)
 	}
 	lose(id)

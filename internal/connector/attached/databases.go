@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -167,15 +168,15 @@ func (d *Databases) open(ctx context.Context, row *ent.Connector) (connectors.Da
 	if !known || !kind.AttachesDatabase() {
 		return nil, kind, nil, connectors.Fatal(fmt.Errorf("connectors of the type %q attach no database", row.Type))
 	}
-	credentials, err := d.o.Secrets.OpenCredentials(row.ID.String(), row.Credentials)
+	settings, err := credential.NewVault(d.o.Secrets).Settings(row)
 	if err != nil {
-		return nil, kind, nil, connectors.NeedsAuth(err)
+		return nil, kind, nil, fmt.Errorf("attach the database: %w", err)
 	}
-	database, err := kind.Attach(ctx, connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: credentials})
+	database, err := kind.Attach(ctx, settings)
 	if err != nil {
-		return nil, kind, credentials, fmt.Errorf("attach the database: %w", err)
+		return nil, kind, settings.Credentials, fmt.Errorf("attach the database: %w", err)
 	}
-	return database, kind, credentials, nil
+	return database, kind, settings.Credentials, nil
 }
 
 // gate lets a few statements at a time to a database.

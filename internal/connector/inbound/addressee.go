@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -45,7 +46,7 @@ func (a *addressee) verifies(hook *connectors.Webhook, header http.Header, body 
 type addressees struct {
 	pool   *pgxpool.Pool
 	client *ent.Client
-	box    *secret.Box
+	vault  credential.Vault
 	opt    Options
 
 	mu    sync.Mutex
@@ -69,7 +70,7 @@ type directory struct {
 }
 
 func newAddressees(pool *pgxpool.Pool, client *ent.Client, box *secret.Box, o Options) *addressees {
-	return &addressees{pool: pool, client: client, box: box, opt: o, kinds: map[string]*shelf{}}
+	return &addressees{pool: pool, client: client, vault: credential.NewVault(box), opt: o, kinds: map[string]*shelf{}}
 }
 
 // named are the connectors that one of the keys stands for.
@@ -202,7 +203,7 @@ func (a *addressees) read(ctx context.Context, kind connectors.Kind) (*directory
 
 // credentials opens a connector's; one that cannot be opened takes no deliveries.
 func (a *addressees) credentials(ctx context.Context, row *ent.Connector) map[string]string {
-	credentials, err := a.box.OpenCredentials(row.ID.String(), row.Credentials)
+	credentials, err := a.vault.Open(row.ID, row.Credentials)
 	if err != nil {
 		a.opt.Log.WarnContext(ctx, "the credentials of a connector cannot be opened, so it takes no deliveries", slog.Any("connector", row.ID))
 		return nil
@@ -220,8 +221,8 @@ func (a *addressees) ownSecrets(ctx context.Context) (map[uuid.UUID]string, erro
 	var id uuid.UUID
 	var sealed []byte
 	_, err = pgx.ForEachRow(rows, []any{&id, &sealed}, func() error {
-		if plain, err := a.box.Open(sealed, SubscriptionAAD(id)); err == nil {
-			own[id] = string(plain)
+		if plain, err := a.vault.OpenWebhookSecret(id, sealed); err == nil {
+			own[id] = plain
 		}
 		return nil
 	})
@@ -230,6 +231,3 @@ func (a *addressees) ownSecrets(ctx context.Context) (map[uuid.UUID]string, erro
 	}
 	return own, nil
 }
-
-// SubscriptionAAD binds the secret of a subscription to its connector.
-func SubscriptionAAD(id uuid.UUID) []byte { return secret.AAD("connector_subscriptions", id.String()) }

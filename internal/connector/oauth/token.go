@@ -98,7 +98,7 @@ func (g *Grants) token(ctx context.Context, grant uuid.UUID, refused string) (To
 		t, err := g.open(row)
 		if err != nil {
 			// The row is left as it is: the operator may put a key back.
-			return Token{}, &lostError{text: secret.Lost("The tokens of the grant of "+row.Provider, "connect again", err), err: err}
+			return Token{}, &lostError{text: secret.LostMessage("The tokens of the grant of "+row.Provider, "connect again", err), err: err}
 		}
 		present := Token{Access: t.Access, Details: t.Details, ExpiresAt: row.ExpiresAt}
 		works := t.Access != refused && (row.ExpiresAt == nil || g.now().Before(*row.ExpiresAt))

@@ -1,0 +1,76 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+)
+
+// The longest name and description, in characters.
+const (
+	MaxName        = 200
+	MaxDescription = 4000
+)
+
+// Name returns name without surrounding white space. It must not be blank, have
+// more than [MaxName] characters, or contain control characters.
+func Name(field, name string) (string, error) { return Label(field, name, MaxName) }
+
+// Label is like [Name], with a limit of its own.
+func Label(field, text string, limit int) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", apierr.Invalid(field, "must not be blank")
+	}
+	if err := maxLength(field, text, limit); err != nil {
+		return "", err
+	}
+	if !Printable(text) {
+		return "", apierr.Invalid(field, "must not have control characters")
+	}
+	return text, nil
+}
+
+// Description checks an optional description: [MaxDescription] characters of
+// text without NUL.
+func Description(field string, text *string) error {
+	if text == nil {
+		return nil
+	}
+	return Length(field, *text, MaxDescription)
+}
+
+// Text checks a text that must not be blank.
+func Text(field, text string, limit int) error {
+	if strings.TrimSpace(text) == "" {
+		return apierr.Invalid(field, "must not be blank")
+	}
+	return Length(field, text, limit)
+}
+
+// Length checks that text has at most limit characters, is valid UTF-8, and
+// contains no NUL, which PostgreSQL cannot store.
+func Length(field, text string, limit int) error {
+	if err := maxLength(field, text, limit); err != nil {
+		return err
+	}
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return apierr.Invalid(field, "must be text without NUL characters")
+	}
+	return nil
+}
+
+func maxLength(field, text string, limit int) error {
+	if utf8.RuneCountInString(text) > limit {
+		return apierr.Invalid(field, fmt.Sprintf("must have at most %d characters", limit))
+	}
+	return nil
+}
+
+// Printable reports whether text is valid UTF-8 without control characters.
+func Printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
